@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, it } from 'vitest'
+import { dialects } from '../src/sql'
+
+const root = join(__dirname, '..', 'src')
+
+/** What each floor may import: other floors, and packages. `node:` modules are everybody's. */
+const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: readonly string[] }>> = {
+  core: { floors: [] },
+  sql: { floors: ['core'] },
+  typeorm: { floors: ['core', 'sql'] },
+  prisma: { floors: ['core', 'sql'] },
+  nestjs: { floors: ['core'], packages: ['@nestjs/common', '@nestjs/core'] },
+  'node-cron': { floors: ['core'] },
+  opentelemetry: { floors: ['core'], packages: ['@opentelemetry/api'] },
+  testing: { floors: ['core'] },
+  cli: { floors: ['core', 'sql', 'typeorm', 'prisma'], packages: ['commander'] },
+}
+
+/** Where a dialect may be called by its name, and why. */
+const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
+  /^sql\/dialects\//,
+  /^sql\/dialect\.ts$/, // their list, as a type
+  /^(typeorm|prisma)\/(client-dialects|placeholders)\.ts$/, // what a client calls them, and how it spells a hole
+  /^(typeorm|prisma)\/(typeorm|prisma)-lock-provider\.ts$/, // SQLite has one connection in both ORMs, so its executor differs
+  /^prisma\/prisma-model\.ts$/, // the providers of Prisma's schemas, which are their words
+  /^prisma\/native-code\.ts$/, // the kinds of errors of Prisma's adapters, which are their words
+  /^cli\//, // what a user types
+]
+
+const LONGEST_FILE = 200
+
+interface SourceFile {
+  readonly path: string
+  readonly floor: string
+  readonly source: ts.SourceFile
+  readonly imports: readonly string[]
+}
+
+const files: readonly SourceFile[] = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => path.replaceAll('\\', '/'))
+  .sort()
+  .map((path) => {
+    const text = readFileSync(join(root, path), 'utf8')
+    return {
+      path,
+      floor: path.split('/')[0] ?? '',
+      source: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true),
+      // Types, re-exports, dynamic imports and require are all in it.
+      imports: ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName),
+    }
+  })
+
+/** The file under `src` that a relative import means. */
+function target(from: SourceFile, specifier: string): string | undefined {
+  const path = relative(root, resolve(root, dirname(from.path), specifier)).replaceAll('\\', '/')
+  return files.find((file) => [`${path}.ts`, `${path}/index.ts`].includes(file.path))?.path
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith('.')
+}
+
+describe('the floors', () => {
+  it('are all known', () => {
+    expect(files.length).toBeGreaterThan(40)
+    expect(files.map(({ floor }) => floor).filter((floor) => !(floor in FLOORS))).toEqual([])
+  })
+
+  it.for(files)('$path imports only what its floor may', (file) => {
+    const allowed = FLOORS[file.floor]
+    const wrong = file.imports.filter((specifier) => {
+      if (specifier.startsWith('node:')) return false
+      if (!isRelative(specifier)) return !allowed?.packages?.includes(specifier)
+      const imported = target(file, specifier)
+      if (imported === undefined) return true
+      const [floor = ''] = imported.split('/')
+      // Another floor is entered through its door; nobody goes out to come back in.
+      return floor === file.floor
+        ? imported === `${floor}/index.ts`
+        : imported !== `${floor}/index.ts` || !allowed?.floors.includes(floor)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('have no cycles, types included', () => {
+    const graph = new Map(
+      files.map((file) => [
+        file.path,
+        file.imports.filter(isRelative).map((each) => target(file, each) ?? ''),
+      ]),
+    )
+    const done = new Set<string>()
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (trail.includes(path)) expect.fail([...trail.slice(trail.indexOf(path)), path].join(' → '))
+      if (done.has(path)) return
+      for (const next of graph.get(path) ?? []) visit(next, [...trail, path])
+      done.add(path)
+    }
+    for (const path of graph.keys()) visit(path, [])
+  })
+})
+
+describe('the files', () => {
+  it('name a dialect only where that is their matter', () => {
+    const named = files
+      .filter(({ path }) => !DIALECT_NAMES_ALLOWED.some((allowed) => allowed.test(path)))
+      .flatMap(({ path, source }) =>
+        [...wordsIn(source)].filter((word) => word in dialects).map((word) => `${path}: ${word}`),
+      )
+    expect(named).toEqual([])
+  })
+
+  it(`have at most ${LONGEST_FILE} lines of code`, () => {
+    const long = files.filter(({ source }) => codeLines(source) > LONGEST_FILE).map(({ path }) => path)
+    expect(long).toEqual([])
+  })
+
+  it('export by name only', () => {
+    expect(
+      files.filter(({ source }) => /^export default/m.test(source.text)).map(({ path }) => path),
+    ).toEqual([])
+  })
+
+  it('are not called by names that mean nothing', () => {
+    const names = files
+      .map(({ path }) => path)
+      .filter((path) => /util|helper|common|manager|base|impl\b/.test(path))
+    expect(names).toEqual([])
+  })
+})
+
+/** Texts and property names; not what comments say. */
+function wordsIn(source: ts.SourceFile): Set<string> {
+  const words = new Set<string>()
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node)) words.add(node.text)
+    if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name)) words.add(node.name.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return words
+}
+
+/** Lines that are neither blank nor comment: documentation should not have to be short. */
+function codeLines(source: ts.SourceFile): number {
+  const text = source.text.replace(/\/\*[\s\S]*?\*\//g, '')
+  return text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('//')).length
+}
