@@ -1,0 +1,106 @@
+import { milliseconds, type Duration } from './duration'
+import { LockError } from './errors'
+import type { LockConfiguration, LockProvider } from './lock'
+
+/** A configuration whose values were checked, with durations in milliseconds. */
+export interface CheckedLockConfiguration extends LockConfiguration {
+  readonly lockAtMostFor: number
+  readonly lockAtLeastFor: number
+}
+
+/** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
+export const MAX_NAME_LENGTH = 64
+/** Beyond this some database's calendar ends, and nobody means it. */
+const MAX_DURATION = milliseconds('36500d')
+const OPTIONS: readonly string[] = [
+  'name',
+  'lockAtMostFor',
+  'lockAtLeastFor',
+] satisfies (keyof LockConfiguration)[]
+
+/**
+ * Refuses what can never work, so that it fails at start-up and not at 3 a.m.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkLockConfiguration(configuration: LockConfiguration): CheckedLockConfiguration {
+  checkOptions(configuration, OPTIONS, 'lock configuration')
+  const name = checkLockName(configuration.name)
+  return { name, ...checkLease(name, configuration.lockAtMostFor, configuration.lockAtLeastFor ?? 0) }
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor: Duration) {
+  const atMost = checkDuration(name, 'lockAtMostFor', lockAtMostFor)
+  const atLeast = checkDuration(name, 'lockAtLeastFor', lockAtLeastFor)
+  if (atMost === 0) {
+    throw invalid(
+      `lockAtMostFor of lock '${name}' is under one millisecond, which locks nobody out – give the longest time that the task may take.`,
+      name,
+    )
+  }
+  if (atLeast > atMost) {
+    throw invalid(
+      `lockAtLeastFor (${atLeast} ms) is longer than lockAtMostFor (${atMost} ms) for lock '${name}' – make it at most as long.`,
+      name,
+    )
+  }
+  return { lockAtMostFor: atMost, lockAtLeastFor: atLeast }
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkLockName(name: unknown): string {
+  if (typeof name !== 'string' || name === '') throw invalid('A lock needs a name: a text that is not empty.')
+  if (name.length > MAX_NAME_LENGTH) {
+    throw invalid(
+      `Lock name '${name}' has ${name.length} characters – the column holds ${MAX_NAME_LENGTH}, shorten it.`,
+      name,
+    )
+  }
+  if (/[\p{Cc}\p{Cs}]/u.test(name)) {
+    throw invalid(
+      `Lock name ${JSON.stringify(name)} has control characters or broken ones – use plain text.`,
+      name,
+    )
+  }
+  // MySQL and SQL Server ignore trailing blanks when they compare: two names would be one lock there.
+  if (name.trim() !== name) throw invalid(`Lock name '${name}' begins or ends with a blank – trim it.`, name)
+  return name
+}
+
+/**
+ * Refuses an option that does not exist: a typing mistake would otherwise be silently without effect.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkOptions(options: object, known: readonly string[], what: string): void {
+  if (typeof options !== 'object' || (options as unknown) === null) {
+    throw invalid(`The ${what} must be an object with ${known.join(', ')}.`)
+  }
+  const unknown = Object.keys(options).filter((key) => !known.includes(key))
+  if (unknown.length > 0) {
+    throw invalid(
+      `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – known are ${known.join(', ')}.`,
+    )
+  }
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkProvider(provider: LockProvider): void {
+  if (typeof (provider as LockProvider | undefined)?.lock !== 'function')
+    throw invalid('The first argument is no lock provider – give the object that has the method lock().')
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkDuration(name: string | undefined, what: string, duration: Duration): number {
+  const subject = name === undefined ? what : `${what} of lock '${name}'`
+  const value = milliseconds(duration, subject)
+  if (value < 0) throw invalid(`${subject} is negative (${duration}) – a duration points forward.`, name)
+  if (value > MAX_DURATION)
+    throw invalid(`${subject} is longer than a hundred years (${duration}) – give one that can end.`, name)
+  return value
+}
+
+function invalid(message: string, lockName?: string): LockError {
+  return new LockError('INVALID_CONFIGURATION', message, { lockName })
+}

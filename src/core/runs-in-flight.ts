@@ -1,0 +1,57 @@
+import { LockError } from './errors'
+import { LONGEST_TIMEOUT } from './lease'
+import type { WatchedLock } from './watched-lock'
+
+/** One call of an executor, from its question for the lock until the lock is freed. */
+export interface RunInFlight {
+  readonly name: string
+  lock: WatchedLock | undefined
+}
+
+/** The runs of one executor that have not ended, so that a shutdown can stop them and wait for them. */
+export class RunsInFlight {
+  readonly #runs = new Map<RunInFlight, Promise<unknown>>()
+  #stopped = false
+
+  isStopped(): boolean {
+    return this.#stopped
+  }
+
+  track<T>(name: string, work: (run: RunInFlight) => Promise<T>): Promise<T> {
+    const run: RunInFlight = { name, lock: undefined }
+    const tracked = work(run).finally(() => this.#runs.delete(run))
+    this.#runs.set(
+      run,
+      tracked.catch(() => undefined),
+    )
+    return tracked
+  }
+
+  /**
+   * Asks all to stop, lets no more begin, and waits until they have ended, but not longer than this.
+   *
+   * @returns the names of those that have not ended
+   */
+  async stop(timeout: number): Promise<readonly string[]> {
+    this.#stopped = true
+    const runs = [...this.#runs]
+    for (const [{ name, lock }] of runs) lock?.abort(shutdownError(name))
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, Math.min(timeout, LONGEST_TIMEOUT))
+    })
+    await Promise.race([late, Promise.all(runs.map(([, ended]) => ended))])
+    clearTimeout(timer)
+    return runs.filter(([run]) => this.#runs.has(run)).map(([{ name }]) => name)
+  }
+}
+
+export function shutdownError(lockName: string): LockError {
+  return new LockError(
+    'SHUTDOWN',
+    `The executor shuts down – the task under lock '${lockName}' is not to run on.`,
+    {
+      lockName,
+    },
+  )
+}

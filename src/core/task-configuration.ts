@@ -1,0 +1,83 @@
+import type { Duration } from './duration'
+import { LockError } from './errors'
+import type { LockEvent } from './listener'
+import type { LockConfiguration } from './lock'
+import { checkLockConfiguration, checkOptions, type CheckedLockConfiguration } from './lock-configuration'
+
+/** A lock configuration for a task: it may leave durations to the executor's defaults, and says what else is wanted. */
+export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFor'> {
+  /** Default: the executor's `defaultLockAtMostFor`. */
+  readonly lockAtMostFor?: Duration | undefined
+  /**
+   * Extends the lock at half time for as long as the task runs, so that `lockAtMostFor` may be short (a minute, say)
+   * however long the task is: it is then only the time until others take over from a holder that died. Default `false`.
+   */
+  readonly keepAlive?: boolean | undefined
+  /**
+   * What to do when the task is skipped, because somebody else holds the lock or the executor was shut down: be told, or
+   * have a `LockError` `NOT_ACQUIRED` or `SHUTDOWN` thrown. Default: only return `{ executed: false }`.
+   */
+  readonly onNotAcquired?: 'throw' | ((event: LockEvent) => unknown) | undefined
+}
+
+/** A task configuration for `wrap`. */
+export interface WrapConfiguration<This = unknown, Arguments extends unknown[] = never[]> extends Omit<
+  TaskConfiguration,
+  'name'
+> {
+  /** The lock's name, or how to make it from the arguments of a call: a lock for each customer, for example. */
+  readonly name: string | ((this: This, ...args: Arguments) => string)
+  /**
+   * Is given every error, the task's own included, and the returned function then never rejects: for hosts that crash on
+   * a rejection, such as `setInterval` and croner. It then resolves to nothing.
+   */
+  readonly onError?: ((error: unknown) => unknown) | undefined
+}
+
+export interface CheckedTaskConfiguration {
+  readonly lock: CheckedLockConfiguration
+  readonly keepAlive: boolean
+  readonly onNotAcquired: 'throw' | ((event: LockEvent) => unknown) | undefined
+}
+
+const OPTIONS = ['name', 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'onNotAcquired'] as const
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkTaskConfiguration(
+  configuration: TaskConfiguration,
+  defaults: Partial<LockConfiguration>,
+): CheckedTaskConfiguration {
+  checkOptions(configuration, OPTIONS, 'lock configuration')
+  const { name, keepAlive = false, onNotAcquired } = configuration
+  const lock = checkLockConfiguration({
+    name,
+    lockAtMostFor: configuration.lockAtMostFor ?? defaults.lockAtMostFor,
+    lockAtLeastFor: configuration.lockAtLeastFor ?? defaults.lockAtLeastFor,
+  } as LockConfiguration)
+  if (typeof keepAlive !== 'boolean') throw invalid(name, 'keepAlive', 'true or false')
+  if (onNotAcquired !== undefined && onNotAcquired !== 'throw' && typeof onNotAcquired !== 'function')
+    throw invalid(name, 'onNotAcquired', "'throw' or a function")
+  return { lock, keepAlive, onNotAcquired }
+}
+
+/**
+ * Checks all that does not depend on the arguments of a call.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkWrapConfiguration<This, Arguments extends unknown[]>(
+  configuration: WrapConfiguration<This, Arguments>,
+  defaults: Partial<LockConfiguration>,
+): void {
+  checkOptions(configuration, [...OPTIONS, 'onError'], 'lock configuration')
+  const { name, onError, ...rest } = configuration
+  const lockName = typeof name === 'function' ? 'made from arguments' : name
+  checkTaskConfiguration({ ...rest, name: lockName }, defaults)
+  if (onError !== undefined && typeof onError !== 'function') throw invalid(lockName, 'onError', 'a function')
+}
+
+function invalid(lockName: string, option: string, wanted: string): LockError {
+  return new LockError('INVALID_CONFIGURATION', `${option} of lock '${lockName}' must be ${wanted}.`, {
+    lockName,
+  })
+}

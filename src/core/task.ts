@@ -1,0 +1,13 @@
+import type { ActiveLock } from './watched-lock'
+
+/** What became of a task: its value if it ran here, or the news that somebody else holds the lock. */
+export type TaskResult<T> = { readonly executed: true; readonly value: T } | { readonly executed: false }
+
+/** What a task gets to know. */
+export interface TaskContext {
+  /** Aborts when the lock can no longer be trusted. Pass it to `fetch`, timers and queries, so that the task stops. */
+  readonly signal: AbortSignal
+  readonly lock: ActiveLock
+}
+
+export type Task<T> = (context: TaskContext) => T | PromiseLike<T>

@@ -1,0 +1,35 @@
+import type { Task, TaskResult } from './task'
+import type { TaskConfiguration, WrapConfiguration } from './task-configuration'
+import { warn } from './warn'
+
+interface Executor {
+  executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>>
+}
+
+/** The task as a function that can be given to a scheduler; `LockingTaskExecutor.wrap` says what it does. */
+export function wrappedTask<This, Arguments extends unknown[], T>(
+  executor: Executor,
+  { name, onError, ...rest }: WrapConfiguration<This, Arguments>,
+  task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
+): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
+  return async function (this: This, ...args: Arguments) {
+    try {
+      const lockName = typeof name === 'function' ? name.apply(this, args) : name
+      const result = await executor.executeWithLock({ ...rest, name: lockName }, () => task.apply(this, args))
+      return onError ? undefined : result
+    } catch (error) {
+      if (!onError) throw error
+      await report(error, onError)
+      return undefined
+    }
+  }
+}
+
+/** Whoever asked for a promise that never rejects gets one, even if the error handler itself fails. */
+async function report(error: unknown, onError: (error: unknown) => unknown): Promise<void> {
+  try {
+    await onError(error)
+  } catch (failure) {
+    warn(failure)
+  }
+}

@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { milliseconds } from '../../src/core'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+describe('milliseconds', () => {
+  it.for<[string | number, number]>([
+    [0, 0],
+    [1, 1],
+    [-1, -1],
+    [840_000, 840_000],
+    [1.9, 1],
+    ['0', 0],
+    ['10', 10],
+    ['10ns', 0],
+    ['1000000ns', 1],
+    ['10NS', 0],
+    ['10us', 0],
+    ['1500us', 1],
+    ['10ms', 10],
+    ['10MS', 10],
+    ['10s', 10_000],
+    ['10S', 10_000],
+    ['10m', 600_000],
+    ['10M', 600_000],
+    ['10h', 10 * HOUR],
+    ['10H', 10 * HOUR],
+    ['10d', 10 * DAY],
+    ['10D', 10 * DAY],
+    ['60d', 60 * DAY],
+    ['+10s', 10_000],
+    ['-10d', -10 * DAY],
+    ['-10', -10],
+    ['PT20.345S', 20_345],
+    ['PT1.001S', 1_001],
+    ['PT0,5S', 500],
+    ['PT0.0009S', 0],
+    ['PT15M', 900_000],
+    ['+PT15M', 900_000],
+    ['pt15m', 900_000],
+    ['PT10H', 10 * HOUR],
+    ['P2D', 2 * DAY],
+    ['P2DT3H4M', 2 * DAY + 3 * HOUR + 240_000],
+    ['PT-6H3M', -6 * HOUR + 180_000],
+    ['-PT6H3M', -6 * HOUR - 180_000],
+    ['-PT-6H+3M', 6 * HOUR - 180_000],
+  ])('reads %j as %d', ([duration, expected]) => {
+    expect(milliseconds(duration)).toBe(expected)
+  })
+
+  it.for<unknown>([
+    '',
+    ' ',
+    '10foo',
+    '10 s',
+    ' 10s',
+    '10s\n',
+    '1.5s',
+    's',
+    '10w',
+    '10y',
+    'ten',
+    'P',
+    'PT',
+    'P1',
+    'P1W',
+    'P1M',
+    'P1Y',
+    'P1DT',
+    'PT1D',
+    'PT1S1M',
+    '--10s',
+    '0x10',
+    '1e3',
+    'Infinity',
+    '9'.repeat(400),
+    NaN,
+    Infinity,
+    -Infinity,
+    undefined,
+    null,
+    true,
+    {},
+    [],
+    10n,
+  ])('refuses %o', (duration) => {
+    expect(() => milliseconds(duration as string, 'lockAtMostFor')).toThrow(
+      expect.objectContaining({
+        name: 'LockError',
+        code: 'INVALID_CONFIGURATION',
+        message: expect.stringMatching(/^lockAtMostFor is [^]*not a duration – give/) as unknown,
+      }) as Error,
+    )
+  })
+
+  it('gives whole milliseconds, or refuses, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[+-]?P?T?[0-9.]{0,6}[a-zA-Z]{0,2}$/)), (text) => {
+        try {
+          expect(Number.isSafeInteger(milliseconds(text))).toBe(true)
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'INVALID_CONFIGURATION' })
+        }
+      }),
+    )
+  })
+})

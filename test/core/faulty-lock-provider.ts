@@ -1,0 +1,47 @@
+import { spendableLock, type LockConfiguration, type LockProvider, type SimpleLock } from '../../src/core'
+
+type Step = 'lock' | 'extend' | 'unlock'
+
+/** Another provider whose steps fail when told to. */
+export class FaultyLockProvider implements LockProvider {
+  readonly calls: Step[] = []
+  /** What the steps throw; a step that is not here goes through. */
+  readonly faults: Partial<Record<Step, unknown>> = {}
+  /** Makes the next extensions be refused. */
+  refusesExtensions = false
+  /** Is awaited before each step. */
+  gate: Promise<unknown> = Promise.resolve()
+  readonly #provider: LockProvider
+
+  constructor(provider: LockProvider) {
+    this.#provider = provider
+  }
+
+  async lock(configuration: LockConfiguration): Promise<SimpleLock | undefined> {
+    await this.#step('lock')
+    const lock = await this.#provider.lock(configuration)
+    return lock && this.#wrap(lock)
+  }
+
+  #wrap(lock: SimpleLock): SimpleLock {
+    return spendableLock({
+      name: lock.name,
+      remaining: () => lock.remaining(),
+      unlock: async () => {
+        await this.#step('unlock')
+        await lock.unlock()
+      },
+      extend: async (lockAtMostFor, lockAtLeastFor) => {
+        await this.#step('extend')
+        const longer = this.refusesExtensions ? undefined : await lock.extend(lockAtMostFor, lockAtLeastFor)
+        return longer && this.#wrap(longer)
+      },
+    })
+  }
+
+  async #step(step: Step): Promise<void> {
+    this.calls.push(step)
+    await this.gate
+    if (step in this.faults) throw this.faults[step]
+  }
+}

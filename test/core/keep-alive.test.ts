@@ -1,0 +1,252 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  InMemoryLockProvider,
+  KeepAliveLockProvider,
+  LockError,
+  LockingTaskExecutor,
+  type SimpleLock,
+} from '../../src/core'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { FaultyLockProvider } from './faulty-lock-provider'
+import { LateAnswers } from './late-answers'
+import { recorder } from './recorder'
+
+const MINUTE = 60_000
+const job = { name: 'job', lockAtMostFor: '10m' }
+const gone = new LockError('DATABASE_ERROR', 'gone')
+
+let storage: InMemoryLockProvider
+let provider: FaultyLockProvider
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  storage = new InMemoryLockProvider()
+  provider = new FaultyLockProvider(storage)
+})
+
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
+
+function extensions(): number {
+  return provider.calls.filter((call) => call === 'extend').length
+}
+
+async function keptAlive(configuration: { lockAtMostFor: string; lockAtLeastFor?: string } = job) {
+  const lock = await new KeepAliveLockProvider(provider).lock({ name: 'job', ...configuration })
+  if (!lock?.signal) throw new Error('not given')
+  return lock as SimpleLock & { signal: AbortSignal }
+}
+
+describe('KeepAliveLockProvider', () => {
+  it('extends at half time, again and again, until the unlock', async () => {
+    const lock = await keptAlive()
+    await vi.advanceTimersByTimeAsync(5 * MINUTE - 1)
+    expect(extensions()).toBe(0)
+    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    expect(extensions()).toBe(12)
+    expect(storage.isLocked('job')).toBe(true)
+    await lock.unlock()
+    expect(storage.isLocked('job')).toBe(false)
+    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    expect(extensions()).toBe(12)
+  })
+
+  it('gives no lock while somebody else has it', async () => {
+    await storage.lock(job)
+    expect(await new KeepAliveLockProvider(provider).lock(job)).toBeUndefined()
+  })
+
+  it('E3: survives an error of the database and goes on trying until one succeeds', async () => {
+    const lock = await keptAlive()
+    provider.faults.extend = gone
+    await vi.advanceTimersByTimeAsync(9 * MINUTE)
+    expect(extensions()).toBeGreaterThan(5)
+    delete provider.faults.extend
+    await vi.advanceTimersByTimeAsync(MINUTE)
+    expect(lock.remaining()).toBeGreaterThan(9 * MINUTE)
+    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    expect(lock.signal.aborted).toBe(false)
+    await lock.unlock()
+  })
+
+  it('is lost only when its lease is over, and tries until then', async () => {
+    const lock = await keptAlive()
+    provider.faults.extend = gone
+    await vi.advanceTimersByTimeAsync(10 * MINUTE - 1)
+    expect(lock.signal.aborted).toBe(false)
+    const tried = extensions()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    expect(lock.remaining()).toBe(0)
+    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    expect(extensions() - tried).toBeLessThan(2)
+    await lock.unlock()
+  })
+
+  it('E2: a lock that was refused an extension is lost at once, and its unlock does no harm', async () => {
+    const lock = await keptAlive()
+    provider.refusesExtensions = true
+    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    expect(lock.remaining()).toBe(0)
+    await lock.unlock()
+  })
+
+  it('tries a short lease several times before it is over', async () => {
+    const lock = await keptAlive({ lockAtMostFor: '2s' })
+    provider.faults.extend = gone
+    await vi.advanceTimersByTimeAsync(1_990)
+    expect(lock.signal.aborted).toBe(false)
+    expect(extensions()).toBeGreaterThanOrEqual(5)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(lock.signal.aborted).toBe(true)
+    expect(extensions()).toBeLessThanOrEqual(10)
+    await lock.unlock()
+  })
+
+  it('does not trust an extension that is answered after the lease was over, and an extension by hand frees it', async () => {
+    const lock = await new KeepAliveLockProvider(new LateAnswers(storage, 6 * MINUTE)).lock(job)
+    await vi.advanceTimersByTimeAsync(11 * MINUTE)
+    expect(lock?.signal?.reason).toMatchObject({ code: 'LOCK_LOST' })
+    expect(storage.isLocked('job')).toBe(true)
+    expect(await lock?.extend('10m')).toBeUndefined()
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('honours lockAtLeastFor, counted from the acquisition', async () => {
+    const lock = await keptAlive({ lockAtMostFor: '10m', lockAtLeastFor: '8m' })
+    await vi.advanceTimersByTimeAsync(6 * MINUTE)
+    await lock.unlock()
+    await vi.advanceTimersByTimeAsync(2 * MINUTE - 1)
+    expect(storage.isLocked('job')).toBe(true)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('goes on with the length of an extension by hand', async () => {
+    const lock = await keptAlive()
+    const longer = await lock.extend('60m')
+    await vi.advanceTimersByTimeAsync(29 * MINUTE)
+    expect(extensions()).toBe(1)
+    await vi.advanceTimersByTimeAsync(2 * MINUTE)
+    expect(extensions()).toBe(2)
+    expect(longer?.remaining()).toBeGreaterThan(58 * MINUTE)
+    const shorter = await longer?.extend('1m')
+    await vi.advanceTimersByTimeAsync(10 * MINUTE)
+    expect(shorter?.remaining()).toBeGreaterThan(0)
+    await shorter?.unlock()
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('takes turns with an extension and an unlock by hand', async () => {
+    const lock = await keptAlive()
+    const gate = promiseWithResolvers()
+    provider.gate = gate.promise
+    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    const byHand = lock.extend('20m')
+    gate.resolve()
+    const longer = await byHand
+    expect(provider.calls).toEqual(['lock', 'extend', 'extend'])
+    await longer?.unlock()
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('extends a lease of 60 days at its half, beyond the longest timer', async () => {
+    const lock = await keptAlive({ lockAtMostFor: '60d' })
+    await vi.advanceTimersByTimeAsync(30 * 24 * 60 * MINUTE - 1)
+    expect(extensions()).toBe(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(extensions()).toBe(1)
+    await lock.unlock()
+  })
+
+  it('tells its listeners of what it does in the background', async () => {
+    const { listener, heard } = recorder()
+    const lock = await new KeepAliveLockProvider(provider, { listeners: [listener] }).lock(job)
+    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    provider.faults.extend = gone
+    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    expect(heard).toEqual(['onLockExtended job', 'onExtendFailed job'])
+    await lock?.unlock()
+  })
+
+  it('aborts the signal of the task that an executor runs under its lock', async () => {
+    const { listener, heard } = recorder()
+    const executor = new LockingTaskExecutor(new KeepAliveLockProvider(provider), { listeners: [listener] })
+    await executor.executeWithLock(job, async ({ signal, lock }) => {
+      await vi.advanceTimersByTimeAsync(60 * MINUTE)
+      expect(signal.aborted).toBe(false)
+      expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
+      provider.refusesExtensions = true
+      await vi.advanceTimersByTimeAsync(5 * MINUTE)
+      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    })
+    expect(heard.filter((event) => event.startsWith('onLockLost'))).toHaveLength(1)
+  })
+})
+
+describe('keepAlive: true', () => {
+  let heard: string[]
+  let executor: LockingTaskExecutor
+
+  beforeEach(() => {
+    const { listener, heard: events } = recorder()
+    heard = events
+    executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+  })
+
+  it('keeps the lock for as long as the task runs', async () => {
+    const result = await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal, lock }) => {
+      await vi.advanceTimersByTimeAsync(60 * MINUTE)
+      expect(signal.aborted).toBe(false)
+      expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
+      return 'done'
+    })
+    expect(result).toEqual({ executed: true, value: 'done' })
+    expect(heard.filter((event) => event === 'onLockExtended job')).toHaveLength(12)
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('works together with an extension by the task', async () => {
+    await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal, lock }) => {
+      await lock.extend('30m')
+      await vi.advanceTimersByTimeAsync(120 * MINUTE)
+      expect(signal.aborted).toBe(false)
+      expect(extensions()).toBe(1 + 8)
+    })
+  })
+
+  it('E3: survives an error of the database, and tells the listener of it', async () => {
+    await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
+      provider.faults.extend = gone
+      await vi.advanceTimersByTimeAsync(9 * MINUTE)
+      delete provider.faults.extend
+      await vi.advanceTimersByTimeAsync(60 * MINUTE)
+      expect(signal.aborted).toBe(false)
+    })
+    expect(heard).toContain('onExtendFailed job')
+    expect(heard).not.toContain('onLockLost job')
+  })
+
+  it('E2: a refused extension aborts the signal and tells the listener, and the outcome of the task stands', async () => {
+    const error = new Error('business')
+    const run = executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
+      provider.refusesExtensions = true
+      await vi.advanceTimersByTimeAsync(5 * MINUTE)
+      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+      throw error
+    })
+    await expect(run).rejects.toBe(error)
+    expect(heard.slice(-2)).toEqual(['onLockLost job', 'onTaskFinished job'])
+  })
+
+  it('is off by default', async () => {
+    await executor.executeWithLock(job, async ({ signal }) => {
+      await vi.advanceTimersByTimeAsync(10 * MINUTE)
+      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    })
+    expect(extensions()).toBe(0)
+  })
+})

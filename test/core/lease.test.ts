@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { FaultyLockProvider } from './faulty-lock-provider'
+import { LateAnswers } from './late-answers'
+import { recorder } from './recorder'
+
+const DAY = 86_400_000
+const job = { name: 'job', lockAtMostFor: '10m' }
+let storage: InMemoryLockProvider
+let provider: FaultyLockProvider
+let executor: LockingTaskExecutor
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  storage = new InMemoryLockProvider()
+  provider = new FaultyLockProvider(storage)
+  executor = new LockingTaskExecutor(provider)
+})
+
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
+
+describe('the signal of a task', () => {
+  it('aborts when the lease is over, and not before', async () => {
+    await executor.executeWithLock(job, async ({ signal, lock }) => {
+      await vi.advanceTimersByTimeAsync(599_999)
+      expect(signal.aborted).toBe(false)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(signal.reason).toBeInstanceOf(LockError)
+      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
+      expect(lock.remaining()).toBe(0)
+    })
+  })
+
+  it('follows an extension, to longer and to shorter', async () => {
+    await executor.executeWithLock(job, async ({ signal, lock }) => {
+      await lock.extend('20m')
+      await vi.advanceTimersByTimeAsync(1_199_999)
+      expect(signal.aborted).toBe(false)
+      await lock.extend('1m')
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect(signal.aborted).toBe(true)
+    })
+  })
+
+  it('waits for a lease of 60 days, which is longer than the longest timer', async () => {
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: '60d' }, async ({ signal }) => {
+      await vi.advanceTimersByTimeAsync(60 * DAY - 1)
+      expect(signal.aborted).toBe(false)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(signal.aborted).toBe(true)
+    })
+  })
+
+  it('aborts when an extension is refused, and every later extension says so', async () => {
+    await executor.executeWithLock(job, async ({ signal, lock }) => {
+      provider.refusesExtensions = true
+      await expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
+      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+      provider.refusesExtensions = false
+      await expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    })
+  })
+
+  it('stays aborted when an extension is answered after the lease was over, and the unlock frees what it gave', async () => {
+    const { listener, heard } = recorder()
+    const late = new LateAnswers(storage, 600_000)
+    await new LockingTaskExecutor(late, { listeners: [listener] }).executeWithLock(
+      job,
+      async ({ signal, lock }) => {
+        const refused = expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
+        await vi.advanceTimersByTimeAsync(0)
+        await vi.advanceTimersByTimeAsync(600_000)
+        await refused
+        expect(signal.aborted).toBe(true)
+        expect(storage.isLocked('job')).toBe(true)
+      },
+    )
+    expect(heard).toContain('onLockLost job')
+    expect(heard).not.toContain('onLockExtended job')
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('leaves no timer behind when the task ends before its extension', async () => {
+    await executor.executeWithLock({ ...job, keepAlive: true }, ({ lock }) => {
+      void lock.extend('20m')
+    })
+    expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
+  })
+
+  it('never aborts after the end of the task', async () => {
+    const result = await executor.executeWithLock(job, ({ signal }) => signal)
+    await vi.advanceTimersByTimeAsync(DAY)
+    expect(result).toMatchObject({ value: { aborted: false } })
+  })
+})
+
+describe('await using', () => {
+  it('unlocks at the end of the block', async () => {
+    {
+      await using lock = await provider.lock(job)
+      expect(lock && storage.isLocked('job')).toBe(true)
+    }
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('is fine with a lock that somebody else holds', async () => {
+    await storage.lock(job)
+    await using lock = await provider.lock(job)
+    expect(lock).toBeUndefined()
+  })
+
+  it('does nothing to a lock that is unlocked already', async () => {
+    {
+      await using lock = await provider.lock(job)
+      await lock?.unlock()
+    }
+    expect(provider.calls).toEqual(['lock', 'unlock'])
+  })
+
+  it('unlocks what the extensions gave', async () => {
+    {
+      await using lock = await provider.lock(job)
+      const longer = await lock?.extend('20m')
+      await longer?.extend('30m')
+    }
+    expect(storage.isLocked('job')).toBe(false)
+    expect(provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
+  })
+
+  it('unlocks what an extension in flight is going to give', async () => {
+    {
+      await using lock = await provider.lock(job)
+      void lock?.extend('20m')
+    }
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('unlocks the lock itself when its extension failed', async () => {
+    {
+      await using lock = await provider.lock(job)
+      provider.faults.extend = new LockError('DATABASE_ERROR', 'gone')
+      await lock?.extend('20m').catch(() => undefined)
+    }
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('lets the error of the block through when the unlock fails too, and warns of that', async () => {
+    const warning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    const error = new Error('business')
+    const block = async () => {
+      await using lock = await provider.lock(job)
+      provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
+      if (lock) throw error
+    }
+    await expect(block()).rejects.toBe(error)
+    expect(warning).toHaveBeenCalledExactlyOnceWith(provider.faults.unlock)
+    warning.mockRestore()
+  })
+})

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { checkLockConfiguration, InMemoryLockProvider, type LockConfiguration } from '../../src/core'
+
+const valid: LockConfiguration = { name: 'job', lockAtMostFor: '10m' }
+
+function refusal(message: RegExp): Error {
+  return expect.objectContaining({
+    name: 'LockError',
+    code: 'INVALID_CONFIGURATION',
+    message: expect.stringMatching(message) as unknown,
+  }) as Error
+}
+
+describe('a lock configuration', () => {
+  it('is checked, with durations in milliseconds', () => {
+    expect(checkLockConfiguration({ ...valid, lockAtLeastFor: 'PT1M' })).toEqual({
+      name: 'job',
+      lockAtMostFor: 600_000,
+      lockAtLeastFor: 60_000,
+    })
+  })
+
+  it.for<[string, Partial<LockConfiguration>]>([
+    ['no lockAtLeastFor', { lockAtLeastFor: undefined }],
+    ['a lockAtLeastFor of 0', { lockAtLeastFor: 0 }],
+    ['a lockAtLeastFor as long as lockAtMostFor', { lockAtLeastFor: '10m' }],
+    ['one millisecond', { lockAtMostFor: 1 }],
+    ['a hundred years', { lockAtMostFor: '36500d' }],
+    ['a name of 64 characters', { name: 'x'.repeat(64) }],
+    ['a name with blanks and signs inside', { name: "Bob's nightly #1 (über) 漢字 🔒" }],
+  ])('may have %s', ([, rest]) => {
+    expect(() => checkLockConfiguration({ ...valid, ...rest })).not.toThrow()
+  })
+
+  it.for<[string, object, RegExp]>([
+    ['no name', { name: undefined }, /needs a name/],
+    ['an empty name', { name: '' }, /needs a name/],
+    ['a number for a name', { name: 7 }, /needs a name/],
+    ['a name of 65 characters', { name: 'x'.repeat(65) }, /has 65 characters .* holds 64/],
+    ['a name of 33 emojis, which are two characters each', { name: '🔒'.repeat(33) }, /has 66 characters/],
+    ['a line break in the name', { name: 'a\nb' }, /control characters/],
+    ['a zero in the name', { name: 'a\0b' }, /control characters/],
+    ['half a surrogate pair in the name', { name: '\ud83d' }, /control characters or broken ones/],
+    ['a blank at the end of the name', { name: 'job ' }, /begins or ends with a blank/],
+    ['a blank at the beginning of the name', { name: ' job' }, /begins or ends with a blank/],
+    ['a no-break space at the end of the name', { name: 'job\u00a0' }, /begins or ends with a blank/],
+    ['a name of blanks', { name: '   ' }, /blank/],
+    ['no lockAtMostFor', { lockAtMostFor: undefined }, /lockAtMostFor of lock 'job' is undefined/],
+    ['a negative lockAtMostFor', { lockAtMostFor: '-1s' }, /lockAtMostFor of lock 'job' is negative \(-1s\)/],
+    ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /locks nobody out/],
+    ['a lockAtMostFor under one millisecond', { lockAtMostFor: '10us' }, /locks nobody out/],
+    ['an endless lockAtMostFor', { lockAtMostFor: Infinity }, /not a duration/],
+    ['a lockAtMostFor that is not a number', { lockAtMostFor: NaN }, /not a duration/],
+    ['a lockAtMostFor that cannot be read', { lockAtMostFor: '10foo' }, /'10foo', which is not a duration/],
+    ['a lockAtMostFor beyond all calendars', { lockAtMostFor: '36501d' }, /longer than a hundred years/],
+    ['a negative lockAtLeastFor', { lockAtLeastFor: -1 }, /lockAtLeastFor of lock 'job' is negative/],
+    [
+      'a lockAtLeastFor above lockAtMostFor',
+      { lockAtLeastFor: '11m' },
+      /lockAtLeastFor \(660000 ms\) is longer than lockAtMostFor \(600000 ms\) for lock 'job'/,
+    ],
+    [
+      'a misspelt option',
+      { lockAtMost: '1m' },
+      /Unknown option 'lockAtMost' .* known are name, lockAtMostFor/,
+    ],
+  ])('is refused with %s', ([, rest, message]) => {
+    expect(() => checkLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))
+  })
+
+  it.for([null, undefined, 'job', 7])('is refused when it is %o', (configuration) => {
+    expect(() => checkLockConfiguration(configuration as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error,
+    )
+  })
+
+  it('that is wrong gives no lock', async () => {
+    await expect(new InMemoryLockProvider().lock({ ...valid, lockAtMostFor: 0 })).rejects.toThrow(
+      refusal(/locks nobody out/),
+    )
+  })
+})

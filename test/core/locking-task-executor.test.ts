@@ -1,0 +1,367 @@
+import { once } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  activeLock,
+  assertLocked,
+  extendActiveLock,
+  InMemoryLockProvider,
+  LockError,
+  LockingTaskExecutor,
+} from '../../src/core'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { FaultyLockProvider } from './faulty-lock-provider'
+import { recorder } from './recorder'
+
+const job = { name: 'job', lockAtMostFor: '10m' }
+const other = { name: 'other', lockAtMostFor: '10m' }
+
+let storage: InMemoryLockProvider
+let provider: FaultyLockProvider
+let executor: LockingTaskExecutor
+let heard: string[]
+
+beforeEach(() => {
+  storage = new InMemoryLockProvider()
+  provider = new FaultyLockProvider(storage)
+  const { listener, heard: events } = recorder()
+  heard = events
+  executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a task', () => {
+  it('runs under its lock, gives its value, and is unlocked', async () => {
+    const result = await executor.executeWithLock(job, () => {
+      expect(storage.isLocked('job')).toBe(true)
+      return Promise.resolve('done')
+    })
+    expect(result).toEqual({ executed: true, value: 'done' })
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('is skipped while somebody else holds the lock', async () => {
+    await storage.lock(job)
+    const task = vi.fn()
+    expect(await executor.executeWithLock(job, task)).toEqual({ executed: false })
+    expect(task).not.toHaveBeenCalled()
+    expect(heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job'])
+  })
+
+  it('is skipped when it is called twice at once', async () => {
+    const gate = promiseWithResolvers()
+    const first = executor.executeWithLock(job, () => gate.promise)
+    expect(await executor.executeWithLock(job, () => 'second')).toEqual({ executed: false })
+    gate.resolve()
+    expect(await first).toEqual({ executed: true, value: undefined })
+  })
+
+  it('is not run when the database does not answer, and the caller gets the error', async () => {
+    const error = new LockError('DATABASE_ERROR', 'gone')
+    provider.faults.lock = error
+    const task = vi.fn()
+    await expect(executor.executeWithLock(job, task)).rejects.toBe(error)
+    expect(task).not.toHaveBeenCalled()
+    expect(heard).toEqual(['onLockAttempt job', 'onLockFailed job'])
+  })
+
+  it('that throws, even synchronously, is unlocked, and its error comes through as it is', async () => {
+    const error = new Error('business')
+    await expect(
+      executor.executeWithLock(job, () => {
+        throw error
+      }),
+    ).rejects.toBe(error)
+    expect(storage.isLocked('job')).toBe(false)
+    expect(heard).toEqual([
+      'onLockAttempt job',
+      'onLockAcquired job',
+      'onTaskStarted job',
+      'onTaskFinished job',
+    ])
+  })
+
+  it('unlocks after the extension that is still in flight, on what it gave', async () => {
+    const gate = promiseWithResolvers()
+    let extension: Promise<void> | undefined
+    const run = executor.executeWithLock(job, ({ lock }) => {
+      provider.gate = gate.promise
+      extension = lock.extend('20m')
+    })
+    await vi.waitFor(() => {
+      expect(provider.calls).toEqual(['lock', 'extend'])
+    })
+    gate.resolve()
+    await run
+    await extension
+    expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
+    expect(storage.isLocked('job')).toBe(false)
+  })
+})
+
+describe('defects of ShedLock 7.9.0', () => {
+  it('E1: a failed extension tells the task LOCK_LOST, and the error that the caller sees is that one', async () => {
+    provider.refusesExtensions = true
+    await expect(executor.executeWithLock(job, () => extendActiveLock('10m'))).rejects.toMatchObject({
+      code: 'LOCK_LOST',
+      lockName: 'job',
+    })
+  })
+
+  it('E1: a task that bears a failed extension gives its value', async () => {
+    provider.refusesExtensions = true
+    const result = await executor.executeWithLock(job, async () => {
+      await extendActiveLock('10m').catch(() => undefined)
+      return 'done'
+    })
+    expect(result).toEqual({ executed: true, value: 'done' })
+    expect(heard).not.toContain('onUnlockFailed job')
+  })
+
+  it('E5: the error of a failed unlock does not replace the error of the task', async () => {
+    const error = new Error('business')
+    provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
+    await expect(executor.executeWithLock(job, () => Promise.reject(error))).rejects.toBe(error)
+    expect(heard).toContain('onUnlockFailed job')
+  })
+
+  it('E5: the error of a failed unlock does not replace the value of the task', async () => {
+    provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
+    expect(await executor.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
+  })
+
+  it('E6: a late unlock in memory does not free the lock of a successor', async () => {
+    vi.useFakeTimers()
+    const late = await storage.lock({ name: 'job', lockAtMostFor: 100 })
+    vi.advanceTimersByTime(100)
+    const successor = await storage.lock(job)
+    await late?.unlock()
+    expect(storage.isLocked('job')).toBe(true)
+    expect(await storage.lock(job)).toBeUndefined()
+    await successor?.unlock()
+  })
+
+  it('E7: the same name at another provider is another lock', async () => {
+    const elsewhere = new InMemoryLockProvider()
+    await elsewhere.lock(job)
+    const inner = await executor.executeWithLock(job, () =>
+      new LockingTaskExecutor(elsewhere).executeWithLock(job, () => 'inner'),
+    )
+    expect(inner).toEqual({ executed: true, value: { executed: false } })
+  })
+})
+
+describe('a failed unlock', () => {
+  it.each([
+    [new LockError('DATABASE_ERROR', 'gone'), 'gone'],
+    ['text', 'text'],
+    [undefined, 'undefined'],
+    [{ code: 1 }, '[object Object]'],
+  ])('becomes a warning when no listener hears of it, whatever was thrown: %s', async (fault, message) => {
+    const warning = once(process, 'warning')
+    provider.faults.unlock = fault
+    const silent = new LockingTaskExecutor(provider)
+    expect(await silent.executeWithLock(job, () => 'done')).toEqual({ executed: true, value: 'done' })
+    const [heardOf] = (await warning) as [Error]
+    expect(heardOf.message).toBe(message)
+  })
+})
+
+describe('a task inside a task', () => {
+  it('holds both locks when the names differ, and the inner one is freed first', async () => {
+    await executor.executeWithLock(job, async () => {
+      await executor.executeWithLock(other, () => {
+        expect(storage.isLocked('job') && storage.isLocked('other')).toBe(true)
+        expect(activeLock()?.name).toBe('other')
+      })
+      expect(storage.isLocked('other')).toBe(false)
+      expect(activeLock()?.name).toBe('job')
+    })
+  })
+
+  it('runs at once when it has the same name, without asking again', async () => {
+    const result = await executor.executeWithLock(job, () => executor.executeWithLock(job, () => 'inner'))
+    expect(result).toEqual({ executed: true, value: { executed: true, value: 'inner' } })
+    expect(provider.calls).toEqual(['lock', 'unlock'])
+    expect(heard).toEqual([
+      'onLockAttempt job',
+      'onLockAcquired job',
+      'onTaskStarted job',
+      'onTaskStarted job',
+      'onTaskFinished job',
+      'onTaskFinished job',
+    ])
+  })
+
+  it('runs at once by another executor of the same provider', async () => {
+    const result = await executor.executeWithLock(job, () =>
+      new LockingTaskExecutor(provider).executeWithLock(job, () => 'inner'),
+    )
+    expect(result).toMatchObject({ value: { executed: true } })
+  })
+
+  it('runs at once with another lock in between', async () => {
+    const result = await executor.executeWithLock(job, () =>
+      executor.executeWithLock(other, () => executor.executeWithLock(job, () => 'inner')),
+    )
+    expect(result).toMatchObject({ value: { value: { value: 'inner' } } })
+  })
+
+  it('runs one at a time: the second of two branches is skipped', async () => {
+    let running = 0
+    const branch = () =>
+      executor.executeWithLock(job, async () => {
+        expect(++running).toBe(1)
+        await Promise.resolve()
+        running--
+      })
+    const result = await executor.executeWithLock(job, () => Promise.all([branch(), branch()]))
+    expect(result).toMatchObject({ value: [{ executed: true }, { executed: false }] })
+  })
+
+  it('that was left running by an inner task still counts for the one-at-a-time of the outer task', async () => {
+    const started = promiseWithResolvers()
+    let stray: Promise<unknown> | undefined
+    const result = await executor.executeWithLock(job, async () => {
+      await executor.executeWithLock(job, () => {
+        stray = started.promise.then(() => executor.executeWithLock(job, () => 'stray'))
+      })
+      return executor.executeWithLock(job, async () => {
+        started.resolve()
+        return await stray
+      })
+    })
+    expect(result).toMatchObject({ value: { value: { executed: false } } })
+  })
+
+  it('asks for the lock again when the outer lease is over', async () => {
+    vi.useFakeTimers()
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: 100 }, async () => {
+      vi.advanceTimersByTime(100)
+      const successor = await storage.lock(job)
+      expect(await executor.executeWithLock(job, () => 'inner')).toEqual({ executed: false })
+      await successor?.unlock()
+    })
+  })
+
+  it('extends the innermost lock', async () => {
+    await executor.executeWithLock(job, async ({ lock: outer }) => {
+      await executor.executeWithLock(other, async ({ lock: inner }) => {
+        await extendActiveLock('60m')
+        expect(inner.remaining()).toBeGreaterThan(3_000_000)
+        expect(outer.remaining()).toBeLessThan(700_000)
+      })
+      await extendActiveLock('60m')
+      expect(outer.remaining()).toBeGreaterThan(3_000_000)
+    })
+  })
+})
+
+describe('assertLocked', () => {
+  it('passes in a task, after awaits, in timers and in branches', async () => {
+    await executor.executeWithLock(job, async () => {
+      assertLocked()
+      await Promise.resolve()
+      assertLocked()
+      await new Promise<void>((resolve) => setTimeout(resolve, 0))
+      assertLocked()
+      await Promise.all([Promise.resolve().then(assertLocked), Promise.resolve().then(assertLocked)])
+    })
+  })
+
+  it('throws outside of a task', () => {
+    expect(assertLocked).toThrow(expect.objectContaining({ code: 'NOT_LOCKED' }))
+  })
+
+  it('throws in a promise or timer that outlives its task', async () => {
+    const ended = promiseWithResolvers()
+    const fired = promiseWithResolvers<unknown>()
+    let stray: Promise<void> | undefined
+    await executor.executeWithLock(job, () => {
+      stray = ended.promise.then(assertLocked)
+      setTimeout(() => {
+        fired.resolve(activeLock())
+      }, 5)
+    })
+    ended.resolve()
+    await expect(stray).rejects.toMatchObject({ code: 'NOT_LOCKED' })
+    expect(await fired.promise).toBeUndefined()
+  })
+
+  it('sees the outer lock in what an inner task left behind', async () => {
+    const ended = promiseWithResolvers()
+    await executor.executeWithLock(job, async () => {
+      let stray: Promise<string | undefined> | undefined
+      await executor.executeWithLock(other, () => {
+        stray = ended.promise.then(() => {
+          assertLocked()
+          return activeLock()?.name
+        })
+      })
+      ended.resolve()
+      expect(await stray).toBe('job')
+    })
+  })
+
+  it('does not leak from one task into another that runs beside it', async () => {
+    const inner = promiseWithResolvers()
+    const first = executor.executeWithLock(job, () => inner.promise)
+    await executor.executeWithLock(other, () => {
+      expect(activeLock()?.name).toBe('other')
+    })
+    expect(activeLock()).toBeUndefined()
+    inner.resolve()
+    await first
+  })
+
+  it('throws as soon as the lease is over, even when the event loop was blocked until then', async () => {
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: 50 }, async ({ signal }) => {
+      const until = performance.now() + 60
+      while (performance.now() < until);
+      expect(signal.aborted).toBe(false)
+      expect(assertLocked).toThrow(expect.objectContaining({ code: 'NOT_LOCKED' }))
+      // The timer of the lease is older than this one, so it comes first.
+      await new Promise<void>((resolve) => setTimeout(resolve, 0))
+      expect(signal.aborted).toBe(true)
+    })
+  })
+})
+
+describe('extendActiveLock', () => {
+  it('extends twice, the second time what the first gave', async () => {
+    await executor.executeWithLock(job, async ({ lock }) => {
+      await extendActiveLock('20m')
+      await extendActiveLock('30m')
+      expect(lock.remaining()).toBeGreaterThan(1_700_000)
+    })
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('extends once after the other when it is called twice at once', async () => {
+    await executor.executeWithLock(job, () => Promise.all([extendActiveLock('20m'), extendActiveLock('30m')]))
+    expect(provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
+  })
+
+  it('throws NOT_LOCKED outside of a task and after its end', async () => {
+    await expect(extendActiveLock('1m')).rejects.toMatchObject({ code: 'NOT_LOCKED' })
+    const lock = await executor.executeWithLock(job, ({ lock }) => lock)
+    if (!lock.executed) throw new Error('skipped')
+    await expect(lock.value.extend('1m')).rejects.toMatchObject({ code: 'NOT_LOCKED' })
+    expect(lock.value.remaining()).toBe(0)
+  })
+
+  it('may be repeated after an error of the database, under the old lease', async () => {
+    await executor.executeWithLock(job, async ({ lock, signal }) => {
+      provider.faults.extend = new LockError('DATABASE_ERROR', 'gone')
+      await expect(extendActiveLock('20m')).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+      expect(signal.aborted).toBe(false)
+      assertLocked()
+      delete provider.faults.extend
+      await extendActiveLock('20m')
+      expect(lock.remaining()).toBeGreaterThan(1_100_000)
+    })
+    expect(heard).toEqual(expect.arrayContaining(['onExtendFailed job', 'onLockExtended job']))
+  })
+})

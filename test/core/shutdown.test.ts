@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { assertLocked, InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { FaultyLockProvider } from './faulty-lock-provider'
+
+const job = { name: 'job', lockAtMostFor: '10m' }
+let storage: InMemoryLockProvider
+let provider: FaultyLockProvider
+let executor: LockingTaskExecutor
+
+beforeEach(() => {
+  storage = new InMemoryLockProvider()
+  provider = new FaultyLockProvider(storage)
+  executor = new LockingTaskExecutor(provider)
+})
+
+const locked = () =>
+  vi.waitFor(() => {
+    expect(storage.isLocked('job')).toBe(true)
+  })
+
+describe('shutdown', () => {
+  it('aborts the tasks that run and waits until they have ended and are unlocked', async () => {
+    const run = executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
+    await locked()
+    const outcome = expect(run).rejects.toMatchObject({ name: 'AbortError', cause: { code: 'SHUTDOWN' } })
+    expect(await executor.shutdown()).toEqual([])
+    expect(storage.isLocked('job')).toBe(false)
+    await outcome
+  })
+
+  it('leaves a task its lock while it cleans up', async () => {
+    const run = executor.executeWithLock(job, async ({ signal, lock }) => {
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve)
+      })
+      assertLocked()
+      await lock.extend('20m')
+      return 'cleaned up'
+    })
+    await locked()
+    await executor.shutdown()
+    expect(await run).toEqual({ executed: true, value: 'cleaned up' })
+  })
+
+  it('names the tasks that still run after the timeout, and leaves them locked', async () => {
+    const gate = promiseWithResolvers()
+    const run = executor.executeWithLock(job, () => gate.promise)
+    await locked()
+    expect(await executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
+    expect(storage.isLocked('job')).toBe(true)
+    gate.resolve()
+    expect(await run).toEqual({ executed: true, value: undefined })
+    expect(await executor.shutdown()).toEqual([])
+  })
+
+  it('skips what is called afterwards, without asking the database', async () => {
+    await executor.shutdown()
+    expect(await executor.executeWithLock(job, () => 'late')).toEqual({ executed: false })
+    expect(provider.calls).toEqual([])
+    await expect(
+      executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 'late'),
+    ).rejects.toMatchObject({ code: 'SHUTDOWN' })
+  })
+
+  it('does not run a task whose lock comes too late, and frees it in spite of lockAtLeastFor', async () => {
+    const gate = promiseWithResolvers()
+    provider.gate = gate.promise
+    const task = vi.fn()
+    const run = executor.executeWithLock({ ...job, lockAtLeastFor: '9m' }, task)
+    const shutdown = executor.shutdown()
+    gate.resolve()
+    expect(await shutdown).toEqual([])
+    expect(await run).toEqual({ executed: false })
+    expect(task).not.toHaveBeenCalled()
+    await vi.waitFor(() => {
+      expect(storage.isLocked('job')).toBe(false)
+    })
+  })
+
+  it('bears a lock that came too late and cannot be freed', async () => {
+    const warning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    const gate = promiseWithResolvers()
+    provider.gate = gate.promise
+    provider.faults.extend = new LockError('DATABASE_ERROR', 'gone')
+    const run = executor.executeWithLock(job, () => 'late')
+    const shutdown = executor.shutdown()
+    gate.resolve()
+    await shutdown
+    expect(await run).toEqual({ executed: false })
+    expect(warning).toHaveBeenCalledOnce()
+    warning.mockRestore()
+  })
+
+  it('bears a task or a database that fails meanwhile', async () => {
+    const task = executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
+    await locked()
+    provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
+    provider.faults.unlock = provider.faults.lock
+    const failing = executor.executeWithLock({ ...job, name: 'other' }, () => 'not run')
+    const outcomes = Promise.allSettled([task, failing])
+    expect(await executor.shutdown()).toEqual([])
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  })
+})

@@ -1,0 +1,197 @@
+import { beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
+import { InMemoryLockProvider, LockError, LockingTaskExecutor, type TaskResult } from '../../src/core'
+import { FaultyLockProvider } from './faulty-lock-provider'
+
+const job = { name: 'job', lockAtMostFor: '10m' }
+const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error
+let storage: InMemoryLockProvider
+let provider: FaultyLockProvider
+let executor: LockingTaskExecutor
+
+beforeEach(() => {
+  storage = new InMemoryLockProvider()
+  provider = new FaultyLockProvider(storage)
+  executor = new LockingTaskExecutor(provider)
+})
+
+describe('wrap', () => {
+  it('passes this and arguments through, and gives the value', async () => {
+    const counter = {
+      count: 1,
+      add: executor.wrap(job, function (this: { count: number }, by: number) {
+        return (this.count += by)
+      }),
+    }
+    expect(await counter.add(2)).toEqual({ executed: true, value: 3 })
+    expectTypeOf(counter.add).returns.resolves.toEqualTypeOf<TaskResult<number>>()
+  })
+
+  it('refuses a wrong configuration at once', () => {
+    for (const wrong of [
+      { name: '' },
+      { lockAtMostFor: 'soon' },
+      { lockAtLeastFor: '11m' },
+      { keepAlive: 'yes' },
+      { onNotAcquired: 'explode' },
+      { onError: 'log' },
+      { lockAtMost: '10m' },
+    ]) {
+      expect(() => executor.wrap({ ...job, ...wrong } as never, () => undefined)).toThrow(invalid)
+    }
+    expect(() => executor.wrap({ name: 'job' }, () => undefined)).toThrow(invalid)
+  })
+
+  it('rejects instead of throwing, whatever goes wrong', async () => {
+    const wrapped = executor.wrap(job, () => {
+      throw new Error('synchronous')
+    })
+    await expect(wrapped()).rejects.toThrow('synchronous')
+  })
+})
+
+describe('a name made from arguments', () => {
+  it('is a lock for each argument', async () => {
+    const bill = executor.wrap(
+      { ...job, name: (customer: string) => `bill ${customer}` },
+      (customer: string) => storage.isLocked(`bill ${customer}`),
+    )
+    await storage.lock({ name: 'bill b', lockAtMostFor: '10m' })
+    expect(await bill('a')).toEqual({ executed: true, value: true })
+    expect(await bill('b')).toEqual({ executed: false })
+  })
+
+  it('sees this, and takes the types of its arguments from the task', async () => {
+    const tenant = {
+      id: 't1',
+      run: executor.wrap(
+        {
+          ...job,
+          name(id) {
+            return `${this.id}-${id.toFixed()}`
+          },
+        },
+        function (this: { id: string }, id: number) {
+          return storage.isLocked(`${this.id}-${id}`)
+        },
+      ),
+    }
+    expect(await tenant.run(1)).toEqual({ executed: true, value: true })
+  })
+
+  it('rejects when it is not a name, or cannot be made', async () => {
+    const wrapped = executor.wrap(
+      { ...job, name: (text: string) => text.toLowerCase() },
+      (text: string) => text,
+    )
+    await expect(wrapped('x'.repeat(65))).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+    await expect(wrapped(undefined as never)).rejects.toBeInstanceOf(TypeError)
+    expect(provider.calls).toEqual([])
+  })
+
+  it('lets the rest of the configuration be refused at once', () => {
+    expect(() => executor.wrap({ name: () => 'job', lockAtMostFor: 'soon' }, () => undefined)).toThrow(
+      invalid,
+    )
+  })
+})
+
+describe('onError', () => {
+  it('takes the error of the task, and the promise resolves', async () => {
+    const onError = vi.fn()
+    const wrapped = executor.wrap({ ...job, onError }, () => Promise.reject(new Error('business')))
+    await expect(wrapped()).resolves.toBeUndefined()
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 'business' }))
+    expect(storage.isLocked('job')).toBe(false)
+    expectTypeOf(wrapped).returns.toEqualTypeOf<Promise<void>>()
+  })
+
+  it('takes the error of the database', async () => {
+    const onError = vi.fn()
+    provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
+    await executor.wrap({ ...job, onError }, () => 'not run')()
+    expect(onError).toHaveBeenCalledOnce()
+  })
+
+  it('takes the error of a name that cannot be made', async () => {
+    const onError = vi.fn()
+    await executor.wrap(
+      { ...job, onError, name: (text: string) => text.trim() },
+      (text: string) => text,
+    )(1 as never)
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError))
+  })
+
+  it('is not called for a value or a skip', async () => {
+    const onError = vi.fn()
+    const task = vi.fn(() => 'done')
+    const wrapped = executor.wrap({ ...job, onError }, task)
+    await wrapped()
+    await storage.lock(job)
+    await wrapped()
+    expect(task).toHaveBeenCalledOnce()
+    expect(onError).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    () => {
+      throw new Error('handler')
+    },
+    () => Promise.reject(new Error('handler')),
+  ])('may fail itself, and that becomes a warning', async (onError) => {
+    const warning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    const wrapped = executor.wrap({ ...job, onError }, () => Promise.reject(new Error('business')))
+    await expect(wrapped()).resolves.toBeUndefined()
+    expect(warning).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 'handler' }))
+    warning.mockRestore()
+  })
+})
+
+describe('onNotAcquired', () => {
+  it("'throw' makes a skip an error", async () => {
+    await storage.lock(job)
+    await expect(
+      executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 'skipped'),
+    ).rejects.toMatchObject({
+      code: 'NOT_ACQUIRED',
+      lockName: 'job',
+    })
+  })
+
+  it('is told of a skip, and not of a run', async () => {
+    const onNotAcquired = vi.fn()
+    const wrapped = executor.wrap({ ...job, onNotAcquired }, () => 'done')
+    await wrapped()
+    expect(onNotAcquired).not.toHaveBeenCalled()
+    await storage.lock(job)
+    expect(await wrapped()).toEqual({ executed: false })
+    expect(onNotAcquired).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ name: 'job' }))
+  })
+
+  it('that fails, even later, fails the call', async () => {
+    await storage.lock(job)
+    const onNotAcquired = () => Promise.reject(new Error('handler'))
+    await expect(executor.executeWithLock({ ...job, onNotAcquired }, () => 'skipped')).rejects.toThrow(
+      'handler',
+    )
+  })
+})
+
+describe('the executor', () => {
+  it('refuses what is no provider, unknown options and impossible durations', () => {
+    expect(() => new LockingTaskExecutor({} as never)).toThrow(invalid)
+    expect(() => new LockingTaskExecutor(undefined as never)).toThrow(invalid)
+    expect(() => new LockingTaskExecutor(storage, { defaultLockAtMost: '1m' } as never)).toThrow(invalid)
+    expect(() => new LockingTaskExecutor(storage, { defaultLockAtMostFor: 'x' })).toThrow(invalid)
+  })
+
+  it('fills in its defaults', async () => {
+    const defaults = new LockingTaskExecutor(storage, {
+      defaultLockAtMostFor: '3m',
+      defaultLockAtLeastFor: '2m',
+    })
+    await defaults.executeWithLock({ name: 'job', lockAtMostFor: undefined }, ({ lock }) => {
+      expect(lock.remaining()).toBeGreaterThan(170_000)
+    })
+    expect(storage.isLocked('job')).toBe(true)
+  })
+})

@@ -1,0 +1,85 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, type TestDatabase } from '../backends'
+import { observeLockTable } from '../conformance/lock-table-observer'
+import { createAppTables } from '../conformance/sql-environment'
+import { ADAPTERS } from '../prisma/adapters'
+import type { Order } from './worker'
+
+const PROCESSES = 4
+const RUNS = 50
+
+describe.for(availableBackends().filter(({ shared }) => shared))('processes on $name', (backend) => {
+  let database: TestDatabase
+  let observer: DataSource
+  let table: ReturnType<typeof observeLockTable>
+  const started: ChildProcess[] = []
+
+  beforeEach(async () => {
+    database = await backend.create()
+    observer = await new DataSource(database.typeOrm).initialize()
+    table = observeLockTable(observer, backend.dialect)
+    await table.createTable()
+    await createAppTables(observer)
+    await observer.query(`insert into counter (id, value) values ('job', 0)`)
+  })
+  afterEach(async () => {
+    for (const child of started.splice(0)) child.kill('SIGKILL')
+    await observer.destroy()
+    await database.drop()
+  })
+
+  const start = async (rest: Pick<Order, 'lockAtMostFor' | 'runs' | 'prisma'>): Promise<ChildProcess> => {
+    const order: Order = { typeOrm: database.typeOrm, dialect: backend.dialect, name: 'job', ...rest }
+    const child = fork(join(__dirname, 'worker.ts'), [JSON.stringify(order)], {
+      execArgv: ['--import', 'tsx'],
+    })
+    started.push(child)
+    await once(child, 'message')
+    return child
+  }
+
+  it('never lose an update of a counter in the database that they change under one lock', async () => {
+    const workers = await Promise.all(
+      Array.from({ length: PROCESSES }, () => start({ lockAtMostFor: '5m', runs: RUNS })),
+    )
+    const ended = workers.map((child) => once(child, 'exit'))
+    for (const child of workers) child.send('go')
+    expect(await Promise.all(ended)).toEqual(workers.map(() => [0, null]))
+    expect(await observer.query('select value as value from counter')).toEqual([{ value: PROCESSES * RUNS }])
+  })
+
+  const adapters = ADAPTERS.filter((adapter) => adapter.backend === backend.name)
+  it.for(adapters)(
+    'never lose an update when some use TypeORM and some Prisma by $name',
+    async ({ name }) => {
+      const prisma = { adapter: name, backend: backend.name, url: database.url }
+      const workers = await Promise.all(
+        [{}, {}, { prisma }, { prisma }].map((orm) => start({ lockAtMostFor: '5m', runs: RUNS, ...orm })),
+      )
+      const ended = workers.map((child) => once(child, 'exit'))
+      for (const child of workers) child.send('go')
+      expect(await Promise.all(ended)).toEqual(workers.map(() => [0, null]))
+      expect(await observer.query('select value as value from counter')).toEqual([{ value: 4 * RUNS }])
+    },
+  )
+
+  it('take over from one that was killed, when its lease is over', async () => {
+    const holder = await start({ lockAtMostFor: '2s', runs: 0 })
+    holder.send('go')
+    await once(holder, 'message')
+    const row = await table.findRow('job')
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    const provider = typeOrmLockProvider(observer)
+    let lock
+    while (!lock) lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const successor = await table.findRow('job')
+    expect(successor?.lockedAt).toBeGreaterThanOrEqual(row?.lockUntil ?? NaN)
+    await lock.unlock()
+  })
+})

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { LockingTaskExecutor, type LockProvider } from '../../src/core'
+import { prismaLockProvider } from '../../src/prisma'
+import { PLACEHOLDERS as PRISMA_PLACEHOLDERS } from '../../src/prisma/client-dialects'
+import type { DialectName } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { PLACEHOLDERS } from '../../src/typeorm/placeholders'
+import { ADAPTERS, connect } from '../prisma/adapters'
+
+/** What the test tells one of its processes to do. */
+export interface Order {
+  readonly typeOrm: DataSourceOptions
+  readonly dialect: DialectName
+  /** Takes the lock through Prisma, by this adapter of this backend; otherwise through TypeORM. */
+  readonly prisma?: { readonly adapter: string; readonly backend: string; readonly url: string }
+  readonly name: string
+  readonly lockAtMostFor: string
+  /** How often to change the counter under the lock; 0 means to hold the lock until killed. */
+  readonly runs: number
+}
+
+/** What a process has to do with its database. */
+interface Client {
+  readonly provider: LockProvider
+  readonly query: (sql: string, values: unknown[]) => Promise<unknown>
+}
+
+async function typeOrmClient({ typeOrm }: Order): Promise<Client> {
+  const dataSource = await new DataSource({ ...typeOrm, poolSize: 2 } as DataSourceOptions).initialize()
+  return {
+    provider: typeOrmLockProvider(dataSource),
+    query: (sql, values) => dataSource.query(sql, values),
+  }
+}
+
+async function prismaClient({ adapter, backend, url }: NonNullable<Order['prisma']>): Promise<Client> {
+  const found = ADAPTERS.find((each) => each.name === adapter && each.backend === backend)
+  if (!found) throw new Error(`Prisma has no adapter ${adapter} for ${backend}.`)
+  const prisma = await connect(found, url)
+  // libsql's default is 0: the counter's own statements would fail while another process takes a lock.
+  if (adapter === 'libsql') await prisma.$queryRawUnsafe('pragma busy_timeout = 5000')
+  return {
+    provider: prismaLockProvider(prisma),
+    query: async (sql, values) => prisma.$queryRawUnsafe(sql, ...values),
+  }
+}
+
+async function work(order: Order): Promise<void> {
+  const { dialect, prisma, name, lockAtMostFor, runs } = order
+  const { provider, query } = await (prisma ? prismaClient(prisma) : typeOrmClient(order))
+  const executor = new LockingTaskExecutor(provider)
+  const hole = (prisma ? PRISMA_PLACEHOLDERS : PLACEHOLDERS)[dialect]
+
+  const increment = async (): Promise<void> => {
+    const rows = await query(`select value as value from counter where id = ${hole(0)}`, [name])
+    const value = Number((rows as { value: unknown }[])[0]?.value)
+    await sleep(1)
+    await query(`update counter set value = ${hole(0)} where id = ${hole(1)}`, [value + 1, name])
+  }
+
+  process.send?.('ready')
+  await new Promise((resolve) => process.once('message', resolve))
+  for (let done = 0; runs === 0 || done < runs;) {
+    const { executed } = await executor.executeWithLock({ name, lockAtMostFor }, async () => {
+      if (runs > 0) return increment()
+      process.send?.('held')
+      await sleep(60_000)
+    })
+    if (executed) done++
+    else await sleep(1)
+  }
+  process.exit(0)
+}
+
+void work(JSON.parse(process.argv[2] ?? '') as Order)
