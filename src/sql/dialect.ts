@@ -1,0 +1,109 @@
+import type { Identifiers, LockTable } from './lock-table'
+import type { Statement } from './statement'
+
+export type DialectName = 'postgres' | 'cockroachdb' | 'mysql' | 'mariadb' | 'sqlite' | 'mssql' | 'oracle'
+
+/** The roles of the lock table's four columns. */
+export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'
+
+/** One attempt: a `take` that changes a row has taken the lock, a `look` that finds a row sees that it is held. */
+export interface AcquireStep {
+  readonly kind: 'take' | 'look'
+  readonly statement: Statement
+}
+
+export type LockStatementForm = (dialect: Dialect, table: LockTable) => AcquireStep
+
+/** Finds (`read`) or changes (`write`) one row if the lock is ours and its lease not over, and none otherwise. */
+export interface Pin {
+  readonly kind: 'read' | 'write'
+  readonly statement: Statement
+}
+
+/** What one database needs said differently. Data only: no ORM, no I/O. */
+export interface Dialect extends Identifiers {
+  readonly name: DialectName
+
+  /** The database's clock when the row is written, as zone-less UTC, cut (not rounded) to milliseconds. */
+  readonly now: Statement
+  /** A point in time some milliseconds after another, as zone-less UTC. */
+  plus(time: Statement, milliseconds: Statement): Statement
+  /** A point in time as whole milliseconds since 1970. */
+  epochMilliseconds(time: Statement): Statement
+  /** A bound text with the type that the database cannot guess. */
+  text(parameter: Statement): Statement
+
+  /** How to take the lock: tried in order until one takes it or one sees that it is held. */
+  readonly acquire: readonly LockStatementForm[]
+
+  /**
+   * An update that need not survive a crash of the server, where that is cheaper: a release that is lost does no harm,
+   * because the lease ends by itself.
+   */
+  readonly release?:
+    ((table: Statement, assignment: Statement, condition: Statement) => Statement) | undefined
+
+  /** How a transaction keeps everybody else from changing the lock's row until it ends. */
+  readonly pin: (dialect: Dialect, table: LockTable) => Pin
+
+  /** The native codes of errors that are part of the game. Every other error is an error. */
+  readonly errors: {
+    /** Somebody else was faster and nothing was changed: ask again, and in the end take it as held. Code → meaning. */
+    readonly conflict: Readonly<Record<string, string>>
+    /** The database is busy with something else: wait and ask again, and in the end fail. Code → meaning. */
+    readonly busy: Readonly<Record<string, string>>
+  }
+
+  readonly ddl: {
+    /** `if exists` and `if not exists`, where the database has them: then the migration may run again. */
+    readonly conditional: boolean
+    /** Column definitions for a new table. */
+    readonly columns: Readonly<Record<LockColumn, string>>
+    /** Set where the server makes up a name for an unnamed primary key, another in each database. */
+    readonly namedPrimaryKey?: boolean
+    /** What stands behind the closing parenthesis of `create table`. */
+    readonly tableOptions?: string
+    /** The collation under which texts are equal only when they are the same, where that is not the default. */
+    readonly collation?: string
+    /** Gives a column, whose type was another, its definition; absent where a table must be made anew for that. */
+    readonly alterColumn?: (table: string, column: string, definition: string, type: string) => string
+  }
+
+  /**
+   * Finds the columns of the table as rows of `column_name` and `column_type`; and, where it can, `max_length` in
+   * characters, `nullable` (1 or 0) and `unique_keys`: how many unique indexes are on this column alone. Binds `schema`
+   * and `table`.
+   */
+  readonly describe: (schema: Statement, table: Statement) => Statement
+  /** The types under which the lock is right; a wrong one could let two hold it. */
+  readonly types: Readonly<Record<LockColumn, RegExp>>
+  /** Types that are right under a condition. */
+  readonly doubtfulTypes?: readonly { readonly pattern: RegExp; readonly why: string }[]
+
+  readonly inspection?: Inspection
+}
+
+/** What is asked of one database when its table is looked over; nothing of it is needed for a lock. */
+export interface Inspection {
+  /** What a `select` without a table has to end with. */
+  readonly from?: Statement
+  /** The user of this connection, spelled as `grant … to` wants it. */
+  readonly grantee?: Statement
+  /** The native codes for a missing privilege. */
+  readonly denied: readonly string[]
+  /** The number of the server's session: when two connections at one time have the same, a pooler is between. */
+  readonly session?: Statement
+  readonly settings?: readonly Setting[]
+}
+
+/** A setting of the server or the session that is a matter of the lock. */
+export interface Setting {
+  readonly name: string
+  /** Gives one row, with the value in its last column. */
+  readonly ask: Statement
+  readonly wrong: RegExp
+  readonly severity: 'error' | 'warning'
+  /** What it does to locks, and what to do. */
+  readonly message: string
+  readonly mend: (grantee: string) => string
+}

@@ -1,0 +1,33 @@
+import type { Dialect } from '../dialect'
+import { pinByWrite } from '../lock-statements'
+import { sql } from '../statement'
+import { describeColumns, postgres } from './postgres'
+
+/** CockroachDB calls itself PostgreSQL, and says all of this as PostgreSQL does. */
+export const cockroachdb: Dialect = {
+  ...postgres,
+  name: 'cockroachdb',
+
+  // It has no synchronous_commit.
+  release: undefined,
+
+  // `for share` locks nothing under SERIALIZABLE, and `for update` is a lock that may get lost; what was written is not.
+  pin: pinByWrite,
+
+  // https://www.cockroachlabs.com/docs/stable/transaction-retry-error-reference
+  errors: {
+    conflict: {
+      ...postgres.errors.conflict,
+      '40001': 'RETRY_…: another transaction was faster, and the server did not restart this one by itself',
+    },
+    busy: {},
+  },
+
+  // Its pg_index was not seen: whether there is a unique index is left open.
+  describe: describeColumns(sql`null`),
+
+  inspection: {
+    grantee: sql`quote_ident(current_user)`,
+    denied: ['42501'],
+  },
+}

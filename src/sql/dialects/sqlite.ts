@@ -1,0 +1,59 @@
+import type { Dialect } from '../dialect'
+import { lookHeld, pinByWrite, upsert } from '../lock-statements'
+import { sql } from '../statement'
+
+export const sqlite: Dialect = {
+  name: 'sqlite',
+  quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
+  longestIdentifier: 255,
+
+  // Text of fixed width, so that comparing text compares time. TypeORM and Prisma both read this form as a date.
+  now: sql`strftime('%Y-%m-%d %H:%M:%f', 'now')`,
+  plus: (time, milliseconds) =>
+    sql`strftime('%Y-%m-%d %H:%M:%f', ${time}, (${milliseconds} / 1000.0) || ' seconds')`,
+  epochMilliseconds: (time) => sql`cast(round((julianday(${time}) - 2440587.5) * 86400000) as integer)`,
+  text: (parameter) => parameter,
+
+  // A write waits for every other writer of the file, a read for nobody. And never begin a transaction with a read:
+  // its write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
+  acquire: [lookHeld, upsert],
+
+  // Who has written is the only writer of the file until the transaction ends.
+  pin: pinByWrite,
+
+  // https://www.sqlite.org/rescode.html
+  errors: {
+    conflict: {
+      SQLITE_CONSTRAINT_PRIMARYKEY: 'another connection made the row first (only without ON CONFLICT)',
+      SQLITE_CONSTRAINT_UNIQUE: 'another connection made the row first (only without ON CONFLICT)',
+    },
+    busy: {
+      SQLITE_BUSY: 'another connection writes to the file',
+      SQLITE_BUSY_SNAPSHOT: 'another connection wrote after this one had read',
+      SQLITE_BUSY_RECOVERY: 'another connection recovers the write-ahead log',
+      SQLITE_LOCKED: 'another statement of a shared cache uses the table',
+      SQLITE_LOCKED_SHAREDCACHE: 'another connection of a shared cache uses the table',
+    },
+  },
+
+  ddl: {
+    conditional: true,
+    columns: {
+      name: 'varchar(64) not null',
+      lockUntil: 'datetime(3) not null',
+      lockedAt: 'datetime(3) not null',
+      lockedBy: 'varchar(255) not null',
+    },
+  },
+
+  describe: (schema, table) => {
+    const where = sql`coalesce(${schema}, 'main')`
+    return sql`
+      select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable,
+        (select count(*) from pragma_index_list(${table}, ${where}) l
+          where l."unique" and not l.partial
+            and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
+      from pragma_table_info(${table}, ${where}) c`
+  },
+  types: { name: /^/, lockUntil: /^/, lockedAt: /^/, lockedBy: /^/ },
+}

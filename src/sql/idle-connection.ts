@@ -1,0 +1,35 @@
+const IDLE = 10_000
+
+/**
+ * A connection of our own beside those of the client: opened when it is needed, and closed when it was not used for ten
+ * seconds, since nothing tells us that the app has closed its client. Keeps no process alive.
+ */
+export function idleConnection<Connection>(
+  open: () => Promise<Connection>,
+  close: (connection: Connection) => unknown,
+): <T>(work: (connection: Connection) => T | PromiseLike<T>) => Promise<T> {
+  let opened: Promise<Connection> | undefined
+  let users = 0
+  let timer: NodeJS.Timeout | undefined
+
+  const closeIfIdle = (): void => {
+    if (users > 0) return
+    void opened?.then(close).catch(() => undefined)
+    opened = undefined
+    timer = undefined
+  }
+
+  return async (work) => {
+    users++
+    try {
+      opened ??= open().catch((error: unknown) => {
+        opened = undefined
+        throw error
+      })
+      return await work(await opened)
+    } finally {
+      users--
+      timer = timer?.refresh() ?? setTimeout(closeIfIdle, IDLE).unref()
+    }
+  }
+}

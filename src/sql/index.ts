@@ -1,0 +1,31 @@
+/** The lock in SQL, for binding a client of your own: a dialect, a `SqlExecutor`, and you have a `LockProvider`. */
+export { idleConnection } from './idle-connection'
+export { dialects } from './dialects'
+export type {
+  AcquireStep,
+  Dialect,
+  DialectName,
+  LockColumn,
+  LockStatementForm,
+  Pin,
+  Setting,
+} from './dialect'
+export { tableDefinition } from './create-table'
+export type { TableDefinition } from './create-table'
+export { guardTransaction, sqlAcquisition } from './guard-transaction'
+export type { LockRecord } from './lock-record'
+export { lockStatements } from './lock-statements'
+export type { LockStatements } from './lock-statements'
+export { lockTable, lockTableNames, TABLE_OPTIONS } from './lock-table'
+export type { LockColumnNames, LockTable, LockTableNames, LockTableOptions } from './lock-table'
+export { migrationScripts } from './migration-script'
+export type { MigrationScripts } from './migration-script'
+export { DriverError } from './sql-executor'
+export type { Row, SqlExecutor } from './sql-executor'
+export type { SqlAcquisition } from './sql-acquisition'
+export { SQL_LOCK_PROVIDER_OPTIONS, SqlLockProvider } from './sql-lock-provider'
+export type { SqlLockProviderOptions } from './sql-lock-provider'
+export { tableProblem } from './table-check'
+export type { TableFinding, TableFindingCode } from './table-finding'
+export { parameter, raw, spell, speller, sql } from './statement'
+export type { Spelled, Statement, Values } from './statement'

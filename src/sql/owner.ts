@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { isMainThread, threadId } from 'node:worker_threads'
+import { LockError } from '../core'
+
+/** What is left of `varchar(255)` beside the random part. */
+const LONGEST = 255 - '/00000000-0000-0000-0000-000000000000'.length
+
+/** Who this process is, for people who look into the table. */
+export function defaultLockedBy(): string {
+  return `${hostname()}/${process.pid}${isMainThread ? '' : `/${threadId}`}`.slice(-LONGEST)
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkLockedBy(lockedBy: string): string {
+  if (
+    typeof lockedBy !== 'string' ||
+    lockedBy.trim() === '' ||
+    lockedBy.length > LONGEST ||
+    /[\p{Cc}\p{Cs}]/u.test(lockedBy)
+  ) {
+    throw new LockError(
+      'INVALID_CONFIGURATION',
+      `lockedBy must be a text of 1 to ${LONGEST} characters without control characters.`,
+    )
+  }
+  return lockedBy
+}
+
+/**
+ * A fresh owner for one acquisition. Host and process alone would let a late holder free or prolong the lock of its
+ * successor in the same process.
+ */
+export function newOwner(lockedBy: string): string {
+  return `${lockedBy}/${randomUUID()}`
+}

@@ -1,0 +1,26 @@
+import type { Statement, Values } from './statement'
+
+/** A column's name and type, as `LockStatements.describe` finds them; other queries name their own columns. */
+export type Row = Readonly<Record<string, unknown>>
+
+/**
+ * How one client runs one statement: alone, in autocommit, on a connection that no transaction of the caller uses.
+ * Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` when the client cannot be used at all.
+ */
+export interface SqlExecutor {
+  /** @returns how many rows were changed */
+  execute(statement: Statement, values: Values): Promise<number>
+  query(statement: Statement, values: Values): Promise<readonly Row[]>
+}
+
+/** An error of the database's driver, with what matters for a lock: what the server called it, if it answered. */
+export class DriverError extends Error {
+  override readonly name = 'DriverError'
+  /** The server's own code as text (`'40001'`, `'1213'`); `undefined` when no answer came, so that nobody knows what happened. */
+  readonly code: string | undefined
+
+  constructor(code: string | undefined, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.code = code
+  }
+}

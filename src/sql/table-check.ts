@@ -1,0 +1,99 @@
+import { LockError } from '../core'
+import type { Dialect, LockColumn } from './dialect'
+import type { LockTable } from './lock-table'
+import { TableMender } from './mend-table'
+import type { Row } from './sql-executor'
+import type { TableFinding, TableFindingCode } from './table-finding'
+
+/** What a name and an owner may need. */
+const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
+
+/** With these a lock could be wrong, so that none is given. */
+const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', 'COLUMN_TYPE', 'KEY_MISSING']
+
+/**
+ * Compares the columns that the database described with what the lock needs.
+ *
+ * @returns why the lock cannot be kept in this table, or `undefined`
+ */
+export function tableProblem(
+  dialect: Dialect,
+  table: LockTable,
+  described: readonly Row[],
+  cause?: unknown,
+): LockError | undefined {
+  const problem = tableFindings(dialect, table, described).find(
+    ({ code, severity }) => severity === 'error' && FATAL.includes(code),
+  )
+  if (!problem) return undefined
+  const code = problem.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
+  return new LockError(code, problem.message, { cause })
+}
+
+/** All that is to be said about the described columns, worst first. */
+export function tableFindings(dialect: Dialect, table: LockTable, described: readonly Row[]): TableFinding[] {
+  const { names } = table
+  const title = names.schema === undefined ? names.table : `${names.schema}.${names.table}`
+  const mender = new TableMender(dialect, table)
+  if (described.length === 0) {
+    return [
+      {
+        code: 'TABLE_MISSING',
+        severity: 'error',
+        message: `There is no lock table '${title}' that this connection can see – run the migration, or correct schema and tableName.`,
+        mend: mender.create(),
+      },
+    ]
+  }
+  const rows = new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
+  return (Object.keys(names.columns) as LockColumn[])
+    .flatMap((column) => columnFindings(dialect, title, names.columns[column], column, rows, mender))
+    .sort((one, other) => one.severity.localeCompare(other.severity))
+}
+
+function columnFindings(
+  dialect: Dialect,
+  title: string,
+  name: string,
+  column: LockColumn,
+  rows: ReadonlyMap<string, Row>,
+  mender: TableMender,
+): TableFinding[] {
+  const row = rows.get(name.toLowerCase())
+  if (!row) {
+    const message = `Table '${title}' has no column '${name}' – add it, or correct columnNames.${column}.`
+    return [{ code: 'COLUMN_MISSING', severity: 'error', message, mend: mender.addColumn(column) }]
+  }
+  const type = String(row['column_type'])
+  const findings: TableFinding[] = []
+  const add = (code: TableFindingCode, severity: TableFinding['severity'], what: string): void => {
+    const message = `Column '${name}' of table '${title}' ${what} – make it '${dialect.ddl.columns[column]}'.`
+    findings.push({ code, severity, message, mend: mender.changeColumn(column, type) })
+  }
+
+  const doubt = dialect.doubtfulTypes?.find(({ pattern }) => pattern.test(type))
+  if (!dialect.types[column].test(type)) {
+    add('COLUMN_TYPE', 'error', `has type ${type}, under which two could hold one lock`)
+  } else if (doubt) {
+    add('COLUMN_TYPE', 'warning', `has type ${type}, ${doubt.why}`)
+  }
+  const length = told(row['max_length'])
+  const needed = LENGTHS[column] ?? 0
+  // SQL Server's varchar(max) is -1.
+  if (length !== undefined && length > 0 && length < needed) {
+    add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters where ${needed} may be needed`)
+  }
+  if (told(row['nullable']) === 1) {
+    add('COLUMN_NULLABLE', 'warning', 'may be null, and a row without it would be held for ever')
+  }
+  if (column === 'name' && told(row['unique_keys']) === 0) {
+    const message = `Table '${title}' has no primary key and no unique index on '${name}' alone, so that two could hold one lock – add one.`
+    findings.push({ code: 'KEY_MISSING', severity: 'error', message, mend: mender.addKey() })
+  }
+  return findings
+}
+
+/** Drivers give whole numbers as number, bigint or text; a dialect whose `describe` does not tell, as nothing. */
+function told(value: unknown): number | undefined {
+  return value === undefined || value === null ? undefined : Number(value)
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { dialects, SqlLockProvider, type SqlExecutor } from '../src/sql'
+
+const untouched: SqlExecutor = {
+  execute: () => Promise.reject(new Error('the database was asked')),
+  query: () => Promise.reject(new Error('the database was asked')),
+}
+
+it.for(Object.values(dialects))(
+  'a lockedBy that the column of $name would cut, or that is none, is refused at start-up',
+  (dialect) => {
+    for (const lockedBy of ['x'.repeat(300), 'x'.repeat(219), '', ' ', 'a\nb']) {
+      expect(() => new SqlLockProvider(untouched, dialect, { lockedBy })).toThrow(
+        expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
+      )
+    }
+    expect(() => new SqlLockProvider(untouched, dialect, { lockedBy: 'x'.repeat(218) })).not.toThrow()
+  },
+)
+
+it.for(Object.values(dialects))('making a provider for $name does not ask the database', (dialect) => {
+  expect(() => new SqlLockProvider(untouched, dialect)).not.toThrow()
+})
