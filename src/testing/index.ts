@@ -1,0 +1,15 @@
+/** Testing: your jobs without a database, and the suite that every lock provider passes. */
+export { InMemoryLockProvider } from '../core'
+export { assumeLocked } from './assume-locked'
+export { FakeClock } from './fake-clock'
+export { assertFree, assertHeld } from './lock-assertions'
+export type {
+  CallerTransaction,
+  LockProviderEnvironment,
+  LockRow,
+  SqlLockProviderEnvironment,
+  TableNames,
+} from './lock-provider-environment'
+export { lockProviderSuite, sqlLockProviderSuite } from './lock-provider-suite'
+export type { SuiteCase } from './suite-case'
+export { makeAllAssertsPass } from './make-all-asserts-pass'

@@ -1,0 +1,80 @@
+import type { LockProvider } from '../core'
+
+type Awaitable<T> = T | PromiseLike<T>
+
+/** What the suite needs to know about a lock provider of any kind of storage. */
+export interface LockProviderEnvironment {
+  /**
+   * A provider as another instance of the app would make it: it shares the storage with the others, and nothing else.
+   * Storage inside one provider object may return that one each time.
+   */
+  createProvider(): Awaitable<LockProvider>
+  /** Whether the storage says, by its own clock, that somebody holds the lock. */
+  isHeld(name: string): Awaitable<boolean>
+}
+
+/** A row of the lock table. */
+export interface LockRow {
+  readonly name: string
+  /** Milliseconds since 1970 in UTC, as stored. */
+  readonly lockUntil: number
+  /** Milliseconds since 1970 in UTC, as stored. */
+  readonly lockedAt: number
+  readonly lockedBy: string
+}
+
+/** An open transaction of the app, on the client that `provider` uses too. */
+export interface CallerTransaction {
+  readonly provider: LockProvider
+  /** Whether others can see what the transaction wrote. */
+  isVisible(): Promise<boolean>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
+
+/** The names of a lock table; as in the options of every provider. */
+export interface TableNames {
+  readonly tableName?: string
+  readonly columnNames?: {
+    readonly name?: string
+    readonly lockUntil?: string
+    readonly lockedAt?: string
+    readonly lockedBy?: string
+  }
+}
+
+/** What the suite needs to know about a lock provider of an SQL database. What a database cannot do is left out. */
+export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
+  /** Says, for what is left out, why. */
+  readonly reasons?: Partial<
+    Record<
+      | 'createProviderInTimeZone'
+      | 'createProviderAtTime'
+      | 'beginTransaction'
+      | 'beginWritingTransaction'
+      | 'withTable',
+      string
+    >
+  >
+  /** The database's clock: whole milliseconds since 1970. */
+  clock(): Promise<number>
+  findRow(name: string): Promise<LockRow | undefined>
+  /** Writes the row past the provider. */
+  insertRow(row: LockRow): Promise<void>
+  deleteRow(name: string): Promise<void>
+  createTable(): Promise<void>
+  dropTable(): Promise<void>
+  /** A number in a row of its own, that starts at 0. Reading and writing it are two steps, on purpose. */
+  createCounter(): Promise<{ read(): Promise<number>; write(value: number): Promise<void> }>
+
+  /** A provider whose sessions have this time zone, such as `America/New_York`. */
+  createProviderInTimeZone?(zone: string): Promise<LockProvider>
+  /** A provider whose sessions have this time zone, and for which it is this time now (milliseconds since 1970). */
+  createProviderAtTime?(zone: string, time: number): Promise<LockProvider>
+  /** A transaction that has read, so that its snapshot and its time are those of its beginning. */
+  beginTransaction?(): Promise<CallerTransaction>
+  /** A transaction that has read and written. */
+  beginWritingTransaction?(): Promise<CallerTransaction>
+  /** The same database with another, new lock table. */
+  withTable?(names: TableNames): Promise<SqlLockProviderEnvironment>
+}

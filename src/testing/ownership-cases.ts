@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { expectHeld, expectLockError, newConfiguration, take, untilFree } from './expectations'
+import type { LockProviderEnvironment } from './lock-provider-environment'
+import type { CaseDefinition } from './suite-case'
+
+/** All holders here are in one process, so that neither host name nor process id tells them apart. */
+export const ownershipCases: readonly CaseDefinition<LockProviderEnvironment>[] = [
+  {
+    title: 'does not let a late holder unlock its successor',
+    run: async (environment) => {
+      const provider = await environment.createProvider()
+      const configuration = newConfiguration()
+      const late = await take(provider, { ...configuration, lockAtMostFor: '500ms' })
+      await untilFree(environment, configuration.name)
+      const successor = await take(provider, configuration)
+      await late.unlock()
+      await expectHeld(environment, configuration.name)
+      await successor.unlock()
+    },
+  },
+  {
+    title: 'does not let a late holder with a lockAtLeastFor change the lease of its successor',
+    run: async (environment) => {
+      const provider = await environment.createProvider()
+      const configuration = newConfiguration()
+      const late = await take(provider, { ...configuration, lockAtMostFor: '500ms', lockAtLeastFor: '500ms' })
+      await untilFree(environment, configuration.name)
+      const successor = await take(provider, configuration)
+      await late.unlock()
+      await expectHeld(environment, configuration.name)
+      assert(await successor.extend('1ms'))
+      await untilFree(environment, configuration.name)
+    },
+  },
+  {
+    title: 'does not let a late holder extend the lock of its successor',
+    run: async (environment) => {
+      const provider = await environment.createProvider()
+      const configuration = newConfiguration({ lockAtMostFor: '500ms' })
+      const late = await take(provider, configuration)
+      await untilFree(environment, configuration.name)
+      const successor = await take(provider, { ...configuration, lockAtMostFor: '2s' })
+      assert.equal(await late.extend('5m'), undefined)
+      assert(successor.remaining() <= 2_000)
+      await untilFree(environment, configuration.name)
+    },
+  },
+  {
+    title: 'does not unlock twice',
+    run: async (environment) => {
+      const provider = await environment.createProvider()
+      const configuration = newConfiguration()
+      const lock = await take(provider, configuration)
+      await lock.unlock()
+      const successor = await take(provider, configuration)
+      await expectLockError(lock.unlock(), 'LOCK_SPENT')
+      await expectHeld(environment, configuration.name)
+      await successor.unlock()
+    },
+  },
+]

@@ -1,0 +1,127 @@
+import { address, withDatabase, type Server } from './server'
+
+const postgres: Server = {
+  name: 'postgres',
+  dialect: 'postgres',
+  variable: 'POSTGRES_URL',
+  localUrl: 'postgres://postgres@127.0.0.1:5432/postgres',
+  container: {
+    image: 'postgres:18-alpine',
+    port: 5432,
+    environment: { POSTGRES_HOST_AUTH_METHOD: 'trust' },
+    url: 'postgres://postgres@localhost:5432/postgres',
+  },
+  versionQuery: 'select version() as version',
+  product: /^PostgreSQL/,
+  typeOrm: (url) => ({ type: 'postgres', ...address(url) }),
+  createDatabase: (name) => [`create database ${name}`],
+  dropDatabase: (name) => [`drop database if exists ${name} with (force)`],
+  databaseUrl: withDatabase,
+}
+
+const mariadb: Server = {
+  name: 'mariadb',
+  dialect: 'mariadb',
+  variable: 'MARIADB_URL',
+  localUrl: 'mysql://root@127.0.0.1:3306/mysql',
+  container: {
+    image: 'mariadb:lts',
+    port: 3306,
+    environment: { MARIADB_ALLOW_EMPTY_ROOT_PASSWORD: '1' },
+    url: 'mysql://root@localhost:3306/mysql',
+  },
+  versionQuery: 'select version() as version',
+  product: /MariaDB/,
+  typeOrm: (url) => ({ type: 'mariadb', ...address(url) }),
+  // Neither the server's nor the database's default collation may matter to the lock.
+  createDatabase: (name) => [`create database ${name} character set utf8mb4 collate utf8mb4_general_ci`],
+  dropDatabase: (name) => [`drop database if exists ${name}`],
+  databaseUrl: withDatabase,
+}
+
+const mysql: Server = {
+  ...mariadb,
+  name: 'mysql',
+  dialect: 'mysql',
+  variable: 'MYSQL_URL',
+  container: {
+    ...mariadb.container,
+    image: process.env['MYSQL_IMAGE'] ?? 'mysql:lts',
+    environment: { MYSQL_ALLOW_EMPTY_PASSWORD: '1' },
+  },
+  product: /^(?!.*MariaDB)/,
+  typeOrm: (url) => ({ type: 'mysql', ...address(url) }),
+}
+
+const cockroachdb: Server = {
+  ...postgres,
+  name: 'cockroachdb',
+  dialect: 'cockroachdb',
+  variable: 'COCKROACHDB_URL',
+  localUrl: 'postgres://root@127.0.0.1:26257/defaultdb',
+  container: {
+    image: 'cockroachdb/cockroach:v25.4.1',
+    port: 26257,
+    environment: {},
+    command: ['start-single-node', '--insecure'],
+    url: 'postgres://root@localhost:26257/defaultdb',
+  },
+  product: /CockroachDB/,
+  // TypeORM's type does not allow `timeTravelQueries` to be left out.
+  typeOrm: (url) => ({ type: 'cockroachdb', timeTravelQueries: false, ...address(url) }),
+  dropDatabase: (name) => [`drop database if exists ${name} cascade`],
+}
+
+const mssql: Server = {
+  name: 'mssql',
+  dialect: 'mssql',
+  variable: 'MSSQL_URL',
+  localUrl: 'mssql://sa:ShedLock-1@127.0.0.1:1433/master',
+  container: {
+    image: 'mcr.microsoft.com/mssql/server:2022-latest',
+    port: 1433,
+    environment: { ACCEPT_EULA: 'Y', MSSQL_SA_PASSWORD: 'ShedLock-1' },
+    url: 'mssql://sa:ShedLock-1@localhost:1433/master',
+  },
+  versionQuery: 'select @@version as version',
+  product: /^Microsoft/,
+  typeOrm: (url) => ({
+    type: 'mssql',
+    ...address(url),
+    options: { encrypt: false, trustServerCertificate: true },
+  }),
+  createDatabase: (name) => [`create database ${name}`],
+  dropDatabase: (name) => [
+    `alter database ${name} set single_user with rollback immediate`,
+    `drop database ${name}`,
+  ],
+  databaseUrl: withDatabase,
+}
+
+const oracle: Server = {
+  name: 'oracle',
+  dialect: 'oracle',
+  variable: 'ORACLE_URL',
+  localUrl: 'oracle://system:ShedLock1@127.0.0.1:1521/FREEPDB1',
+  container: {
+    image: 'gvenzl/oracle-free:23-slim-faststart',
+    port: 1521,
+    environment: { ORACLE_PASSWORD: 'ShedLock1' },
+    url: 'oracle://system:ShedLock1@localhost:1521/FREEPDB1',
+  },
+  versionQuery: 'select banner as "version" from v$version',
+  product: /^Oracle/,
+  typeOrm: (url) => {
+    const { database, ...rest } = address(url)
+    return { type: 'oracle', ...rest, serviceName: database }
+  },
+  // What others call a database, Oracle calls a user.
+  createDatabase: (name) => [
+    `create user ${name} identified by "${name}" quota unlimited on users`,
+    `grant create session, create table to ${name}`,
+  ],
+  dropDatabase: (name) => [`drop user ${name} cascade`],
+  databaseUrl: (url, name) => Object.assign(new URL(url), { username: name, password: name }).href,
+}
+
+export const servers: readonly Server[] = [postgres, mariadb, mysql, cockroachdb, mssql, oracle]

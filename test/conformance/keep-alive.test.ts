@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DataSource } from 'typeorm'
+import { describe, expect, it } from 'vitest'
+import { LockingTaskExecutor } from '../../src/core'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends } from '../backends'
+import { observeLockTable } from './lock-table-observer'
+
+const backends = availableBackends().filter(({ shared }) => shared)
+
+describe.concurrent.for(backends)('a lock that is kept alive on $name', (backend) => {
+  it('keeps others out for far longer than lockAtMostFor, and is free after its task', async () => {
+    const database = await backend.create()
+    const open = () => new DataSource(database.typeOrm).initialize()
+    const [one, other] = [await open(), await open()]
+    try {
+      await observeLockTable(one, backend.dialect).createTable()
+      const job = { name: 'job', lockAtMostFor: '2s' }
+      const rival = new LockingTaskExecutor(typeOrmLockProvider(other))
+      let refused = 0
+      const result = await new LockingTaskExecutor(typeOrmLockProvider(one)).executeWithLock(
+        { ...job, keepAlive: true },
+        async ({ signal }) => {
+          const end = performance.now() + 5_000
+          while (performance.now() < end) {
+            // Another instance, so not inside of this task's lock: it has a provider of its own.
+            const { executed } = await rival.executeWithLock(job, () => undefined)
+            expect(executed).toBe(false)
+            refused++
+            await sleep(20)
+          }
+          return signal.aborted
+        },
+      )
+      expect(result).toEqual({ executed: true, value: false })
+      expect(refused).toBeGreaterThan(10)
+      expect(await rival.executeWithLock(job, () => 'free')).toEqual({ executed: true, value: 'free' })
+    } finally {
+      await one.destroy()
+      await other.destroy()
+      await database.drop()
+    }
+  })
+})

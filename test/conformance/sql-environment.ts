@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import type { LockProvider } from '../../src/core'
+import type { DialectName } from '../../src/sql'
+import type { CallerTransaction, SqlLockProviderEnvironment, TableNames } from '../../src/testing'
+import { PLACEHOLDERS } from '../../src/typeorm/placeholders'
+import { observeLockTable, type Observer } from './lock-table-observer'
+
+export type { Observer }
+
+/** A transaction of the client under test. */
+export interface ClientTransaction {
+  readonly provider: LockProvider
+  query(sql: string): Promise<unknown>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
+
+/** What differs from one client (TypeORM, Prisma) to another. */
+export interface SqlClient {
+  createProvider(names: TableNames): Promise<LockProvider>
+  /** A provider in sessions that have this time zone, and this time. */
+  readonly createProviderInSession?: (names: TableNames, zone: string, time?: number) => Promise<LockProvider>
+  readonly beginTransaction?: (names: TableNames) => Promise<ClientTransaction>
+  /** Whether a lock can be had while a transaction of the caller has written. */
+  readonly manyWriters: boolean
+  /** Whether the clock of a session can be set. */
+  readonly settableClock: boolean
+  readonly reasons: NonNullable<SqlLockProviderEnvironment['reasons']>
+}
+
+/** Makes an environment for the suite. The observer is a client of the test's own, so that it sees what others see. */
+export function sqlEnvironment(
+  observer: Observer,
+  dialect: DialectName,
+  client: SqlClient,
+  names: TableNames = {},
+): SqlLockProviderEnvironment {
+  const placeholder = PLACEHOLDERS[dialect]
+  const table = observeLockTable(observer, dialect, names)
+  const { createProviderInSession, beginTransaction } = client
+
+  const begin = async (transaction: ClientTransaction, write: boolean): Promise<CallerTransaction> => {
+    const note = randomUUID()
+    await transaction.query('select * from note')
+    if (write) await transaction.query(`insert into note (id) values ('${note}')`)
+    return {
+      ...transaction,
+      isVisible: async () => {
+        const found = await observer.query<unknown[]>(`select id from note where id = ${placeholder(0)}`, [
+          note,
+        ])
+        return found.length > 0
+      },
+    }
+  }
+
+  return {
+    ...table,
+    reasons: client.reasons,
+    createProvider: () => client.createProvider(names),
+    createCounter: async () => {
+      const id = randomUUID()
+      await observer.query(`insert into counter (id, value) values (${placeholder(0)}, 0)`, [id])
+      return {
+        read: async () => {
+          const sql = `select value from counter where id = ${placeholder(0)}`
+          const [row] = await observer.query<Record<string, unknown>[]>(sql, [id])
+          return Number(Object.values(row ?? {})[0])
+        },
+        write: async (value) => {
+          const sql = `update counter set value = ${placeholder(0)} where id = ${placeholder(1)}`
+          await observer.query(sql, [value, id])
+        },
+      }
+    },
+    ...(createProviderInSession && {
+      createProviderInTimeZone: (zone) => createProviderInSession(names, zone),
+    }),
+    ...(createProviderInSession &&
+      client.settableClock && {
+        createProviderAtTime: (zone, time) => createProviderInSession(names, zone, time),
+      }),
+    ...(beginTransaction && { beginTransaction: async () => begin(await beginTransaction(names), false) }),
+    ...(beginTransaction &&
+      client.manyWriters && {
+        beginWritingTransaction: async () => begin(await beginTransaction(names), true),
+      }),
+    withTable: async (otherNames) => {
+      const other = sqlEnvironment(observer, dialect, client, otherNames)
+      await other.createTable()
+      return other
+    },
+  }
+}
+
+/** The app's own tables, beside the lock table. */
+export async function createAppTables(observer: Observer): Promise<void> {
+  await observer.query('create table note (id varchar(36) primary key)')
+  await observer.query('create table counter (id varchar(36) primary key, value integer not null)')
+}

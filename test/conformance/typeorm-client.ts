@@ -1,0 +1,131 @@
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import type { DialectName } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import type { SqlClient } from './sql-environment'
+
+const SQLITE_REASONS = {
+  createProviderInTimeZone: 'SQLite has no time zones of sessions',
+  createProviderAtTime: 'SQLite has no clock of a session',
+  beginWritingTransaction: 'SQLite has one writer: until the transaction ends, no lock can be written',
+}
+const REASONS: Readonly<Record<DialectName, SqlClient['reasons']>> = {
+  postgres: { createProviderAtTime: 'PostgreSQL has no clock of a session' },
+  cockroachdb: { createProviderAtTime: 'CockroachDB has no clock of a session' },
+  mysql: { createProviderAtTime: 'the time zone tables of this server are not loaded' },
+  mariadb: { createProviderAtTime: 'the time zone tables of this server are not loaded' },
+  sqlite: SQLITE_REASONS,
+  mssql: {
+    createProviderInTimeZone: 'SQL Server has no time zones of sessions',
+    createProviderAtTime: 'SQL Server has no clock of a session',
+  },
+  oracle: { createProviderAtTime: 'Oracle has no clock of a session' },
+}
+/** New York and its like in winter, for servers that know no names. */
+const OFFSETS: Readonly<Record<string, string>> = {
+  'America/New_York': '-05:00',
+  UTC: '+00:00',
+  'Asia/Tokyo': '+09:00',
+  'Europe/Prague': '+01:00',
+}
+const POOLS = 4
+
+/** Why a lock cannot be had while a transaction of the caller is open. */
+function oneAtATime(options: DataSourceOptions, shared: boolean): string | undefined {
+  if (!shared) return 'in memory there is one connection: a lock waits until the transaction is over'
+  if (options.type === 'better-sqlite3' && !options.enableWAL)
+    return 'without WAL a reader keeps out the writer: a lock waits until the transaction is over'
+  return undefined
+}
+
+export interface TypeOrmClient extends SqlClient {
+  close(): Promise<void>
+}
+
+/** Several apps with TypeORM: each with a pool of its own, unless the database has one connection only. */
+export async function typeOrmClient(
+  options: DataSourceOptions,
+  dialect: DialectName,
+  observer: DataSource,
+  shared: boolean,
+): Promise<TypeOrmClient> {
+  const opened: DataSource[] = []
+  const open = async (rest: object = {}): Promise<DataSource> => {
+    if (!shared) return observer
+    const dataSource = await new DataSource({
+      ...options,
+      poolSize: 3,
+      ...rest,
+    } as DataSourceOptions).initialize()
+    opened.push(dataSource)
+    return dataSource
+  }
+  const pools: DataSource[] = []
+  const idle: DataSource[] = []
+  const inZones = new Map<string, Promise<DataSource>>()
+  const mysqlLike = dialect === 'mysql' || dialect === 'mariadb'
+  const knowsZones = mysqlLike && (await knowsNamedZones(observer))
+  const blocked = oneAtATime(options, shared)
+  let turn = 0
+
+  const openInZone = async (zone: string, time?: number): Promise<DataSource> => {
+    if (dialect === 'postgres' || dialect === 'cockroachdb')
+      return open({ extra: { options: `-c TimeZone=${zone}` } })
+    // One connection, so that what is set for it holds for all statements.
+    const dataSource = await open({ poolSize: 1 })
+    if (dialect === 'oracle') await dataSource.query(`alter session set time_zone = '${zone}'`)
+    else await dataSource.query(`set time_zone = '${(knowsZones ? zone : OFFSETS[zone]) ?? zone}'`)
+    if (time !== undefined) await dataSource.query(`set timestamp = ${time / 1000}`)
+    return dataSource
+  }
+
+  const client: TypeOrmClient = {
+    manyWriters: dialect !== 'sqlite',
+    settableClock: knowsZones,
+    reasons: {
+      ...REASONS[dialect],
+      ...(blocked !== undefined && { beginTransaction: blocked, beginWritingTransaction: blocked }),
+    },
+    createProvider: async (names) => {
+      const index = turn++ % POOLS
+      const dataSource = (pools[index] ??= await open())
+      return typeOrmLockProvider(dataSource, names)
+    },
+    ...(dialect !== 'sqlite' &&
+      dialect !== 'mssql' && {
+        createProviderInSession: async (names, zone, time) => {
+          const key = `${zone} ${String(time)}`
+          const known = inZones.get(key) ?? openInZone(zone, time)
+          inZones.set(key, known)
+          return typeOrmLockProvider(await known, names)
+        },
+      }),
+    ...(blocked === undefined && {
+      beginTransaction: async (names) => {
+        const dataSource = idle.pop() ?? (await open())
+        const queryRunner = dataSource.createQueryRunner()
+        await queryRunner.startTransaction(dialect === 'sqlite' ? undefined : 'SERIALIZABLE')
+        const end = async (how: 'commitTransaction' | 'rollbackTransaction'): Promise<void> => {
+          await queryRunner[how]()
+          await queryRunner.release()
+          idle.push(dataSource)
+        }
+        return {
+          provider: typeOrmLockProvider(dataSource, names),
+          query: (sql) => queryRunner.query(sql),
+          commit: () => end('commitTransaction'),
+          rollback: () => end('rollbackTransaction'),
+        }
+      },
+    }),
+    close: async () => {
+      await Promise.all(opened.map((dataSource) => dataSource.destroy()))
+    },
+  }
+  return client
+}
+
+async function knowsNamedZones(dataSource: DataSource): Promise<boolean> {
+  const sql = `select convert_tz('2024-01-01', 'UTC', 'Europe/Prague') is not null as known`
+  const [row] = await dataSource.query<{ known: number }[]>(sql)
+  return Boolean(row?.known)
+}

@@ -1,0 +1,94 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { activeLock, assertLocked, extendActiveLock, LockError } from '../../src/core'
+import {
+  assertFree,
+  assertHeld,
+  assumeLocked,
+  FakeClock,
+  InMemoryLockProvider,
+  makeAllAssertsPass,
+} from '../../src/testing'
+
+const notLocked = expect.objectContaining({ code: 'NOT_LOCKED' }) as LockError
+
+describe('assumeLocked', () => {
+  it('lets a job that asserts and extends its lock be tested alone, and gives its value', async () => {
+    const job = async () => {
+      assertLocked()
+      await extendActiveLock('2h')
+      return activeLock()?.signal.aborted
+    }
+    expect(await assumeLocked(job)).toBe(false)
+  })
+
+  it('reaches only what is called inside', async () => {
+    const inside = assumeLocked(() => Promise.resolve().then(assertLocked))
+    expect(assertLocked).toThrow(notLocked)
+    await inside
+    expect(assertLocked).toThrow(notLocked)
+  })
+
+  it('lets the error of the job through', async () => {
+    await expect(assumeLocked(() => Promise.reject(new Error('business')))).rejects.toThrow('business')
+  })
+})
+
+describe('makeAllAssertsPass', () => {
+  afterEach(() => {
+    makeAllAssertsPass(false)
+  })
+
+  it('switches the assertion off and on', () => {
+    makeAllAssertsPass(true)
+    assertLocked()
+    makeAllAssertsPass(false)
+    expect(assertLocked).toThrow(notLocked)
+  })
+
+  it('does the same when it is called twice', () => {
+    makeAllAssertsPass(true)
+    makeAllAssertsPass(true)
+    makeAllAssertsPass(false)
+    expect(assertLocked).toThrow(notLocked)
+  })
+
+  it('may be switched on without having been off', () => {
+    makeAllAssertsPass(false)
+    expect(assertLocked).toThrow(notLocked)
+  })
+})
+
+describe('FakeClock', () => {
+  it('lets a lease end without waiting', async () => {
+    const clock = new FakeClock()
+    const provider = new InMemoryLockProvider(clock)
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '10m', lockAtLeastFor: '5m' })
+    await lock?.unlock()
+    clock.advance('4m')
+    await assertHeld(provider, 'job')
+    clock.advance('1m')
+    await assertFree(provider, 'job')
+  })
+
+  it('only goes forward', () => {
+    expect(() => {
+      new FakeClock().advance(-1)
+    }).toThrow(LockError)
+  })
+})
+
+describe('assertHeld and assertFree', () => {
+  it('fail with the name of the lock', async () => {
+    const provider = new InMemoryLockProvider()
+    await expect(assertHeld(provider, 'job')).rejects.toThrow("Lock 'job' is free")
+    await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    await expect(assertFree(provider, 'job')).rejects.toThrow("Lock 'job' is held")
+  })
+
+  it('leave a free lock free', async () => {
+    const provider = new InMemoryLockProvider()
+    await assertFree(provider, 'job')
+    await assertFree(provider, 'job')
+    provider.clear()
+  })
+})
