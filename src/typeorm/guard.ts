@@ -1,0 +1,58 @@
+import { activeLock, LockError, type ActiveLock, type SimpleLock } from '../core'
+import { guardTransaction, sqlAcquisition } from '../sql'
+import type { QueryRunnerLike } from './data-source-like'
+import { PLACEHOLDERS } from './placeholders'
+import { queryRunnerSqlExecutor } from './query-runner-sql-executor'
+
+/** What this library uses of a `QueryRunner` with a transaction. */
+export interface TransactionQueryRunnerLike extends QueryRunnerLike {
+  readonly isTransactionActive: boolean
+}
+
+/** An `EntityManager` of a transaction, or the `QueryRunner` that began one. */
+export type TransactionLike =
+  TransactionQueryRunnerLike | { readonly queryRunner?: TransactionQueryRunnerLike | undefined }
+
+/**
+ * Lets a transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit stale
+ * work. Call it as the last thing before the commit: until then the lock's row is pinned, and neither an extension nor
+ * a successor gets past it.
+ *
+ * ```ts
+ * await dataSource.transaction(async (manager) => {
+ *   await manager.save(report)
+ *   await guard(manager)
+ * })
+ * ```
+ *
+ * The lock table has to be in the database of the transaction.
+ *
+ * @param lock default: the innermost active lock
+ * @throws LockError `LOCK_LOST` when the lock is not held any more: let it pass, so that the transaction rolls back;
+ *   `NOT_LOCKED` outside of a locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a
+ *   lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as
+ *   TypeORM's own error: run the transaction again.
+ */
+export async function guard(
+  transaction: TransactionLike,
+  lock: ActiveLock | SimpleLock | undefined = activeLock(),
+): Promise<void> {
+  const acquisition = sqlAcquisition(lock)
+  const queryRunner = queryRunnerOf(transaction)
+  const placeholder = PLACEHOLDERS[acquisition.dialect.name]
+  await guardTransaction(
+    queryRunnerSqlExecutor((work) => work(queryRunner), placeholder),
+    acquisition,
+  )
+}
+
+function queryRunnerOf(transaction: TransactionLike): TransactionQueryRunnerLike {
+  const queryRunner = 'isTransactionActive' in transaction ? transaction : transaction.queryRunner
+  if (!queryRunner?.isTransactionActive) {
+    throw new LockError(
+      'INVALID_CLIENT',
+      'guard needs an open transaction – give it the EntityManager that dataSource.transaction passes in, or a QueryRunner after startTransaction.',
+    )
+  }
+  return queryRunner
+}

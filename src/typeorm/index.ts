@@ -1,0 +1,11 @@
+/** TypeORM: pass your DataSource. */
+export { CLIENT_DIALECTS } from './client-dialects'
+export type { DataSourceLike, QueryResultLike, QueryRunnerLike } from './data-source-like'
+export { guard } from './guard'
+export type { TransactionLike, TransactionQueryRunnerLike } from './guard'
+export { shedLockEntity } from './shed-lock-entity'
+export type { ShedLock, ShedLockEntityOptions } from './shed-lock-entity'
+export { createShedLockMigration } from './shed-lock-migration'
+export type { MigrationQueryRunnerLike, ShedLockMigration } from './shed-lock-migration'
+export { typeOrmLockProvider } from './typeorm-lock-provider'
+export type { TypeOrmLockProviderOptions } from './typeorm-lock-provider'

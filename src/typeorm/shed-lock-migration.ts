@@ -1,0 +1,84 @@
+import { checkOptions, LockError } from '../core'
+import {
+  dialects,
+  lockStatements,
+  lockTable,
+  lockTableNames,
+  spell,
+  TABLE_OPTIONS,
+  tableDefinition,
+  tableProblem,
+  type Dialect,
+  type LockTableOptions,
+  type Row,
+} from '../sql'
+import { CLIENT_DIALECTS } from './client-dialects'
+import { PLACEHOLDERS } from './placeholders'
+
+/** What this library uses of TypeORM's `QueryRunner` in a migration: `dataSource` in 1.x, `connection` in 0.3. */
+export interface MigrationQueryRunnerLike {
+  readonly connection?: { readonly options: { readonly type: string } }
+  readonly dataSource?: { readonly options: { readonly type: string } }
+  query(query: string, parameters?: unknown[]): Promise<unknown>
+}
+
+export interface ShedLockMigration {
+  /** TypeORM sorts migrations by the 13 digits at the end, and remembers them by this name. */
+  readonly name: string
+  up(queryRunner: MigrationQueryRunnerLike): Promise<void>
+  down(queryRunner: MigrationQueryRunnerLike): Promise<void>
+}
+
+/**
+ * A migration class that makes the lock table for the database it is run on: `migrations: [createShedLockMigration()]`,
+ * or, for the command line, a file with `export const CreateShedLock1735689600000 = createShedLockMigration()`. Its name
+ * and its date (1 January 2025) stay the same for ever; TypeORM also runs it when younger migrations were run before. A
+ * table that is there already is left as it is, unless it would not lock: then the migration fails with a `LockError`
+ * `TABLE_MISMATCH`, or with the database's own error. For a second table extend the class, with a `name` of its own.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function createShedLockMigration(options: LockTableOptions = {}): new () => ShedLockMigration {
+  checkOptions(options, TABLE_OPTIONS, 'migration options')
+  lockTableNames(options)
+
+  return class CreateShedLock1735689600000 implements ShedLockMigration {
+    readonly name: string = 'CreateShedLock1735689600000'
+
+    async up(queryRunner: MigrationQueryRunnerLike): Promise<void> {
+      const dialect = dialectOf(queryRunner)
+      for (const statement of tableDefinition(dialect, options).up) await queryRunner.query(statement)
+      await refuseWrongTable(queryRunner, dialect, options)
+    }
+
+    async down(queryRunner: MigrationQueryRunnerLike): Promise<void> {
+      const dialect = dialectOf(queryRunner)
+      for (const statement of tableDefinition(dialect, options).down) await queryRunner.query(statement)
+    }
+  }
+}
+
+function dialectOf(queryRunner: MigrationQueryRunnerLike): Dialect {
+  const type = (queryRunner.dataSource ?? queryRunner.connection)?.options.type ?? ''
+  const name = CLIENT_DIALECTS[type]
+  const dialect = name && dialects[name]
+  if (dialect) return dialect
+  throw new LockError(
+    'INVALID_CLIENT',
+    `There is no lock table for a DataSource of type '${type}' – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
+  )
+}
+
+/** A table that was there before the migration. */
+async function refuseWrongTable(
+  queryRunner: MigrationQueryRunnerLike,
+  dialect: Dialect,
+  options: LockTableOptions,
+): Promise<void> {
+  const table = lockTable(dialect, options)
+  const { text, bind } = spell(lockStatements(dialect, table).describe, PLACEHOLDERS[dialect.name])
+  const values = { schema: table.names.schema ?? null, table: table.names.table }
+  const described = (await queryRunner.query(text, bind(values))) as Row[]
+  const problem = tableProblem(dialect, table, described)
+  if (problem) throw problem
+}

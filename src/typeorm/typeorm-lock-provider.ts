@@ -1,0 +1,92 @@
+import { LockError } from '../core'
+import {
+  dialects,
+  SqlLockProvider,
+  type DialectName,
+  type SqlExecutor,
+  type SqlLockProviderOptions,
+} from '../sql'
+import { CLIENT_DIALECTS } from './client-dialects'
+import type { DataSourceLike } from './data-source-like'
+import { PLACEHOLDERS } from './placeholders'
+import { ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
+import { sqliteSqlExecutor } from './sqlite-sql-executor'
+
+export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
+  /** Default: what the DataSource's `type` says. */
+  readonly dialect?: DialectName | undefined
+}
+
+/**
+ * Keeps locks in a table of the database that the DataSource is connected to. Each step runs in autocommit on a pooled
+ * connection of its own: your open transactions neither see nor undo it. SQLite files are opened a second time; an
+ * in-memory SQLite has one connection only, so that a lock waits there until your open transaction is over.
+ *
+ * The DataSource may still be uninitialised here; it must be initialised when the first lock is asked for.
+ *
+ * @throws LockError `INVALID_CLIENT` when it is no DataSource, or of a database that has no dialect here;
+ *   `INVALID_CONFIGURATION` for wrong options
+ */
+export function typeOrmLockProvider(
+  dataSource: DataSourceLike,
+  options: TypeOrmLockProviderOptions = {},
+): SqlLockProvider {
+  const { dialect: wanted, ...rest } = options
+  const dialect = dialects[wanted ?? dialectOf(dataSource)]
+  if (!dialect)
+    throw new LockError(
+      'INVALID_CONFIGURATION',
+      `There is no dialect '${String(wanted)}' – known are ${Object.keys(dialects).join(', ')}.`,
+    )
+  const executor =
+    dialect.name === 'sqlite'
+      ? sqliteSqlExecutor(dataSource)
+      : queryRunnerSqlExecutor(ownQueryRunner(dataSource), PLACEHOLDERS[dialect.name])
+  return new SqlLockProvider(whileInitialised(dataSource, executor), dialect, rest)
+}
+
+function dialectOf(dataSource: DataSourceLike): DialectName {
+  if (typeof (dataSource as DataSourceLike | undefined)?.createQueryRunner !== 'function') {
+    throw new LockError(
+      'INVALID_CLIENT',
+      'typeOrmLockProvider needs a TypeORM DataSource – an EntityManager or a QueryRunner would make the lock part of a transaction.',
+    )
+  }
+  const { type } = dataSource.options
+  const name = CLIENT_DIALECTS[type]
+  if (!name) {
+    throw new LockError(
+      'INVALID_CLIENT',
+      `A DataSource of type '${type}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
+    )
+  }
+  return name
+}
+
+/** Before `initialize()` and after `destroy()` TypeORM's own errors would not say what to do. */
+function whileInitialised(dataSource: DataSourceLike, executor: SqlExecutor): SqlExecutor {
+  let seen = false
+  const check = (): void => {
+    if (dataSource.isInitialized) seen = true
+    else if (seen)
+      throw new LockError(
+        'INVALID_CLIENT',
+        'The DataSource was destroyed – stop the jobs before you destroy it.',
+      )
+    else
+      throw new LockError(
+        'INVALID_CLIENT',
+        'The DataSource is not initialised – await dataSource.initialize() before the first lock.',
+      )
+  }
+  return {
+    execute: async (statement, values) => {
+      check()
+      return executor.execute(statement, values)
+    },
+    query: async (statement, values) => {
+      check()
+      return executor.query(statement, values)
+    },
+  }
+}

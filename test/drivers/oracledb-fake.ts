@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module'
+
+const { transformErr } = createRequire(__filename)('oracledb/lib/errors.js') as {
+  transformErr: (error: Error) => Error
+}
+
+/** What the fake says to one statement: rows of a query, a count of changed rows, or the text of a server's error. */
+export type OracleAnswer = { rows: Record<string, unknown>[] } | { rowsAffected: number } | { error: string }
+
+export interface OracleRequest {
+  readonly text: string
+  readonly binds: unknown
+  readonly autoCommit: boolean
+}
+
+/**
+ * Not oracledb: its shape for TypeORM's `driver` option, which knows no SQL and answers as the test says. The results
+ * are those that oracledb documents for `connection.execute()`; the errors are made by oracledb's own code.
+ */
+export function fakeOracledb(answer: (request: OracleRequest) => OracleAnswer) {
+  const connection = {
+    execute: (text: string, binds: unknown, { autoCommit }: { autoCommit: boolean }) => {
+      const answered = answer({ text, binds, autoCommit })
+      return 'error' in answered ? Promise.reject(serverError(answered.error)) : Promise.resolve(answered)
+    },
+    close: () => Promise.resolve(),
+  }
+  type Callback = (error: unknown, result?: unknown) => void
+  const pool = {
+    getConnection: (callback: Callback) => {
+      callback(undefined, connection)
+    },
+    close: (callback: Callback) => {
+      callback(undefined)
+    },
+  }
+  return {
+    OUT_FORMAT_OBJECT: 4002,
+    createPool: (_options: unknown, callback: Callback) => {
+      callback(undefined, pool)
+    },
+  }
+}
+
+/** `ORA-00001: …` as it comes out of the driver; some codes become one of the driver's own, such as NJS-500. */
+function serverError(message: string): Error {
+  const [, number] = /^ORA-(\d+)/.exec(message) ?? []
+  return transformErr(Object.assign(new Error(message), { errorNum: Number(number), offset: 0 }))
+}

@@ -1,0 +1,78 @@
+import { DataSource } from 'typeorm'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { LockErrorCode } from '../../src/core'
+import { dialects, type DialectName } from '../../src/sql'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, type TestDatabase } from '../backends'
+
+/** Real servers, on which a trigger raises the errors that are hard to come by. */
+const RAISE: Partial<Record<DialectName, (code: string) => readonly string[]>> = {
+  postgres: (code) => [
+    `create function fail() returns trigger language plpgsql as $$ begin
+      raise exception 'on purpose' using errcode = '${code}'; end $$`,
+    'create trigger fail before insert or update on shedlock for each row execute function fail()',
+  ],
+  mariadb: (code) => [
+    `create trigger fail before insert on shedlock for each row
+      signal sqlstate '${code === '1053' ? '08S01' : '40001'}' set mysql_errno = ${code}`,
+  ],
+}
+/** What a client is told when nobody knows what became of its statement. */
+const UNKNOWN: Partial<Record<DialectName, readonly string[]>> = {
+  postgres: ['08006', '40003', '57P01', '57P02'],
+  mariadb: ['1053'],
+}
+
+const cases = availableBackends().flatMap((backend) => {
+  const raise = RAISE[backend.dialect]
+  // CockroachDB's dialect too: it is PostgreSQL's, but for what keeps a guarded transaction's row.
+  const spoken: DialectName[] =
+    backend.dialect === 'postgres' ? ['postgres', 'cockroachdb'] : [backend.dialect]
+  return raise ? spoken.map((dialect) => ({ backend, dialect, raise })) : []
+})
+
+describe.for(cases)('the dialect $dialect on $backend.name', ({ backend, dialect, raise }) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+
+  beforeEach(async () => {
+    database = await backend.create()
+    const migrations = [createShedLockMigration()]
+    dataSource = await new DataSource({ ...database.typeOrm, logging: false, migrations }).initialize()
+    await dataSource.runMigrations()
+  })
+
+  afterEach(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  const lock = () =>
+    typeOrmLockProvider(dataSource, { dialect, timeLimit: '2s' }).lock({ name: 'job', lockAtMostFor: '1m' })
+  const raiseAlways = async (code: string): Promise<void> => {
+    for (const statement of raise(code)) await dataSource.query(statement)
+  }
+
+  it('takes, refuses, and frees', async () => {
+    const held = await lock()
+    expect(await lock()).toBeUndefined()
+    await (await held?.extend('2m'))?.unlock()
+    expect(await lock()).toBeDefined()
+  })
+
+  it.for(Object.entries(dialects[dialect]?.errors.conflict ?? {}))(
+    'takes error %s for a lost race: %s',
+    async ([code]) => {
+      await raiseAlways(code)
+      expect(await lock()).toBeUndefined()
+    },
+  )
+
+  it.for(UNKNOWN[backend.dialect] ?? [])('does not take error %s for an answer', async (code) => {
+    await raiseAlways(code)
+    await expect(lock()).rejects.toMatchObject({
+      code: 'DATABASE_ERROR' satisfies LockErrorCode,
+      message: expect.stringContaining('The connection to the database failed') as string,
+    })
+  })
+})

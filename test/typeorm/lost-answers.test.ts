@@ -1,0 +1,148 @@
+import { DataSource } from 'typeorm'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, type TestDatabase } from '../backends'
+import { observeLockTable } from '../conformance/lock-table-observer'
+import { cuttingProxy, type CuttingProxy } from './cutting-proxy'
+
+/** The statement that takes a row that is there: an upsert, or an update. */
+const TAKING = /(insert into|update) .shedlock/
+
+const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+
+describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
+  let database: TestDatabase
+  let observer: DataSource
+  let table: ReturnType<typeof observeLockTable>
+  const opened: DataSource[] = []
+  const proxies: CuttingProxy[] = []
+
+  const open = async (rest: object = {}): Promise<DataSource> => {
+    const dataSource = await new DataSource({
+      ...database.typeOrm,
+      ...rest,
+    }).initialize()
+    opened.push(dataSource)
+    return dataSource
+  }
+  const throughProxy = async (): Promise<{ dataSource: DataSource; proxy: CuttingProxy }> => {
+    const proxy = await cuttingProxy((database.typeOrm as { port: number }).port)
+    proxies.push(proxy)
+    return { dataSource: await open({ host: '127.0.0.1', port: proxy.port }), proxy }
+  }
+
+  beforeAll(async () => {
+    database = await backend.create()
+    observer = await new DataSource(database.typeOrm).initialize()
+    table = observeLockTable(observer, backend.dialect)
+    await table.createTable()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((dataSource) => dataSource.destroy()))
+    for (const proxy of proxies.splice(0)) proxy.close()
+  })
+  afterAll(async () => {
+    await observer.destroy()
+    await database.drop()
+  })
+
+  it('says that the pool is exhausted, and frees the lock that it gets too late', async () => {
+    const dataSource = await open({ poolSize: 1 })
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: 200 })
+    await (await provider.lock({ name: 'warm', lockAtMostFor: '5m' }))?.unlock()
+    const queryRunner = dataSource.createQueryRunner()
+    await queryRunner.startTransaction()
+    await expect(provider.lock({ name: 'late', lockAtMostFor: '5m' })).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      lockName: 'late',
+      message: expect.stringContaining('connection pool exhausted') as unknown,
+    })
+    await queryRunner.rollbackTransaction()
+    await queryRunner.release()
+    // It runs behind what was queued before it.
+    await dataSource.query('select 1')
+    await expect.poll(() => table.isHeld('late')).toBe(false)
+    await (await provider.lock({ name: 'late', lockAtMostFor: '5m' }))?.unlock()
+  })
+
+  it('frees the lock whose statement waited for the row longer than the time limit', async () => {
+    const provider = typeOrmLockProvider(await open(), { timeLimit: 200 })
+    await (await provider.lock({ name: 'slow', lockAtMostFor: '5m' }))?.unlock()
+    const blocker = observer.createQueryRunner()
+    await blocker.startTransaction()
+    await blocker.query(`select * from shedlock where name = 'slow' for update`)
+    await expect(provider.lock({ name: 'slow', lockAtMostFor: '5m' })).rejects.toMatchObject({
+      code: 'TIMEOUT',
+    })
+    const before = await table.findRow('slow')
+    await blocker.commitTransaction()
+    await blocker.release()
+    await expect.poll(async () => (await table.findRow('slow'))?.lockedBy).not.toBe(before?.lockedBy)
+    await expect.poll(() => table.isHeld('slow')).toBe(false)
+  })
+
+  it.for(['new', 'known'])(
+    'frees a %s lock when the connection broke before the answer came',
+    async (name) => {
+      const { dataSource, proxy } = await throughProxy()
+      const provider = typeOrmLockProvider(dataSource)
+      await (await provider.lock({ name: 'known', lockAtMostFor: '5m' }))?.unlock()
+      const before = await table.findRow(name)
+      const cut = proxy.cutAfter(name === 'new' ? /insert into .shedlock/ : TAKING)
+      await expect(provider.lock({ name, lockAtMostFor: '5m' })).rejects.toMatchObject({
+        code: 'DATABASE_ERROR',
+      })
+      await cut
+      await expect
+        .poll(async () => (await table.findRow(name))?.lockedBy ?? before?.lockedBy)
+        .not.toBe(before?.lockedBy)
+      await expect.poll(() => table.isHeld(name)).toBe(false)
+    },
+  )
+
+  it('frees a lock whose connection broke while the server still waited for the row', async () => {
+    const { dataSource, proxy } = await throughProxy()
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock({ name: 'waits', lockAtMostFor: '5m' }))?.unlock()
+    const before = await table.findRow('waits')
+    const blocker = observer.createQueryRunner()
+    await blocker.startTransaction()
+    await blocker.query(`select * from shedlock where name = 'waits' for update`)
+    const cut = proxy.cutAfter(TAKING)
+    await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toMatchObject({
+      code: 'DATABASE_ERROR',
+    })
+    await cut
+    // Time for a release that comes too early.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await blocker.commitTransaction()
+    await blocker.release()
+    await expect
+      .poll(async () => (await table.findRow('waits'))?.lockedBy, { timeout: 10_000 })
+      .not.toBe(before?.lockedBy)
+    await expect.poll(() => table.isHeld('waits'), { timeout: 10_000 }).toBe(false)
+  })
+
+  it('frees the lock after all when the answer to its unlock was lost', async () => {
+    const { dataSource, proxy } = await throughProxy()
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock({ name: 'unlock', lockAtMostFor: '5m' })
+    const cut = proxy.cutAfter(/update .shedlock/)
+    await lock?.unlock()
+    await cut
+    expect(await table.isHeld('unlock')).toBe(false)
+  })
+
+  it('keeps the old lease, and can be extended again, when the answer to an extension was lost', async () => {
+    const { dataSource, proxy } = await throughProxy()
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock({ name: 'extend', lockAtMostFor: '5m' })
+    const cut = proxy.cutAfter(/update .shedlock/)
+    await expect(lock?.extend('1h')).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+    await cut
+    expect(lock?.remaining()).toBeGreaterThan(0)
+    const longer = await lock?.extend('1h')
+    expect(longer?.remaining()).toBeGreaterThan(300_000)
+    await longer?.unlock()
+  })
+})

@@ -1,0 +1,130 @@
+import { AbstractLogger, DataSource, type DataSourceOptions, type LogLevel, type LogMessage } from 'typeorm'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, type TestDatabase } from '../backends'
+import { observeLockTable } from '../conformance/lock-table-observer'
+
+/** Round trips of a lock in its steady state. */
+const ROUND_TRIPS: Readonly<Record<string, { win: number; loss: number; release: number }>> = {
+  postgres: { win: 1, loss: 1, release: 1 },
+  mariadb: { win: 2, loss: 1, release: 1 },
+  mysql: { win: 2, loss: 1, release: 1 },
+}
+
+class Statements extends AbstractLogger {
+  readonly seen: string[] = []
+
+  protected writeLog(
+    _: LogLevel,
+    message: LogMessage | string | number | (LogMessage | string | number)[],
+  ): void {
+    for (const each of [message].flat()) {
+      this.seen.push(typeof each === 'object' ? `${each.type ?? ''}: ${each.message}` : String(each))
+    }
+  }
+
+  /** How many statements there were since the last call. */
+  count(): number {
+    return this.seen.splice(0).length
+  }
+}
+
+const servers = availableBackends().filter(({ name }) => name in ROUND_TRIPS)
+
+describe.for(servers)('the statements on $name', (backend) => {
+  const job = { name: 'job', lockAtMostFor: '10m' }
+  const statements = new Statements(['query', 'error', 'warn'])
+  let database: TestDatabase
+  let observer: DataSource
+  let dataSource: DataSource
+  let table: ReturnType<typeof observeLockTable>
+
+  beforeAll(async () => {
+    database = await backend.create()
+    observer = await new DataSource(database.typeOrm).initialize()
+    const options = { ...database.typeOrm, logger: statements, logging: ['query', 'error', 'warn'] }
+    dataSource = await new DataSource(options as DataSourceOptions).initialize()
+    table = observeLockTable(observer, backend.dialect)
+    await table.createTable()
+  })
+  afterAll(async () => {
+    await dataSource.destroy()
+    await observer.destroy()
+    await database.drop()
+  })
+
+  it('are one round trip for a loss and for a release, and none is an error', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock(job))?.unlock()
+    statements.count()
+    const lock = await provider.lock(job)
+    const win = statements.count()
+    expect(await provider.lock(job)).toBeUndefined()
+    expect(statements.seen.filter((text) => text.includes('error'))).toEqual([])
+    const loss = statements.count()
+    await lock?.unlock()
+    expect({ win, loss, release: statements.count() }).toEqual(ROUND_TRIPS[backend.name])
+  })
+
+  it('refuse at once, without waiting for the lock of the row', async () => {
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '2s' })
+    const lock = await provider.lock(job)
+    const blocker = observer.createQueryRunner()
+    await blocker.startTransaction()
+    await blocker.query(`select * from shedlock where name = 'job' for update`)
+    expect(await provider.lock(job)).toBeUndefined()
+    await blocker.rollbackTransaction()
+    await blocker.release()
+    await lock?.unlock()
+  })
+
+  it.runIf(backend.dialect === 'postgres')('leave the row untouched when they are refused', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock(job)
+    // xmax is set when the row is locked, ctid and xmin when it is written.
+    const row = (): Promise<unknown> => observer.query('select xmin, xmax, ctid from shedlock')
+    const before = await row()
+    for (let time = 0; time < 10; time++) expect(await provider.lock(job)).toBeUndefined()
+    expect(await row()).toEqual(before)
+    await lock?.unlock()
+  })
+
+  it.runIf(backend.dialect === 'postgres')(
+    'read the clock when the row is written, after waiting for it',
+    async () => {
+      const provider = typeOrmLockProvider(dataSource)
+      await (await provider.lock(job))?.unlock()
+      const blocker = observer.createQueryRunner()
+      await blocker.startTransaction()
+      await blocker.query(`select * from shedlock where name = 'job' for update`)
+      const waiting = provider.lock(job)
+      const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await expect.poll(() => observer.query<unknown[]>(waits)).toHaveLength(1)
+      const before = await table.clock()
+      await blocker.commitTransaction()
+      await blocker.release()
+      const lock = await waiting
+      const row = await table.findRow('job')
+      expect(row?.lockedAt).toBeGreaterThanOrEqual(before)
+      expect(row?.lockUntil).toBeGreaterThanOrEqual(before + 600_000)
+      await lock?.unlock()
+    },
+  )
+
+  it.runIf(backend.dialect === 'postgres')(
+    'cut times to milliseconds in a column that could hold more',
+    async () => {
+      await observer.query(
+        'create table fine (name varchar(64) primary key, lock_until timestamp not null, locked_at timestamp not null, locked_by varchar(255) not null)',
+      )
+      const provider = typeOrmLockProvider(dataSource, { tableName: 'fine' })
+      for (let time = 0; time < 5; time++) {
+        const lock = await provider.lock(job)
+        const longer = await lock?.extend('10m')
+        await longer?.unlock()
+        const uncut = `select * from fine where extract(microseconds from lock_until)::int % 1000 + extract(microseconds from locked_at)::int % 1000 > 0`
+        expect(await observer.query(uncut)).toEqual([])
+      }
+    },
+  )
+})
