@@ -1,0 +1,25 @@
+import type { DialectName } from '../sql'
+
+/** Prisma's names for the databases that have a dialect here: of the schema's `provider`, and of the driver adapters. */
+export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
+  postgresql: 'postgres',
+  postgres: 'postgres',
+  cockroachdb: 'cockroachdb',
+  // MySQL's and MariaDB's are one and the same to Prisma, and to the lock.
+  mysql: 'mysql',
+  sqlite: 'sqlite',
+  sqlserver: 'mssql',
+}
+
+const numbered = (sign: string) => (position: number) => `${sign}${position + 1}`
+
+/** How the driver of each database spells the hole for a value: Prisma hands raw SQL on as it is. */
+export const PLACEHOLDERS: Readonly<Record<DialectName, (position: number) => string>> = {
+  postgres: numbered('$'),
+  cockroachdb: numbered('$'),
+  mysql: () => '?',
+  mariadb: () => '?',
+  sqlite: () => '?',
+  mssql: numbered('@P'),
+  oracle: numbered(':'),
+}

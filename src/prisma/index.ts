@@ -1,0 +1,11 @@
+/** Prisma: pass your PrismaClient, or extend it. */
+export { guard } from './guard'
+export type { TransactionClientLike } from './guard'
+export type { PrismaClientLike, RawClientLike } from './prisma-client-like'
+export { prismaLockProvider } from './prisma-lock-provider'
+export type { PrismaLockProviderOptions } from './prisma-lock-provider'
+export { prismaMigration } from './prisma-migration'
+export { prismaModel } from './prisma-model'
+export type { PrismaProvider } from './prisma-model'
+export { shedlock } from './shed-lock-extension'
+export type { ShedLockClient, ShedLockExtension, ShedLockExtensionOptions } from './shed-lock-extension'

@@ -1,0 +1,49 @@
+/**
+ * What this library uses of your generated `PrismaClient`, plain or extended. A type test proves that real ones fit, and
+ * that the client of an interactive transaction does not.
+ */
+export interface PrismaClientLike extends RawClientLike {
+  /** The client of an interactive transaction has no `$connect`. */
+  $connect(): Promise<void>
+  $transaction<R>(
+    work: (transaction: RawClientLike) => Promise<R>,
+    options?: { maxWait?: number; timeout?: number },
+  ): Promise<R>
+}
+
+export interface RawClientLike {
+  /** @returns how many rows were changed */
+  $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>
+  $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>
+}
+
+/** What Prisma does not declare, but has had in every version from 6.16 to 7.10. Each part may be missing. */
+export interface PrismaInternals {
+  /** The `provider` of the schema. */
+  readonly _activeProvider?: string
+  readonly _engineConfig?: { readonly adapter?: AdapterFactoryLike }
+}
+
+/** What `new PrismaClient({ adapter })` takes: it makes connections. */
+export interface AdapterFactoryLike {
+  readonly provider: string
+  readonly adapterName: string
+  connect(): Promise<AdapterLike>
+}
+
+/** One connection of a driver adapter. */
+export interface AdapterLike {
+  executeRaw(query: AdapterQuery): Promise<number>
+  queryRaw(query: AdapterQuery): Promise<{ columnNames: string[]; rows: unknown[][] }>
+  dispose(): Promise<void>
+}
+
+export interface AdapterQuery {
+  readonly sql: string
+  readonly args: unknown[]
+  readonly argTypes: { scalarType: 'unknown'; arity: 'scalar' }[]
+}
+
+export function internals(client: PrismaClientLike): PrismaInternals {
+  return client as PrismaInternals
+}

@@ -1,0 +1,74 @@
+import { LockError } from '../core'
+import { dialects, SqlLockProvider, type DialectName, type SqlLockProviderOptions } from '../sql'
+import { CLIENT_DIALECTS, PLACEHOLDERS } from './client-dialects'
+import { CONFLICTS } from './native-code'
+import { internals, type PrismaClientLike } from './prisma-client-like'
+import { prismaSqlExecutor } from './prisma-sql-executor'
+import { sqliteClient } from './sqlite-client'
+
+export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
+  /** Default: what the client's schema says. */
+  readonly dialect?: DialectName | undefined
+}
+
+/**
+ * Keeps locks in a table of the database that the client is connected to. Each step is one raw statement in autocommit,
+ * on a pooled connection beside those of your interactive transactions, which neither see nor undo it. SQLite files
+ * are opened a second time; an in-memory SQLite has one connection only, so that a lock waits there until your open
+ * transaction is over. Under the read-replica extension the primary is asked.
+ *
+ * @throws LockError `INVALID_CLIENT` when it is no PrismaClient, or that of a transaction, or of a database that has no
+ *   dialect here; `INVALID_CONFIGURATION` for wrong options
+ */
+export function prismaLockProvider(
+  prisma: PrismaClientLike,
+  options: PrismaLockProviderOptions = {},
+): SqlLockProvider {
+  const { dialect: wanted, ...rest } = options
+  checkClient(prisma)
+  const client = primary(prisma)
+  const dialect = dialects[wanted ?? dialectOf(client)]
+  if (!dialect) {
+    throw new LockError(
+      'INVALID_CONFIGURATION',
+      `There is no dialect '${wanted ?? dialectOf(client)}' – known are ${Object.keys(dialects).join(', ')}.`,
+    )
+  }
+  const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
+  const executor = prismaSqlExecutor(PLACEHOLDERS[dialect.name], use ?? ((work) => work(client)))
+  const conflict = { ...dialect.errors.conflict, ...CONFLICTS }
+  return new SqlLockProvider(executor, { ...dialect, errors: { ...dialect.errors, conflict } }, rest)
+}
+
+function checkClient(client: unknown): void {
+  const { $connect, $executeRawUnsafe } = (client ?? {}) as Partial<PrismaClientLike>
+  if (typeof $executeRawUnsafe !== 'function') {
+    throw new LockError('INVALID_CLIENT', 'prismaLockProvider needs a PrismaClient, plain or extended.')
+  }
+  if (typeof $connect !== 'function') {
+    throw new LockError(
+      'INVALID_CLIENT',
+      'prismaLockProvider was given the client of an interactive transaction, whose rollback would undo a lock – give it the PrismaClient itself.',
+    )
+  }
+}
+
+/** What @prisma/extension-read-replicas adds: a replica would answer with yesterday's row. */
+function primary(client: PrismaClientLike & { $primary?: () => PrismaClientLike }): PrismaClientLike {
+  return typeof client.$primary === 'function' ? client.$primary() : client
+}
+
+function dialectOf(client: PrismaClientLike): DialectName {
+  const { _activeProvider, _engineConfig } = internals(client)
+  const provider = _activeProvider ?? _engineConfig?.adapter?.provider
+  const name = CLIENT_DIALECTS[provider ?? '']
+  if (!name) {
+    throw new LockError(
+      'INVALID_CLIENT',
+      provider === undefined
+        ? 'The client does not tell its database – give the option dialect.'
+        : `A PrismaClient for '${provider}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
+    )
+  }
+  return name
+}

@@ -1,0 +1,38 @@
+import { DriverError, speller, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
+import { nativeCode } from './native-code'
+import type { RawClientLike } from './prisma-client-like'
+
+/** Gives the work a client whose raw calls run in no transaction of the app. */
+export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Promise<T>
+
+/**
+ * Runs each statement by a raw call. Without `RETURNING`, because libsql then counts no row; and never in a batch,
+ * because Prisma puts BEGIN and COMMIT around two.
+ */
+export function prismaSqlExecutor(placeholder: (position: number) => string, use: UseClient): SqlExecutor {
+  const spelled = speller(placeholder)
+
+  const run = async <T>(
+    statement: Statement,
+    values: Values,
+    call: (client: RawClientLike, text: string, bound: unknown[]) => PromiseLike<T>,
+  ): Promise<T> => {
+    const { text, bind } = spelled(statement)
+    try {
+      return await use(async (client) => call(client, text, bind(values)))
+    } catch (error) {
+      throw new DriverError(nativeCode(error), error)
+    }
+  }
+
+  return {
+    execute: (statement, values) =>
+      run(statement, values, (client, text, bound) => client.$executeRawUnsafe(text, ...bound)),
+    query: (statement, values) =>
+      run(
+        statement,
+        values,
+        (client, text, bound) => client.$queryRawUnsafe(text, ...bound) as PromiseLike<Row[]>,
+      ),
+  }
+}

@@ -1,0 +1,93 @@
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
+import { PrismaLibSql } from '@prisma/adapter-libsql'
+import { PrismaMariaDb } from '@prisma/adapter-mariadb'
+import { PrismaMssql } from '@prisma/adapter-mssql'
+import { PrismaPg } from '@prisma/adapter-pg'
+import type { PrismaClientLike, ShedLockClient, ShedLockExtension } from '../../src/prisma'
+
+/**
+ * A generated client as the tests use it. The real type is not named here, so that the tests' types can be checked
+ * before anything was generated; `types/clients.ts` is about the real ones.
+ */
+export interface TestClient extends PrismaClientLike {
+  $disconnect(): Promise<void>
+  $extends(extension: (client: PrismaClientLike) => ShedLockExtension): TestClient & ShedLockClient
+  $extends(extension: object): TestClient
+}
+
+/** A provider of Prisma's schemas for which a client is generated. */
+export type TestProvider = 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlserver' | 'sqlite'
+
+/** How Prisma reaches a backend. */
+export interface Adapter {
+  readonly name: string
+  readonly backend: string
+  readonly provider: TestProvider
+  make(url: string, options: Readonly<Record<string, unknown>>): unknown
+}
+
+export const ADAPTERS: readonly Adapter[] = [
+  { name: 'pg', backend: 'postgres', provider: 'postgresql', make: pg },
+  { name: 'pg', backend: 'cockroachdb', provider: 'cockroachdb', make: pg },
+  { name: 'mariadb', backend: 'mariadb', provider: 'mysql', make: mariaDb },
+  { name: 'mariadb', backend: 'mysql', provider: 'mysql', make: mariaDb },
+  { name: 'mssql', backend: 'mssql', provider: 'sqlserver', make: mssql },
+  { name: 'better-sqlite3', backend: 'sqlite', provider: 'sqlite', make: betterSqlite3 },
+  { name: 'better-sqlite3', backend: 'sqlite-memory', provider: 'sqlite', make: betterSqlite3 },
+  {
+    name: 'libsql',
+    backend: 'sqlite',
+    provider: 'sqlite',
+    make: (url, rest) => new PrismaLibSql({ ...rest, url }),
+  },
+  {
+    name: 'libsql',
+    backend: 'sqlite-memory',
+    provider: 'sqlite',
+    make: () => new PrismaLibSql({ url: ':memory:' }),
+  },
+]
+
+function pg(url: string, options: object) {
+  return new PrismaPg({ connectionString: url, ...options })
+}
+
+function mariaDb(url: string, options: object) {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  return new PrismaMariaDb({
+    host: hostname,
+    port: Number(port || 3306),
+    user: username,
+    password,
+    database: pathname.slice(1),
+    ...options,
+  })
+}
+
+function mssql(url: string, options: object) {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  return new PrismaMssql({
+    server: hostname,
+    port: Number(port || 1433),
+    user: username,
+    password,
+    database: pathname.slice(1),
+    options: { encrypt: false, trustServerCertificate: true },
+    ...options,
+  })
+}
+
+function betterSqlite3(url: string, options: object) {
+  return new PrismaBetterSqlite3({ ...options, url: url.replace('file::memory:', ':memory:') })
+}
+
+export async function connect(
+  adapter: Adapter,
+  url: string,
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<TestClient> {
+  const { PrismaClient } = (await import(`./generated/${adapter.provider}/client.ts`)) as {
+    PrismaClient: new (options: object) => TestClient
+  }
+  return new PrismaClient({ adapter: adapter.make(url, options) })
+}

@@ -1,0 +1,42 @@
+import { availableBackends, type Backend, type TestDatabase } from '../backends'
+import { ADAPTERS, connect, type TestClient, type TestProvider } from './adapters'
+
+export type { TestClient }
+
+/** One way to reach a backend through Prisma. */
+export interface PrismaBackend extends Omit<Backend, 'create'> {
+  readonly adapter: string
+  readonly provider: TestProvider
+  create(): Promise<PrismaTestDatabase>
+}
+
+export interface PrismaTestDatabase extends TestDatabase {
+  /** @param options for the adapter's driver or pool */
+  connect(options?: Readonly<Record<string, unknown>>): Promise<TestClient>
+}
+
+export function prismaBackends(): PrismaBackend[] {
+  return availableBackends().flatMap((backend) =>
+    ADAPTERS.filter((adapter) => adapter.backend === backend.name).map((adapter) => ({
+      ...backend,
+      adapter: adapter.name,
+      provider: adapter.provider,
+      create: async () => {
+        const database = await backend.create()
+        const clients: TestClient[] = []
+        return {
+          ...database,
+          connect: async (options = {}) => {
+            const client = await connect(adapter, database.url, options)
+            clients.push(client)
+            return client
+          },
+          drop: async () => {
+            await Promise.all(clients.map((client) => client.$disconnect()))
+            await database.drop()
+          },
+        }
+      },
+    })),
+  )
+}

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LockError } from '../../src/core'
+import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma'
+import { nativeCode } from '../../src/prisma/native-code'
+import { dialects } from '../../src/sql'
+import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
+import { createTables } from './lock-table'
+
+const configuration = { name: 'job', lockAtMostFor: '1m' }
+const failure = (work: PromiseLike<unknown>): Promise<unknown> =>
+  Promise.resolve(work).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe.each(prismaBackends())('errors of Prisma on $name by $adapter', (backend) => {
+  let database: PrismaTestDatabase
+  let prisma: TestClient
+
+  beforeEach(async () => {
+    database = await backend.create()
+    prisma = await database.connect()
+  })
+  afterEach(() => database.drop())
+
+  test('a row that is there already is a lost race', async () => {
+    await createTables(prisma, backend.dialect)
+    const insert = `insert into shedlock values ('a', '2020-01-01 00:00:00.000', '2020-01-01 00:00:00.000', 'me')`
+    await prisma.$executeRawUnsafe(insert)
+    const code = nativeCode(await failure(prisma.$executeRawUnsafe(insert)))
+    expect(dialects[backend.dialect]?.errors.conflict).toHaveProperty(String(code))
+  })
+
+  test('a statement that is refused has the code of the server', async () => {
+    const code = nativeCode(await failure(prisma.$executeRawUnsafe('delete from missing')))
+    expect(code).toMatch(/^(42P01|1146|SQLITE_ERROR|1)$/)
+  })
+
+  test('a missing table is named', async () => {
+    const error = await failure(prismaLockProvider(prisma).lock(configuration))
+    expect(error).toMatchObject({ code: 'TABLE_MISSING' })
+  })
+
+  test('a table that is gone is named, and another works at once', async () => {
+    await createTables(prisma, backend.dialect)
+    const provider = prismaLockProvider(prisma)
+    await (await provider.lock(configuration))?.unlock()
+    await prisma.$executeRawUnsafe('alter table shedlock rename to elsewhere')
+    expect(await failure(provider.lock(configuration))).toMatchObject({ code: 'TABLE_MISSING' })
+    await prisma.$executeRawUnsafe('alter table elsewhere rename to shedlock')
+    expect(await provider.lock(configuration)).toBeDefined()
+  })
+
+  test('a client of a transaction is refused', async () => {
+    if (backend.name === 'sqlite-memory' && backend.adapter === 'libsql') return
+    await prisma.$transaction(async (transaction) => {
+      expect(() => prismaLockProvider(transaction as PrismaClientLike)).toThrow(
+        expect.objectContaining({ code: 'INVALID_CLIENT' }) as Error,
+      )
+      await Promise.resolve()
+    })
+  })
+})
+
+const servers = prismaBackends().filter(({ dialect }) => dialect !== 'sqlite')
+
+describe.each(servers)('connections of Prisma to $name by $adapter', (backend) => {
+  let database: PrismaTestDatabase
+
+  beforeEach(async () => {
+    database = await backend.create()
+    await createTables(await database.connect(), backend.dialect)
+  })
+  afterEach(() => database.drop())
+
+  test('a pool that is exhausted by an open transaction ends in an error, and leaves nothing', async () => {
+    const prisma = await database.connect({ max: 1, connectionLimit: 1 })
+    const provider = prismaLockProvider(prisma, { timeLimit: 300 })
+    await (await provider.lock({ ...configuration, name: 'the table is checked' }))?.unlock()
+    await prisma.$transaction(async (transaction) => {
+      await transaction.$executeRawUnsafe(`insert into orders values (1, 'open')`)
+      expect(await failure(provider.lock(configuration))).toMatchObject({ code: 'TIMEOUT' })
+    })
+    await expect.poll(() => provider.lock(configuration)).toBeDefined()
+  })
+
+  test('a server that is not there is told apart from one that refuses', async () => {
+    const prisma = await database.connect({
+      connectionString: 'postgres://postgres@127.0.0.1:9/none',
+      port: 9,
+      acquireTimeout: 200,
+      connectTimeout: 200,
+    })
+    const error = await failure(prismaLockProvider(prisma, { timeLimit: '10s' }).lock(configuration))
+    expect(error).toBeInstanceOf(LockError)
+    expect(error).toMatchObject({ code: 'DATABASE_ERROR' })
+    expect((error as Error).message).toMatch(/^The connection to the database failed/)
+  })
+})
+
+describe('what is no PrismaClient', () => {
+  const client = (rest: object): PrismaClientLike =>
+    Object.assign(
+      { $connect: () => undefined, $executeRawUnsafe: () => undefined } as unknown as PrismaClientLike,
+      rest,
+    )
+  test.each([
+    ['nothing', undefined],
+    ['another object', { query: () => undefined }],
+    ['a client for MongoDB', client({ _activeProvider: 'mongodb' })],
+    ['a client that does not tell its database', client({})],
+  ])('is refused: %s', (_, value) => {
+    expect(() => prismaLockProvider(value as PrismaClientLike)).toThrow(
+      expect.objectContaining({ code: 'INVALID_CLIENT' }) as Error,
+    )
+  })
+
+  test('a client that does not tell its database is taken with a dialect', () => {
+    expect(prismaLockProvider(client({}), { dialect: 'postgres' })).toBeDefined()
+    expect(() => prismaLockProvider(client({}), { dialect: 'db2' as never })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error,
+    )
+  })
+})
+
+describe('errors that Prisma 6 makes without a driver adapter', () => {
+  test.each([
+    ['23505', { code: 'P2010', meta: { code: '23505', message: 'duplicate key' } }],
+    ['P2034', { code: 'P2034', meta: {} }],
+    ['P2002', { code: 'P2002', meta: { target: ['name'] } }],
+    [undefined, { code: 'P2024', meta: { connection_limit: 1, timeout: 10 } }],
+    [undefined, { code: 'P2028', meta: { error: 'Unable to start a transaction in the given time.' } }],
+  ])('%s', (expected, error) => {
+    expect(nativeCode(error)).toBe(expected)
+  })
+})

@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { prismaFiles } from '../../scripts/prisma-files'
+import { prismaLockProvider, prismaMigration, prismaModel } from '../../src/prisma'
+import { dialects, tableDefinition } from '../../src/sql'
+import { prismaBackends, type PrismaBackend, type PrismaTestDatabase, type TestClient } from './clients'
+
+const root = join(__dirname, '..', '..')
+const folder = join(root, 'prisma')
+
+describe('the files under prisma', () => {
+  it('are what `npm run migrations` writes', () => {
+    const found = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    const written = new Map(found.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
+    expect(written).toEqual(prismaFiles())
+  })
+})
+
+describe('the model', () => {
+  it('maps custom names', () => {
+    const columnNames = { name: 'jobName', lockUntil: 'lockUntil', lockedBy: 'the "holder"' }
+    expect(prismaModel('postgresql', { schema: 'app', tableName: 'JobLocks', columnNames })).toBe(
+      `/// A lock of ShedLock; times are UTC.
+model ShedLock {
+  name      String   @id @map("jobName") @db.VarChar(64)
+  lockUntil DateTime @db.Timestamp(3)
+  lockedAt  DateTime @map("locked_at") @db.Timestamp(3)
+  lockedBy  String   @map("the \\"holder\\"") @db.VarChar(255)
+
+  @@map("JobLocks")
+  @@schema("app")
+}
+`,
+    )
+  })
+
+  it('is refused for a provider without a lock table, and for options that do not exist', () => {
+    const refused = expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error
+    expect(() => prismaModel('mongodb' as never)).toThrow(refused)
+    expect(() => prismaModel('sqlite', { table: 'x' } as never)).toThrow(refused)
+    expect(() => prismaMigration('sqlite', { table: 'x' } as never)).toThrow(refused)
+  })
+})
+
+interface ModelClient extends TestClient {
+  readonly shedLock: {
+    findMany(): Promise<{ name: string; lockUntil: Date; lockedAt: Date; lockedBy: string }[]>
+  }
+}
+
+const backends = prismaBackends().filter(({ shared }) => shared)
+
+describe.for(backends)('the table of Prisma on $name by $adapter', (backend) => {
+  let database: PrismaTestDatabase
+  let prisma: ModelClient
+
+  beforeEach(async () => {
+    database = await backend.create()
+    prisma = (await database.connect()) as ModelClient
+  })
+  afterEach(() => database.drop())
+
+  const run = async (script: string): Promise<void> => {
+    for (const statement of script.split(';\n'))
+      if (statement.trim()) await prisma.$executeRawUnsafe(statement)
+  }
+  const migrate = (): Promise<void> => run([...prismaMigration(backend.provider).values()].at(-1) ?? '')
+
+  it('is the one that the other migrations make', async () => {
+    const { up, down } = tableDefinition(dialects[backend.dialect] ?? ('' as never))
+    await run(up.join(';\n'))
+    const plain = await catalog(backend, prisma)
+    await run(down.join(';\n'))
+    await migrate()
+    const type = backend.dialect === 'sqlite' ? { 'datetime(3)': 'datetime' } : {}
+    expect(await catalog(backend, prisma)).toEqual(
+      plain.map((row) => ({
+        ...row,
+        type: (type as Record<string, unknown>)[String(row['type'])] ?? row['type'],
+      })),
+    )
+  })
+
+  it('can be read through the model, with times in UTC', async () => {
+    await migrate()
+    const before = Date.now() - 1000
+    const lock = await prismaLockProvider(prisma, { lockedBy: 'me' }).lock({
+      name: 'job',
+      lockAtMostFor: '1h',
+    })
+    const [row] = await prisma.shedLock.findMany()
+    expect(row?.name).toBe('job')
+    expect(row?.lockedBy).toMatch(/^me\//)
+    expect(row?.lockedAt.getTime()).toBeGreaterThan(before)
+    expect(row?.lockedAt.getTime()).toBeLessThan(Date.now() + 1000)
+    expect((row?.lockUntil.getTime() ?? 0) - (row?.lockedAt.getTime() ?? 0)).toBe(3_600_000)
+    await lock?.unlock()
+  })
+
+  // The command line needs an engine that it downloads, which not every machine can. With MySQL it was never tried.
+  const engine = process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ?? process.env['GITHUB_ACTIONS']
+  it.runIf(engine && backend.provider !== 'mysql')('has no drift for the command line', async () => {
+    const project = await mkdtemp(join(root, 'node_modules', '.prisma-test-'))
+    try {
+      const schema = join(folder, backend.provider, 'schema.prisma')
+      const migrations = { path: join(folder, backend.provider, 'migrations') }
+      const config = { schema, migrations, datasource: { url: database.url } }
+      await writeFile(join(project, 'prisma.config.ts'), `export default ${JSON.stringify(config)}`)
+      const cli = (...command: string[]): string =>
+        execFileSync(process.execPath, [require.resolve('prisma/build/index.js'), ...command], {
+          cwd: project,
+          encoding: 'utf8',
+          stdio: 'pipe',
+          env: { ...process.env, SCHEMA_ENGINE_MODULES: process.env['SCHEMA_ENGINE_MODULES'] ?? root },
+        })
+      expect(cli('migrate', 'deploy')).toContain('successfully applied')
+      expect(cli('migrate', 'status')).toContain('up to date')
+      cli('migrate', 'diff', '--from-config-datasource', '--to-schema', schema, '--exit-code')
+    } finally {
+      await rm(project, { recursive: true })
+    }
+  })
+})
+
+/** What the database says about the table's columns and its primary key. */
+async function catalog({ dialect }: PrismaBackend, prisma: TestClient): Promise<Record<string, unknown>[]> {
+  if (dialect === 'sqlite')
+    return query(prisma, `select name, type, "notnull", dflt_value, pk from pragma_table_info('shedlock')`)
+  if (dialect === 'postgres') {
+    return query(
+      prisma,
+      `select attname::text as name, format_type(atttypid, atttypmod) as type, attnotnull, attcollation::int4,
+         (select conname::text from pg_constraint c where c.conrelid = attrelid and contype = 'p') as key
+       from pg_attribute where attrelid = to_regclass('shedlock') and attnum > 0 order by attnum`,
+    )
+  }
+  return query(
+    prisma,
+    `select column_name as name, column_type as type, is_nullable, column_default, character_set_name,
+       collation_name, column_key, (select engine from information_schema.tables t where t.table_schema = database()
+       and t.table_name = 'shedlock') as engine
+     from information_schema.columns where table_schema = database() and table_name = 'shedlock'
+     order by ordinal_position`,
+  )
+}
+
+async function query(prisma: TestClient, sql: string): Promise<Record<string, unknown>[]> {
+  return (await prisma.$queryRawUnsafe(sql)) as Record<string, unknown>[]
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { SimpleLock } from '../../src/core'
+import { prismaLockProvider, type RawClientLike } from '../../src/prisma'
+import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
+import { createTables } from './lock-table'
+
+const backends = prismaBackends().filter(({ dialect }) => dialect === 'sqlite')
+const note = (client: RawClientLike, text: string): PromiseLike<number> =>
+  client.$executeRawUnsafe('insert into orders (note) values (?)', text)
+
+describe.each(backends)('SQLite through Prisma: $name by $adapter', (backend) => {
+  let database: PrismaTestDatabase
+  let prisma: TestClient
+
+  beforeEach(async () => {
+    database = await backend.create()
+    prisma = await database.connect()
+    await createTables(prisma, 'sqlite')
+  })
+  afterEach(() => database.drop())
+
+  const isHeld = async (lockName: string): Promise<boolean> => {
+    const rows = await prisma.$queryRawUnsafe(
+      `select 1 from shedlock where name = ? and lock_until > strftime('%Y-%m-%d %H:%M:%f', 'now')`,
+      lockName,
+    )
+    return (rows as unknown[]).length > 0
+  }
+
+  // libsql: PrismaClientKnownRequestError, "no such table" – its transaction opens another, empty database.
+  const transactions = !(backend.name === 'sqlite-memory' && backend.adapter === 'libsql')
+
+  test.runIf(transactions)("no lock vanishes or appears by the app's transactions", async () => {
+    const provider = prismaLockProvider(prisma)
+    let running = true
+    let rolledBack = 0
+
+    const app = async (): Promise<void> => {
+      while (running) {
+        const end = Math.random()
+        await prisma
+          .$transaction(
+            async (transaction) => {
+              await note(transaction, 'in a transaction')
+              await sleep(Math.random() * 5)
+              if (end < 0.7) throw new Error('rolled back')
+            },
+            { maxWait: 30_000, timeout: 30_000 },
+          )
+          .catch(() => rolledBack++)
+        await sleep(Math.random() * 2)
+      }
+    }
+    const locker = async (index: number): Promise<number> => {
+      let steps = 0
+      let lock: SimpleLock | undefined
+      const lockName = `job ${index}`
+      while (steps < 40) {
+        if (lock === undefined) lock = await provider.lock({ name: lockName, lockAtMostFor: '1h' })
+        else if (Math.random() < 0.3) lock = await lock.extend('1h')
+        else lock = await lock.unlock().then(() => undefined)
+        await sleep(Math.random() * 5)
+        expect(await isHeld(lockName)).toBe(lock !== undefined)
+        steps++
+      }
+      return steps
+    }
+
+    const apps = [app(), app()]
+    await Promise.all([1, 2, 3, 4].map(locker))
+    running = false
+    await Promise.all(apps)
+    expect(rolledBack).toBeGreaterThan(20)
+  })
+
+  test('no write of the app is lost by a lock beside it', async () => {
+    const provider = prismaLockProvider(prisma)
+    let running = true
+    const locker = async (index: number): Promise<void> => {
+      while (running) await (await provider.lock({ name: `job ${index % 2}`, lockAtMostFor: '1h' }))?.unlock()
+    }
+    const lockers = [1, 2, 3, 4].map(locker)
+    for (let written = 0; written < 60; written++) await note(prisma, 'alone')
+    running = false
+    await Promise.all(lockers)
+    expect(await prisma.$queryRawUnsafe(`select 1 from orders`)).toHaveLength(60)
+  })
+
+  test.runIf(transactions)(
+    'a lock that is asked for inside an open transaction ends in an error, and leaves nothing',
+    async () => {
+      const provider = prismaLockProvider(prisma, { timeLimit: 300 })
+      await provider.lock({ name: 'the table is checked', lockAtMostFor: '1m' })
+      await prisma.$transaction(async (transaction) => {
+        await note(transaction, 'open')
+        await expect(provider.lock({ name: 'job', lockAtMostFor: '1h' })).rejects.toMatchObject({
+          code: 'TIMEOUT',
+        })
+      })
+      expect(await prisma.$queryRawUnsafe(`select note from orders`)).toEqual([{ note: 'open' }])
+      await vi.waitFor(async () => {
+        const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+        expect(lock).toBeDefined()
+      })
+    },
+  )
+})
