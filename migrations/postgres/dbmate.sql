@@ -1,0 +1,13 @@
+-- migrate:up
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" timestamp(3) not null,
+  "locked_at" timestamp(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
+);
+
+update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
+
+-- migrate:down
+drop table if exists "shedlock";
