@@ -1,0 +1,61 @@
+import type { Row } from '../../sql'
+import type { Driver } from './driver'
+import { loadDriver } from './load-driver'
+
+type Result = Row[] | { affectedRows: number }
+
+/** What mysql2 and mariadb have in common. */
+interface MySqlConnection {
+  execute(text: string, values: unknown[]): Promise<Result | [Result, unknown]>
+  on(event: 'error', listener: () => void): unknown
+  end(): Promise<unknown>
+}
+
+interface MySql {
+  createConnection(options: object): Promise<MySqlConnection>
+}
+
+/** Through mysql2, or mariadb, which Prisma's adapter uses. */
+export const mysqlDriver: Driver = {
+  placeholder: () => '?',
+  open: async (url) => {
+    const { name, exports } = loadDriver(
+      ['mysql2/promise', 'mariadb'],
+      ['@prisma/adapter-mariadb', 'typeorm'],
+    )
+    const connection = await (exports as MySql).createConnection(options(url))
+    // A connection that breaks between two queries would end the process; the next query says it.
+    connection.on('error', () => undefined)
+    return {
+      query: async (text, values) => {
+        const answer = await connection.execute(text, [...values])
+        const result = (name === 'mariadb' ? answer : (answer as [Result, unknown])[0]) as Result
+        return Array.isArray(result)
+          ? { rows: result, changed: 0 }
+          : { rows: [], changed: result.affectedRows }
+      },
+      code: (error) => {
+        const { errno, sqlState } = error as { errno?: unknown; sqlState?: unknown }
+        return typeof sqlState === 'string' && typeof errno === 'number' ? String(errno) : undefined
+      },
+      close: async () => {
+        await connection.end()
+      },
+    }
+  },
+}
+
+/** Options that both drivers know; parameters of the URL are Prisma's or one driver's, and none is needed here but TLS. */
+function options(url: string): object {
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url)
+  const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode'].some((name) => searchParams.has(name))
+  return {
+    host: hostname,
+    port: Number(port || 3306),
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    database: decodeURIComponent(pathname.slice(1)),
+    connectTimeout: 10_000,
+    ...(tls ? { ssl: { rejectUnauthorized: searchParams.get('sslaccept') !== 'accept_invalid_certs' } } : {}),
+  }
+}

@@ -1,0 +1,40 @@
+import type { Row } from '../../sql'
+import type { Driver } from './driver'
+import { loadDriver } from './load-driver'
+
+interface OracleDb {
+  readonly OUT_FORMAT_OBJECT: number
+  getConnection(options: object): Promise<{
+    execute(
+      text: string,
+      values: unknown[],
+      options: object,
+    ): Promise<{ rows?: Row[]; rowsAffected?: number }>
+    close(): Promise<unknown>
+  }>
+}
+
+/** Through oracledb: `oracle://user:password@host:1521/service`. */
+export const oracleDriver: Driver = {
+  placeholder: (position) => `:${position + 1}`,
+  open: async (url) => {
+    const oracle = loadDriver(['oracledb'], ['typeorm']).exports as OracleDb
+    const { host, username, password, pathname } = new URL(url)
+    const connection = await oracle.getConnection({
+      user: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+      connectString: host + decodeURIComponent(pathname),
+    })
+    return {
+      query: async (text, values) => {
+        const options = { autoCommit: true, outFormat: oracle.OUT_FORMAT_OBJECT }
+        const { rows = [], rowsAffected = 0 } = await connection.execute(text, [...values], options)
+        return { rows, changed: rowsAffected }
+      },
+      code: (error) => /^ORA-\d+/.exec(String((error as { code?: unknown }).code))?.[0],
+      close: async () => {
+        await connection.close()
+      },
+    }
+  },
+}

@@ -1,0 +1,41 @@
+import type { Row } from '../../sql'
+import type { Driver } from './driver'
+import { loadDriver } from './load-driver'
+
+interface Pg {
+  readonly Client: new (options: object) => {
+    connect(): Promise<unknown>
+    query(text: string, values: unknown[]): Promise<{ rows: Row[]; rowCount: number | null }>
+    on(event: 'error', listener: () => void): unknown
+    end(): Promise<unknown>
+  }
+}
+
+/** Through pg. */
+export const postgresDriver: Driver = {
+  placeholder: (position) => `$${position + 1}`,
+  open: async (url) => {
+    const { Client } = loadDriver(['pg'], ['@prisma/adapter-pg', 'typeorm']).exports as Pg
+    const client = new Client({
+      connectionString: url,
+      connectionTimeoutMillis: 10_000,
+      application_name: 'shedlock',
+    })
+    // A connection that breaks between two queries would end the process; the next query says it.
+    client.on('error', () => undefined)
+    await client.connect()
+    return {
+      query: async (text, values) => {
+        const { rows, rowCount } = await client.query(text, [...values])
+        return { rows, changed: rowCount ?? 0 }
+      },
+      code: (error) => {
+        const { severity, code } = error as { severity?: unknown; code?: unknown }
+        return severity !== undefined && typeof code === 'string' ? code : undefined
+      },
+      close: async () => {
+        await client.end()
+      },
+    }
+  },
+}

@@ -1,0 +1,36 @@
+import { LockError } from '../core'
+
+/** Documented in `--help` and in docs/cli.md. */
+export const ExitCode = {
+  ok: 0,
+  /** The answer is no: the doctor found an error, there is no such lock, the lock was not released. */
+  no: 1,
+  /** A wrong argument, option, name or file. */
+  usage: 2,
+  /** No driver, no connection, or the database refused. */
+  database: 3,
+  /** `exec`: somebody else holds the lock. EX_TEMPFAIL of sysexits.h: nothing is wrong, it may be tried later. */
+  skipped: 75,
+  /** `exec`: the lock was lost while the command ran, which was stopped. */
+  lockLost: 76,
+} as const
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
+
+/** Ends the command with a message of one line and an exit code. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+
+  constructor(
+    readonly exitCode: ExitCode,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CommandError) return error.exitCode
+  return error instanceof LockError && error.code === 'INVALID_CONFIGURATION'
+    ? ExitCode.usage
+    : ExitCode.database
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+import { addDoctorCommand } from './doctor-command'
+import { addExecCommand } from './exec-command'
+import { ExitCode, exitCodeOf } from './exit-code'
+import { addLockCommands } from './lock-commands'
+import { oneLine, warn } from './output'
+import { addPrintCommands } from './print-commands'
+import { scrub } from './secrets'
+
+const EXAMPLES = `
+Examples:
+  $ shedlock sql postgres --out migrations/V7__shedlock.sql
+  $ shedlock prisma mysql >> prisma/schema.prisma
+  $ shedlock typeorm --out src/migrations/1735689600000-shedlock.ts
+  $ shedlock list --url postgres://app@localhost/app
+  $ shedlock release nightly-report --data-source dist/data-source.js
+  $ shedlock exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
+  $ shedlock doctor                  with DATABASE_URL set; put it before a deploy
+
+Exit status:
+  0  all right
+  1  no: the doctor found an error, there is no such lock, or it was not released
+  2  wrong argument, option, name or file
+  3  no driver, no connection, or the database refused
+  75 exec: somebody else holds the lock; 76: the lock was lost; else the command's own
+`
+
+async function main(): Promise<void> {
+  const program = new Command('shedlock')
+    .description('Prints, checks and operates the lock table of shedlock-orm. Passwords are never printed.')
+    .version(process.env['SHEDLOCK_VERSION'] ?? '')
+    .addHelpText('after', EXAMPLES)
+    .exitOverride()
+    .configureOutput({
+      // A mistyped option is repeated, and may have a password in it.
+      writeErr: (text) => process.stderr.write(scrub(text)),
+    })
+  addPrintCommands(program)
+  addLockCommands(program)
+  addDoctorCommand(program)
+  addExecCommand(program)
+  try {
+    await program.parseAsync()
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
+      return
+    }
+    warn(`shedlock: ${oneLine(error)}`)
+    process.exitCode = exitCodeOf(error)
+  }
+}
+
+void main()

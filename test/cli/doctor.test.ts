@@ -1,0 +1,198 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createShedLockMigration } from '../../src/typeorm'
+import { availableBackends, type Backend, type TestDatabase } from '../backends'
+import { tableFaults } from '../table-faults'
+import { buildCli, runCli, type RunOptions } from './built-cli'
+
+interface Diagnosis {
+  readonly check: string
+  readonly severity: string
+  readonly message: string
+  readonly mend: readonly string[]
+}
+
+const backends = availableBackends().filter(({ shared }) => shared)
+const installed = (program: string): boolean => spawnSync(program, ['--version']).status === 0
+let cli: string
+
+beforeAll(() => {
+  cli = buildCli()
+})
+
+describe.for(backends)('shedlock doctor on $name', (backend) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+
+  beforeEach(async () => {
+    database = await backend.create()
+    dataSource = await new DataSource({
+      ...database.typeOrm,
+      migrations: [createShedLockMigration()],
+    }).initialize()
+  })
+
+  afterEach(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  const examine = async (url = database.url, options?: RunOptions) => {
+    const { status, stdout, stderr } = await runCli(cli, ['doctor', '--json', '--url', url], options)
+    expect(stderr).toBe('')
+    const findings = JSON.parse(stdout) as Diagnosis[]
+    return {
+      status,
+      bad: findings.filter(({ severity }) => severity === 'error' || severity === 'warning'),
+      findings,
+    }
+  }
+
+  it('finds nothing wrong after the migration', async () => {
+    await dataSource.runMigrations()
+    const { status, stdout } = await runCli(cli, ['doctor', '--url', database.url])
+    expect(stdout).toMatch(/^ok +table: /)
+    expect(stdout).toMatch(/\n0 errors, 0 warnings\n$/)
+    expect(status).toBe(0)
+  })
+
+  it.for(tableFaults[backend.dialect] ?? [])(
+    'finds, and mends with the SQL that it prints: $fault',
+    async ({ make, severity = 'error' }) => {
+      for (const statement of make) await dataSource.query(statement)
+
+      const { status, bad } = await examine()
+      expect(bad).toMatchObject([{ check: 'table', severity }])
+      expect(status).toBe(severity === 'error' ? 1 : 0)
+      expect((await runCli(cli, ['doctor', '--strict', '--url', database.url])).status).toBe(1)
+      for (const statement of bad.flatMap(({ mend }) => mend)) await dataSource.query(statement)
+      expect(await examine()).toMatchObject({ status: 0, bad: [] })
+    },
+  )
+
+  it.skipIf(!installed('faketime'))('finds a clock that differs', async () => {
+    await dataSource.runMigrations()
+    const { status, bad } = await examine(database.url, {
+      under: ['faketime', '-f', '+90s'],
+      env: { FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+    })
+    // SQLite's clock is this process's own.
+    expect(bad).toMatchObject(backend.dialect === 'sqlite' ? [] : [{ check: 'clock', severity: 'warning' }])
+    expect(status).toBe(0)
+  })
+})
+
+describe.for(backends.filter(({ dialect }) => dialect === 'postgres'))(
+  'shedlock doctor as a user of $name',
+  (backend) => {
+    const user = `shedlock_user_${randomBytes(4).toString('hex')}`
+    let database: TestDatabase
+    let admin: DataSource
+    let url: URL
+
+    beforeEach(async () => {
+      database = await backend.create()
+      admin = await new DataSource({
+        ...database.typeOrm,
+        migrations: [createShedLockMigration()],
+      }).initialize()
+      await admin.runMigrations()
+      await admin.query(`create role ${user} login password 'hunter2!'`)
+      await admin.query(`grant select, insert, update on shedlock to ${user}`)
+      url = new URL(database.url)
+      url.username = user
+      url.password = 'hunter2!'
+    })
+
+    afterEach(async () => {
+      await admin.query(`drop owned by ${user}`)
+      await admin.query(`drop role ${user}`)
+      await admin.destroy()
+      await database.drop()
+    })
+
+    const bad = async (address = url.href): Promise<Diagnosis[]> => {
+      const { stdout, stderr } = await runCli(cli, ['doctor', '--json', '--url', address])
+      expect(stdout + stderr).not.toContain('hunter2')
+      return (JSON.parse(stdout) as Diagnosis[]).filter(({ severity }) => severity !== 'ok')
+    }
+
+    it.for([
+      ['a missing privilege', `revoke update on shedlock from ${user}`, 'table', 'error'],
+      [
+        'an isolation that logs errors',
+        `alter role ${user} set default_transaction_isolation = 'serializable'`,
+        'transaction isolation',
+        'warning',
+      ],
+      [
+        'commits that may be forgotten',
+        `alter role ${user} set synchronous_commit = off`,
+        'synchronous commit',
+        'warning',
+      ],
+    ] as const)('finds %s, and prints the SQL that mends it', async ([, make, check, severity]) => {
+      expect(await bad()).toEqual([])
+      await admin.query(make)
+
+      const findings = await bad()
+      expect(findings).toMatchObject([{ check, severity }])
+      for (const statement of findings.flatMap(({ mend }) => mend)) await admin.query(statement)
+      expect(await bad()).toEqual([])
+    })
+
+    it('finds a database that may only be read', async () => {
+      await admin.query(`alter role ${user} set default_transaction_read_only = on`)
+      expect(await bad()).toMatchObject([
+        { message: expect.stringMatching(/insert.*read-only transaction.*may write/) as string },
+        { message: expect.stringMatching(/update.*read-only transaction.*may write/) as string },
+      ])
+    })
+
+    it.skipIf(!installed('pgbouncer'))('sees a pooler in transaction mode', async () => {
+      const pooler = await startPooler(backend, url)
+      try {
+        expect(await bad(pooler.url)).toMatchObject([{ check: 'pooler', severity: 'note' }])
+      } finally {
+        pooler.process.kill()
+      }
+    })
+  },
+)
+
+async function startPooler(backend: Backend, url: URL): Promise<{ url: string; process: ChildProcess }> {
+  const server = createServer().listen(0)
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  const { hostname, port: target } = new URL(backend.url)
+  const folder = mkdtempSync(join(tmpdir(), 'shedlock-pgbouncer-'))
+  chmodSync(folder, 0o755)
+  const configuration = join(folder, 'pgbouncer.ini')
+  writeFileSync(
+    configuration,
+    `[databases]
+* = host=${hostname} port=${target || '5432'} user=${url.username} password=${url.password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+`,
+  )
+  // It does not run as root.
+  const process = spawn('pgbouncer', ['-u', 'nobody', configuration], { stdio: 'ignore' })
+  const pooled = new URL(url)
+  pooled.port = String(port)
+  await vi.waitUntil(async () => {
+    const { status } = await runCli(cli, ['list', '--url', pooled.href])
+    return status === 0
+  }, 20_000)
+  return { url: pooled.href, process }
+}

@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SqlLockProvider } from '../../src/sql'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, type TestDatabase } from '../backends'
+import { buildCli, runCli, type Finished } from './built-cli'
+
+const root = join(__dirname, '..', '..')
+const backends = availableBackends().filter(({ shared }) => shared)
+const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
+/** How a server ends the other connections of a database. */
+const KILL: Readonly<Record<string, { find: string; kill: string }>> = {
+  postgres: {
+    find: "select pid as id from pg_stat_activity where datname = current_database() and application_name = 'shedlock'",
+    kill: 'select pg_terminate_backend',
+  },
+  mariadb: {
+    find: 'select id from information_schema.processlist where db = database() and id <> connection_id()',
+    kill: 'kill ',
+  },
+}
+let cli: string
+
+beforeAll(() => {
+  cli = buildCli()
+})
+
+describe.for(backends)('shedlock exec on $name', (backend) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+  let provider: SqlLockProvider
+
+  beforeEach(async () => {
+    database = await backend.create()
+    const migrations = [createShedLockMigration()]
+    dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
+    await dataSource.runMigrations()
+    provider = typeOrmLockProvider(dataSource)
+  })
+
+  afterEach(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  const node = (script: string): string[] => ['--', process.execPath, '-e', script]
+  const exec = (...args: string[]): Promise<Finished> =>
+    runCli(cli, args, { env: { DATABASE_URL: database.url } })
+  const held = async (): Promise<boolean> => (await provider.listLocks()).some((lock) => lock.held)
+
+  it('runs the command under the lock, frees it, and has its exit code', async () => {
+    const script = 'console.log(process.argv.slice(1).join()); process.exitCode = 42'
+    expect(await exec(...LOCK, ...node(script), '--', '-x', 'y z')).toEqual({
+      status: 42,
+      stdout: '-x,y z\n',
+      stderr: '',
+    })
+    expect(await held()).toBe(false)
+    const sql = await exec(...LOCK, '--lock-at-least-for', '5m', ...node(''))
+    expect(sql.status).toBe(0)
+    expect(await held()).toBe(true)
+  })
+
+  it('skips the command when somebody else holds the lock', async () => {
+    await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const { status, stdout, stderr } = await exec(...LOCK, ...node('console.log(1)'))
+    expect({ status, stdout }).toEqual({ status: 75, stdout: '' })
+    expect(stderr).toContain("Lock 'job' is held by somebody else")
+    expect((await exec(...LOCK, '--skipped-exit-code', '0', ...node(''))).status).toBe(0)
+  })
+
+  it('passes signals on, and frees the lock after the command has ended', async () => {
+    const script =
+      "process.on('SIGTERM', () => process.exit(7)); setInterval(() => 0, 1e6); console.log('up')"
+    const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
+      cwd: root,
+    })
+    const ended = new Promise((resolve) => child.on('exit', resolve))
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    expect(await held()).toBe(true)
+    child.kill('SIGTERM')
+    expect(await ended).toBe(7)
+    expect(await held()).toBe(false)
+  })
+
+  it('has the exit code of a shell for a command that a signal ended, or that is not there', async () => {
+    expect((await exec(...LOCK, ...node("process.kill(process.pid, 'SIGKILL')"))).status).toBe(137)
+    const { status, stderr } = await exec(...LOCK, '--', '/no/such/command')
+    expect(status).toBe(127)
+    expect(stderr).toContain('/no/such/command cannot be run')
+    expect(await held()).toBe(false)
+  })
+
+  it.runIf(backend.dialect in KILL)(
+    'frees the lock though the connection broke in the meantime',
+    async () => {
+      const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
+      const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
+        cwd: root,
+      })
+      const ended = new Promise((resolve) => child.on('exit', resolve))
+      await new Promise((resolve) => child.stdout.once('data', resolve))
+      const connections: { id: number }[] = await dataSource.query(KILL[backend.dialect]?.find ?? '')
+      expect(connections).toHaveLength(1)
+      for (const { id } of connections) await dataSource.query(`${KILL[backend.dialect]?.kill}(${id})`)
+      child.stdin.end('stop')
+      expect(await ended).toBe(0)
+      expect(await held()).toBe(false)
+    },
+  )
+
+  it('stops the command when the lock is lost', async () => {
+    const forever = node('setInterval(() => 0, 1e6)')
+    const { status, stderr } = await exec('exec', 'job', '--lock-at-most-for', '500ms', ...forever)
+    expect(status).toBe(76)
+    expect(stderr).toContain('The command is stopped')
+  })
+
+  it('keeps the lock while the command runs, with --keep-alive', async () => {
+    const script = 'setTimeout(() => 0, 4500)'
+    const { status, stderr } = await exec(
+      'exec',
+      'job',
+      '--lock-at-most-for',
+      '2s',
+      '--keep-alive',
+      ...node(script),
+    )
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  })
+})
+
+it.for([
+  [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
+  [['exec', 'job', '--lock-at-most-for', '10m'], 'command'],
+  [[...LOCK, '--skipped-exit-code', '256', '--', 'true'], '0 to 255'],
+  [['exec', 'job', '--lock-at-most-for', 'soon', '--url', 'file:x.sqlite', '--', 'true'], "'soon'"],
+] as const)('%j is refused', async ([args, message]) => {
+  const { status, stderr } = await runCli(cli, args)
+  expect(status).toBe(2)
+  expect(stderr).toContain(message)
+})

@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { dialects } from '../../src/sql'
+import { buildCli, runCli } from './built-cli'
+
+const migrations = join(__dirname, '..', '..', 'migrations')
+let cli: string
+let folder: string
+
+beforeAll(() => {
+  cli = buildCli()
+  folder = mkdtempSync(join(tmpdir(), 'shedlock-print-'))
+})
+
+describe('shedlock sql', () => {
+  it.for(Object.keys(dialects))('prints the migration of %s', async (dialect) => {
+    const file = (name: string): string => readFileSync(join(migrations, dialect, name), 'utf8')
+    expect(await runCli(cli, ['sql', dialect])).toMatchObject({
+      status: 0,
+      stdout: file('up.sql'),
+      stderr: '',
+    })
+    expect((await runCli(cli, ['sql', dialect, '--down'])).stdout).toBe(file('down.sql'))
+  })
+
+  it('quotes the names that it is given', async () => {
+    const args = [
+      'sql',
+      'mysql',
+      '--schema',
+      'app',
+      '--table',
+      'a`; drop',
+      '--column-locked-by',
+      'who "it" is',
+    ]
+    const { stdout } = await runCli(cli, args)
+    expect(stdout).toContain('create table if not exists `app`.`a``; drop` (')
+    expect(stdout).toContain('`who "it" is` varchar(255) not null')
+  })
+
+  it.for([
+    [['sql', 'db2'], /db2.*Allowed choices are postgres/],
+    [['sql'], /missing required argument 'dialect'/],
+    [['sql', 'postgres', '--table', ''], /tableName is empty/],
+    [['sql', 'postgres', '--table', 'two\nlines'], /control characters/],
+    [['sql', 'postgres', '--table', 'x'.repeat(64)], /longer than 63 bytes/],
+    [['sql', 'mysql', '--column-name', 'LOCK_UNTIL'], /one name for two columns/],
+    [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
+    [['frobnicate'], /unknown command 'frobnicate'/],
+    [['list'], /Give --url, DATABASE_URL or --data-source/],
+    [['list', '--url', 'redis://localhost'], /'redis' is none of them/],
+    [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
+  ] as const)('refuses %j with one line and exit status 2', async ([args, message]) => {
+    const { status, stdout, stderr } = await runCli(cli, args)
+    expect(status).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr.trim()).toMatch(message)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('writes to a file, but not over one that is there', async () => {
+    const file = join(folder, 'new', 'V1__shedlock.sql')
+    expect(await runCli(cli, ['sql', 'sqlite', '--out', file])).toMatchObject({ status: 0, stdout: '' })
+    writeFileSync(file, 'mine')
+    expect((await runCli(cli, ['sql', 'sqlite', '--out', file])).status).toBe(2)
+    expect(readFileSync(file, 'utf8')).toBe('mine')
+    expect((await runCli(cli, ['sql', 'sqlite', '--out', file, '--force'])).status).toBe(0)
+    expect(readFileSync(file, 'utf8')).toBe(readFileSync(join(migrations, 'sqlite', 'up.sql'), 'utf8'))
+  })
+})
+
+describe('shedlock prisma', () => {
+  it.for(['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver'])(
+    'prints a model for %s that Prisma takes',
+    async (provider) => {
+      const { stdout } = await runCli(cli, [
+        'prisma',
+        provider,
+        '--table',
+        'Lock "s"',
+        '--column-name',
+        'jobName',
+      ])
+      const schema = join(folder, `${provider}.prisma`)
+      writeFileSync(
+        schema,
+        `generator client {\n provider = "prisma-client"\n output = "./client"\n}\ndatasource db {\n provider = "${provider}"\n}\n${stdout}`,
+      )
+      // `validate` needs no engine, but looks for one.
+      execFileSync(
+        process.execPath,
+        [require.resolve('prisma/build/index.js'), 'validate', '--schema', schema],
+        {
+          env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' },
+          stdio: 'pipe',
+        },
+      )
+      expect(stdout).toContain('@@map("Lock \\"s\\"")')
+      expect(stdout).toContain('@id @map("jobName")')
+    },
+  )
+})
+
+describe('shedlock --help', () => {
+  it.for([[], ['sql'], ['prisma'], ['typeorm'], ['list'], ['show'], ['release'], ['doctor']])(
+    'explains %j',
+    async (command) => {
+      const { status, stdout } = await runCli(cli, [...command, '--help'])
+      expect(status).toBe(0)
+      expect(stdout).toContain(`Usage: ${['shedlock', ...command].join(' ')}`)
+    },
+  )
+
+  it('tells the exit statuses and the version', async () => {
+    expect((await runCli(cli, ['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
+    const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {
+      version: string
+    }
+    expect((await runCli(cli, ['--version'])).stdout).toBe(`${version}\n`)
+  })
+})
+
+describe('passwords', () => {
+  it.for([
+    ['list', '--url', 'postgres://app:hunter2!@127.0.0.1:1/app'],
+    ['list', '--url', 'mysql://app:hunter2!@127.0.0.1:1/app'],
+    ['list', '--url', 'sqlserver://127.0.0.1:1;user=app;password=hunter2!'],
+    ['list', '--url', 'oracle://app:hunter2!@127.0.0.1:1/app'],
+    ['list', '--url', 'postgres://app:hunter2!@[bad/app'],
+    ['list', '--url', 'hunter2!://app:hunter2!@127.0.0.1/app'],
+    ['list', '--urll=postgres://app:hunter2!@127.0.0.1/app'],
+  ])('are not printed: %j', async (args) => {
+    const { status, stdout, stderr } = await runCli(cli, args)
+    expect(status).toBeGreaterThan(1)
+    expect(stdout + stderr).not.toContain('hunter2')
+    expect(stderr).not.toMatch(/\n\s+at /)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
