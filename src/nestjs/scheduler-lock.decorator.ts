@@ -1,0 +1,80 @@
+import { injectExecutors, reserveExecutors } from './executors-of-instance'
+import { lockedMethod, type Method } from './locked-method'
+import {
+  checkSchedulerLockOptions,
+  invalidDecoration,
+  type SchedulerLockOptions,
+} from './scheduler-lock-options'
+
+/** Fits TypeScript's legacy decorators (`experimentalDecorators`) and the standard ones. */
+export interface SchedulerLockDecorator {
+  <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
+  <This, Locked extends (this: This, ...args: never[]) => unknown>(
+    method: Locked,
+    context: ClassMethodDecoratorContext<This>,
+  ): Locked
+}
+
+/**
+ * Runs the method under a lock each time it is called, by `@Cron`, `@Interval`, `@Timeout` or directly, and skips it
+ * when another instance holds the lock. The order of the decorators does not matter.
+ *
+ * The method returns a promise of its own value, or of `undefined` when it was skipped (or it rejects with `LockError`
+ * `NOT_ACQUIRED`, with `onNotAcquired: 'throw'`). Inside, `activeLock()` has the lock and its `signal`.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or what is no method of an
+ *   instance. A call rejects with `INVALID_CONFIGURATION`, and does not run the method, when `ShedLockModule` is not
+ *   imported, and with another `LockError` when the database could not say whether the lock is free.
+ */
+export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
+  options: SchedulerLockOptions<This, Arguments>,
+): SchedulerLockDecorator {
+  const checked = options as unknown as SchedulerLockOptions
+  checkSchedulerLockOptions(checked)
+  const decorate = (
+    target: object,
+    keyOrContext: string | symbol | undefined | ClassMethodDecoratorContext<object>,
+    descriptor?: PropertyDescriptor,
+  ): unknown => {
+    if (typeof keyOrContext === 'object') return decorateStandard(target, keyOrContext, checked)
+    decorateLegacy(target, keyOrContext, descriptor, checked)
+    return undefined
+  }
+  return decorate as SchedulerLockDecorator
+}
+
+function decorateLegacy(
+  prototype: object,
+  key: string | symbol | undefined,
+  descriptor: PropertyDescriptor | undefined,
+  options: SchedulerLockOptions,
+): void {
+  if (key === undefined) {
+    throw invalidDecoration(
+      "@SchedulerLock belongs on a method; on a class use @SchedulerLockDefaults. (Nest's applyDecorators cannot pass it on with standard decorators: put it on the method itself.)",
+    )
+  }
+  if (typeof descriptor?.value !== 'function' || typeof prototype === 'function') throw notLockable(key)
+  injectExecutors(prototype)
+  // Changed in place, because applyDecorators drops a descriptor that a decorator returns.
+  descriptor.value = lockedMethod(descriptor.value as Method, options)
+}
+
+function decorateStandard(
+  method: object,
+  context: ClassMethodDecoratorContext<object>,
+  options: SchedulerLockOptions,
+): Method {
+  if ((context.kind as string) !== 'method' || context.static) throw notLockable(context.name)
+  // There is no class yet that Nest could inject into; the module finds the instance by this mark.
+  context.addInitializer(function () {
+    reserveExecutors(this)
+  })
+  return lockedMethod(method as Method, options)
+}
+
+function notLockable(key: string | symbol): Error {
+  return invalidDecoration(
+    `@SchedulerLock on '${String(key)}': only a method of an instance can be locked, no property, accessor or static method.`,
+  )
+}

@@ -1,0 +1,53 @@
+import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
+import {
+  checkDuration,
+  checkOptions,
+  LockError,
+  LockingTaskExecutor,
+  type Duration,
+  type LockingTaskExecutorOptions,
+  type LockProvider,
+} from '../core'
+
+export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
+  /** For each `@SchedulerLock` that does not name another, such as `typeOrmLockProvider(dataSource)`. */
+  readonly lockProvider: LockProvider
+  /** Further ones, by the name that `@SchedulerLock({ provider })` says. */
+  readonly lockProviders?: Readonly<Record<string, LockProvider>>
+  /** How long the application waits at its shutdown for runs in flight, after it told them to stop. Default 10 seconds. */
+  readonly shutdownTimeout?: Duration
+}
+
+export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> {
+  /** The modules that provide what `inject` names, unless they are global. */
+  readonly imports?: ModuleMetadata['imports']
+  /** What the factory gets, such as `[DataSource]` or `[PrismaService]`. */
+  readonly inject?: FactoryProvider['inject']
+  readonly useFactory: (
+    ...dependencies: Dependencies
+  ) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function executorsFor(
+  options: ShedLockModuleOptions,
+): ReadonlyMap<string | undefined, LockingTaskExecutor> {
+  checkOptions(options, [...OPTIONS, ...EXECUTOR_OPTIONS], 'ShedLockModule options')
+  const { lockProvider, lockProviders = {}, shutdownTimeout, ...executorOptions } = options
+  if (shutdownTimeout !== undefined) checkDuration(undefined, 'shutdownTimeout', shutdownTimeout)
+  const providers = [[undefined, lockProvider] as const, ...Object.entries(lockProviders)]
+  return new Map(
+    providers.map(([name, provider]) => {
+      if (typeof (provider as LockProvider | undefined)?.lock !== 'function') {
+        throw new LockError(
+          'INVALID_CONFIGURATION',
+          `${name === undefined ? 'lockProvider' : `lockProviders.${name}`} of ShedLockModule is no lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
+        )
+      }
+      return [name, new LockingTaskExecutor(provider, executorOptions)]
+    }),
+  )
+}
+
+const OPTIONS = ['lockProvider', 'lockProviders', 'shutdownTimeout'] as const
+const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const

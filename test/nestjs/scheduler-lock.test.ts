@@ -1,0 +1,308 @@
+import { applyDecorators, Inject, Injectable, Module, Scope, SetMetadata } from '@nestjs/common'
+import { ModuleRef, Reflector } from '@nestjs/core'
+import { describe, expect, test } from 'vitest'
+import { activeLock, LockingTaskExecutor, type LockProvider } from '../../src/core'
+import { LockingTaskExecutors, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
+import { startApplication } from './application'
+import { lockProvider } from './lock-provider'
+
+@Injectable()
+class Reports {
+  readonly region = 'eu'
+
+  @SchedulerLock({ name: 'report', lockAtMostFor: '1m' })
+  report(sum: number, addend: number): Promise<number | undefined> {
+    return Promise.resolve(sum + addend)
+  }
+
+  @SchedulerLock({ name: 'failing', lockAtMostFor: '1m' })
+  fail(): Promise<void> {
+    throw new RangeError('my own')
+  }
+
+  @SchedulerLock({
+    name(this: Reports, tenant: string) {
+      return `${this.region}-${tenant}`
+    },
+    lockAtMostFor: '1m',
+  })
+  perTenant(tenant: string): unknown {
+    return { tenant, lock: activeLock()?.name }
+  }
+
+  @SchedulerLock({ name: 'strict', lockAtMostFor: '1m', onNotAcquired: 'throw' })
+  strict(): unknown {
+    return activeLock()?.name
+  }
+}
+
+async function start(provider: LockProvider, ...providers: (new (...args: never[]) => unknown)[]) {
+  return startApplication({
+    imports: [ShedLockModule.forRoot({ lockProvider: provider, defaultLockAtMostFor: '1m' })],
+    providers,
+  })
+}
+
+function method(owner: { prototype: object }, name: string): (...args: unknown[]) => unknown {
+  return (owner.prototype as Record<string, (...args: unknown[]) => unknown>)[name] as never
+}
+
+describe('a method with @SchedulerLock', () => {
+  test('returns its own value, and is given this and its arguments', async () => {
+    const { provider } = await lockProvider()
+    const reports = (await start(provider, Reports)).get(Reports)
+    expect(await reports.report(40, 2)).toBe(42)
+    expect(await reports.perTenant('acme')).toEqual({ tenant: 'acme', lock: 'eu-acme' })
+  })
+
+  test('throws its own error', async () => {
+    const { provider } = await lockProvider()
+    const reports = (await start(provider, Reports)).get(Reports)
+    await expect(reports.fail()).rejects.toThrow(new RangeError('my own'))
+  })
+
+  test('returns undefined when it is skipped, or throws if that was asked for', async () => {
+    const { provider } = await lockProvider()
+    const reports = (await start(provider, Reports)).get(Reports)
+    await provider.lock({ name: 'report', lockAtMostFor: '1m' })
+    await provider.lock({ name: 'eu-acme', lockAtMostFor: '1m' })
+    await provider.lock({ name: 'strict', lockAtMostFor: '1m' })
+    expect(await reports.report(40, 2)).toBeUndefined()
+    expect(await reports.perTenant('acme')).toBeUndefined()
+    expect(await reports.perTenant('other')).toEqual({ tenant: 'other', lock: 'eu-other' })
+    await expect(reports.strict()).rejects.toMatchObject({ code: 'NOT_ACQUIRED', lockName: 'strict' })
+  })
+
+  test('does not run when ShedLockModule is not imported', async () => {
+    let ran = 0
+    class Jobs {
+      @SchedulerLock({ name: 'job', lockAtMostFor: '1m' })
+      run(): unknown {
+        return ran++
+      }
+    }
+    const jobs = (await startApplication({ providers: [Jobs] })).get(Jobs)
+    const error = {
+      code: 'INVALID_CONFIGURATION',
+      message: expect.stringContaining('ShedLockModule') as string,
+    }
+    await expect(jobs.run()).rejects.toMatchObject(error)
+    await expect(new Jobs().run()).rejects.toMatchObject(error)
+    await expect(Reflect.apply(method(Jobs, 'run'), undefined, [])).rejects.toMatchObject(error)
+    expect(ran).toBe(0)
+  })
+
+  test('keeps its name, its length and its metadata, whichever side they were set on', () => {
+    class Jobs {
+      @SetMetadata('outside', 1)
+      @applyDecorators(SetMetadata('before', 2), SchedulerLock({ name: 'job' }), SetMetadata('after', 3))
+      @SetMetadata('inside', 4)
+      run(a: number, b: number): number {
+        return a + b
+      }
+    }
+    const run = method(Jobs, 'run')
+    const reflector = new Reflector()
+    expect([run.name, run.length]).toEqual(['run', 2])
+    expect(['outside', 'before', 'after', 'inside'].map((key) => reflector.get<number>(key, run))).toEqual([
+      1, 2, 3, 4,
+    ])
+  })
+
+  test('works in instances that are made for one request', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Jobs {
+      @SchedulerLock({ name: 'job' })
+      run(): unknown {
+        return activeLock()?.name
+      }
+    }
+    const { provider } = await lockProvider()
+    const application = await start(provider, Jobs)
+    const jobs = await application.get(ModuleRef).resolve(Jobs, undefined, { strict: false })
+    expect(await jobs.run()).toBe('job')
+  })
+
+  test('uses the locks of its own application, when there are two in one process', async () => {
+    const [one, two] = [await lockProvider(), await lockProvider()]
+    const inOne = (await start(one.provider, Reports)).get(Reports)
+    const inTwo = (await start(two.provider, Reports)).get(Reports)
+    await one.provider.lock({ name: 'report', lockAtMostFor: '1m' })
+    expect([await inOne.report(1, 1), await inTwo.report(1, 1)]).toEqual([undefined, 2])
+  })
+
+  test('may be in the very class that the lock provider is made from', async () => {
+    const { provider } = await lockProvider()
+    @Injectable()
+    class Database {
+      readonly provider = provider
+
+      @SchedulerLock({ name: 'vacuum' })
+      vacuum(): unknown {
+        return activeLock()?.name
+      }
+    }
+    @Module({})
+    class DatabaseModule {}
+    const application = await startApplication({
+      imports: [
+        ShedLockModule.forRootAsync({
+          imports: [{ module: DatabaseModule, providers: [Database], exports: [Database] }],
+          inject: [Database],
+          useFactory: (database: Database) => ({
+            lockProvider: database.provider,
+            defaultLockAtMostFor: '1m',
+          }),
+        }),
+      ],
+    })
+    expect(await application.get(Database, { strict: false }).vacuum()).toBe('vacuum')
+  })
+})
+
+describe('several lock providers', () => {
+  @SchedulerLockDefaults({ provider: 'reports', lockAtMostFor: '1m' })
+  class Jobs {
+    @SchedulerLock({ name: 'job' })
+    run(): unknown {
+      return activeLock()?.name
+    }
+
+    @SchedulerLock({ name: 'job', provider: 'audit' })
+    audit(): unknown {
+      return activeLock()?.name
+    }
+  }
+
+  @SchedulerLockDefaults({ provider: 'audit' })
+  class AuditJobs extends Jobs {}
+
+  test('are named by the class, the subclass or the method', async () => {
+    const [main, reports, audit] = [await lockProvider(), await lockProvider(), await lockProvider()]
+    const application = await startApplication({
+      imports: [
+        ShedLockModule.forRoot({
+          lockProvider: main.provider,
+          lockProviders: { reports: reports.provider, audit: audit.provider },
+        }),
+      ],
+      providers: [Jobs, AuditJobs],
+    })
+    await audit.provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const jobs = application.get(Jobs)
+    const auditJobs = application.get(AuditJobs)
+    expect([await jobs.run(), await jobs.audit(), await auditJobs.run()]).toEqual([
+      'job',
+      undefined,
+      undefined,
+    ])
+  })
+
+  test('are executors that a service can inject', async () => {
+    class Service {
+      constructor(
+        @Inject(LockingTaskExecutor) readonly executor: LockingTaskExecutor,
+        @Inject(LockingTaskExecutors) readonly executors: LockingTaskExecutors,
+      ) {}
+    }
+    const { provider } = await lockProvider()
+    const { executor, executors } = (await start(provider, Service)).get(Service)
+    expect(executors.get()).toBe(executor)
+    expect(await executor.executeWithLock({ name: 'job' }, () => 1)).toEqual({ executed: true, value: 1 })
+    expect(() => executors.get('nowhere')).toThrow("no lock provider 'nowhere'")
+  })
+})
+
+describe('what can never work is refused', () => {
+  const refused = (message: string) =>
+    expect.objectContaining({
+      code: 'INVALID_CONFIGURATION',
+      message: expect.stringContaining(message) as string,
+    }) as Error
+
+  test.each([
+    ['an empty name', { name: '' }, 'needs a name'],
+    ['no name', {}, 'needs a name'],
+    ['an unknown option', { name: 'job', lockAtMost: '1m' }, "'lockAtMost'"],
+    ['a wrong duration', { name: 'job', lockAtMostFor: '1 week' }, "'1 week'"],
+  ])('where the class is loaded: %s', (_, options, message) => {
+    expect(() => SchedulerLock(options as never)).toThrow(refused(message))
+  })
+
+  test('where the class is loaded: what is not a method of an instance', () => {
+    const lock = SchedulerLock({ name: 'job' })
+    expect(() => {
+      class Jobs {
+        readonly name = 'jobs'
+
+        @lock static run(): void {
+          // never called
+        }
+      }
+      return Jobs
+    }).toThrow(refused('static'))
+    expect(() => {
+      class Jobs {
+        // @ts-expect-error a property has no descriptor
+        @lock run = (): void => undefined
+      }
+      return Jobs
+    }).toThrow(refused("'run'"))
+    expect(() => {
+      // @ts-expect-error a class is no method
+      @lock
+      class Jobs {}
+      return Jobs
+    }).toThrow(refused('@SchedulerLockDefaults'))
+    expect(() => {
+      @SchedulerLockDefaults({ name: 'job' } as object)
+      class Jobs {}
+      return Jobs
+    }).toThrow(refused("'name'"))
+  })
+
+  test.each([
+    ['a method without lockAtMostFor, where there is no default', { name: 'job' }, 'lockAtMostFor'],
+    ['a lock provider that the module does not have', { name: 'job', provider: 'x' }, "lock provider 'x'"],
+    [
+      'lockAtLeastFor longer than lockAtMostFor',
+      { name: 'job', lockAtMostFor: '1m', lockAtLeastFor: '2m' },
+      'is longer than',
+    ],
+  ])('when the application starts: %s', async (_, options, message) => {
+    class Jobs {
+      @SchedulerLock(options)
+      run(): void {
+        // never called
+      }
+    }
+    const { provider } = await lockProvider()
+    const starting = startApplication({
+      imports: [ShedLockModule.forRoot({ lockProvider: provider })],
+      providers: [Jobs],
+    })
+    await expect(starting).rejects.toThrow(refused(message))
+  })
+
+  test('when the application starts: the module with two configurations', async () => {
+    const { provider } = await lockProvider()
+    const starting = startApplication({
+      imports: [
+        ShedLockModule.forRoot({ lockProvider: provider }),
+        ShedLockModule.forRoot({ lockProvider: provider, defaultLockAtMostFor: '1m' }),
+      ],
+    })
+    await expect(starting).rejects.toThrow(refused('several configurations'))
+  })
+
+  test('when the module is configured', async () => {
+    expect(() => ShedLockModule.forRoot({} as never)).toThrow(refused('lockProvider of ShedLockModule'))
+    const { provider } = await lockProvider()
+    expect(() => ShedLockModule.forRoot({ lockProvider: provider, shutdownTimeout: -1 })).toThrow(
+      refused('shutdownTimeout'),
+    )
+    expect(() => ShedLockModule.forRoot({ lockProvider: provider, atMost: 1 } as never)).toThrow(
+      refused("'atMost'"),
+    )
+  })
+})

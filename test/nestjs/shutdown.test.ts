@@ -1,0 +1,95 @@
+import { Injectable, Logger } from '@nestjs/common'
+import { TypeOrmModule } from '@nestjs/typeorm'
+import { DataSource } from 'typeorm'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { activeLock, InMemoryLockProvider } from '../../src/core'
+import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends } from '../backends'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { startApplication } from './application'
+
+function signal(): AbortSignal {
+  const lock = activeLock()
+  if (!lock) throw new Error('not locked')
+  return lock.signal
+}
+
+@Injectable()
+class Jobs {
+  readonly started = promiseWithResolvers<AbortSignal>()
+  readonly stubborn = promiseWithResolvers<undefined>()
+
+  @SchedulerLock({ name: 'listening', lockAtMostFor: '1m' })
+  async listening(): Promise<string | undefined> {
+    const stop = signal()
+    this.started.resolve(stop)
+    await new Promise((resolve) => {
+      stop.addEventListener('abort', resolve)
+    })
+    stop.throwIfAborted()
+    return 'not stopped'
+  }
+
+  @SchedulerLock({ name: 'stubborn', lockAtMostFor: '1m' })
+  async notListening(): Promise<void> {
+    this.started.resolve(signal())
+    await this.stubborn.promise
+  }
+}
+
+const backends = availableBackends().filter(({ shared }) => shared)
+
+test.each(backends)(
+  'at shutdown runs are told to stop, and their locks are freed before TypeORM closes its pool, on $name',
+  async (backend) => {
+    const database = await backend.create()
+    onTestFinished(() => database.drop())
+    const other = await new DataSource({
+      ...database.typeOrm,
+      migrations: [createShedLockMigration()],
+      migrationsRun: true,
+    }).initialize()
+    onTestFinished(() => other.destroy())
+    const application = await startApplication({
+      imports: [
+        TypeOrmModule.forRoot(database.typeOrm),
+        ShedLockModule.forRootAsync({
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) => ({
+            lockProvider: typeOrmLockProvider(dataSource),
+            shutdownTimeout: '20s',
+          }),
+        }),
+      ],
+      providers: [Jobs],
+    })
+    const jobs = application.get(Jobs)
+    const run = jobs.listening()
+    run.catch(() => undefined)
+    await jobs.started.promise
+    const configuration = { name: 'listening', lockAtMostFor: '1m' }
+    expect(await typeOrmLockProvider(other).lock(configuration)).toBeUndefined()
+
+    await application.close()
+    await expect(run).rejects.toMatchObject({ code: 'SHUTDOWN', lockName: 'listening' })
+    expect(await typeOrmLockProvider(other).lock(configuration)).toBeDefined()
+    expect(await jobs.listening()).toBeUndefined()
+  },
+)
+
+test('at shutdown a run that does not stop is waited for only so long, and named', async () => {
+  const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
+  const application = await startApplication({
+    imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), shutdownTimeout: 20 })],
+    providers: [Jobs],
+  })
+  const jobs = application.get(Jobs)
+  const run = jobs.notListening()
+  const stop = await jobs.started.promise
+  await application.close()
+  expect(stop.reason).toMatchObject({ code: 'SHUTDOWN' })
+  expect(warn.mock.lastCall?.[0]).toContain('stubborn')
+  jobs.stubborn.resolve(undefined)
+  await run
+})
