@@ -1,0 +1,3 @@
+/** node-cron 4.4 and later: `setRunCoordinator(shedLockCoordinator(provider))`. */
+export { shedLockCoordinator } from './shed-lock-coordinator'
+export type { ShedLockCoordinator, ShedLockCoordinatorOptions } from './shed-lock-coordinator'

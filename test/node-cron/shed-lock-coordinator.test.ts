@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import cron, { type RunCoordinator, type SkipReason } from 'node-cron'
+import { DataSource } from 'typeorm'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { LockError, type LockProvider } from '../../src/core'
+import { shedLockCoordinator } from '../../src/node-cron'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, type Backend } from '../backends'
+
+const backends = availableBackends().filter(({ shared }) => shared)
+
+async function table(backend: Backend): Promise<() => Promise<DataSource>> {
+  const database = await backend.create()
+  onTestFinished(() => database.drop())
+  const connect = async (): Promise<DataSource> => {
+    const migrations = [createShedLockMigration()]
+    const dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
+    onTestFinished(() => dataSource.destroy())
+    return dataSource
+  }
+  await (await connect()).runMigrations()
+  return connect
+}
+
+const SECOND = 1_000
+const MIDNIGHT = Date.parse('2026-11-20T00:00:00.000Z')
+const key = (second: number, task = 'report'): string =>
+  `${task}:${new Date(MIDNIGHT + second * SECOND).toISOString()}`
+
+describe.each(backends)('node-cron on $name', (backend) => {
+  test('runs each of 50 fires once, though one instance is late each time and the run is short', async () => {
+    const connect = await table(backend)
+    const instances = [
+      { late: 0, coordinator: shedLockCoordinator(typeOrmLockProvider(await connect())) },
+      { late: 60, coordinator: shedLockCoordinator(typeOrmLockProvider(await connect())) },
+    ]
+    const runs: number[] = []
+    const fire = async (second: number): Promise<void> => {
+      const each = instances.map(async ({ late, coordinator }) => {
+        await sleep(late)
+        if (!(await coordinator.shouldRun(key(second), 30_000))) return
+        runs.push(second)
+        await sleep(5)
+        await coordinator.onComplete(key(second))
+      })
+      await Promise.all(each)
+    }
+    const fires = Array.from({ length: 50 }, (_, second) => second)
+    for (const second of fires) await fire(second)
+    expect(runs).toEqual(fires)
+  })
+
+  test('skips a fire while the run before lasts, and whatever else locks its name', async () => {
+    const connect = await table(backend)
+    const provider = typeOrmLockProvider(await connect())
+    const [one, two] = [shedLockCoordinator(provider), shedLockCoordinator(provider)]
+    expect(await one.shouldRun(key(0), 30_000)).toBe(true)
+    expect(await two.shouldRun(key(1), 30_000)).toBe(false)
+    expect(await provider.lock({ name: 'report', lockAtMostFor: '1m' })).toBeUndefined()
+    expect(await two.shouldRun(key(1, 'another'), 30_000)).toBe(true)
+    await one.onComplete(key(0))
+    expect(await two.shouldRun(key(2), 30_000)).toBe(true)
+  })
+
+  test('at shutdown lets no more run, and waits until the locks are free', async () => {
+    const connect = await table(backend)
+    const provider = typeOrmLockProvider(await connect())
+    const coordinator = shedLockCoordinator(provider)
+    expect(await coordinator.shouldRun(key(0), 30_000)).toBe(true)
+    const asked = coordinator.shouldRun(key(0, 'asked'), 30_000)
+    const shutdown = coordinator.shutdown({ timeout: '20s' })
+    expect(await asked).toBe(false)
+    expect(await coordinator.shouldRun(key(0, 'late'), 30_000)).toBe(false)
+    await coordinator.onComplete(key(0))
+    expect(await shutdown).toEqual([])
+    const another = shedLockCoordinator(provider)
+    expect(await another.shouldRun(key(0, 'asked'), 30_000)).toBe(true)
+    expect(await another.shouldRun(key(1), 30_000)).toBe(true)
+    expect(await another.shutdown({ timeout: 1 })).toEqual(['asked', 'report'])
+  })
+
+  test('takes few rows, however many fires there were', async () => {
+    const connect = await table(backend)
+    const dataSource = await connect()
+    const coordinator = shedLockCoordinator(typeOrmLockProvider(dataSource), { lockAtLeastFor: '1s' })
+    for (let minute = 0; minute < 3; minute++) {
+      await vi.waitUntil(() => coordinator.shouldRun(key(60 * minute), 30_000), { timeout: 5_000 })
+      await coordinator.onComplete(key(60 * minute))
+    }
+    const rows: { name: string }[] = await dataSource.query('select name from shedlock order by name')
+    expect(rows.map(({ name }) => name)).toEqual(['report', 'report#0'])
+  })
+})
+
+describe('with node-cron itself', () => {
+  interface Ticks {
+    readonly ran: string[]
+    readonly skipped: (SkipReason | undefined)[]
+  }
+
+  function everySecond(coordinator: RunCoordinator, name: string): Ticks {
+    const ticks: Ticks = { ran: [], skipped: [] }
+    const run = ({ date }: { date: Date }): void => void ticks.ran.push(date.toISOString())
+    const silent = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() }
+    const options = { name, distributed: true, runCoordinator: coordinator, logger: silent }
+    const task = cron.schedule('* * * * * *', run, options)
+    task.on('execution:skipped', ({ reason }) => void ticks.skipped.push(reason))
+    onTestFinished(async () => {
+      await task.destroy()
+    })
+    return ticks
+  }
+
+  test('a fire that the database cannot decide is skipped as coordinator-error', async () => {
+    const broken: LockProvider = {
+      lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer')),
+    }
+    const ticks = everySecond(shedLockCoordinator(broken), 'job')
+    await vi.waitFor(
+      () => {
+        expect(ticks.skipped).toContain('coordinator-error')
+      },
+      { timeout: 5_000 },
+    )
+    expect(ticks.ran).toEqual([])
+  })
+
+  const some = backends.slice(0, 1)
+
+  test.each(some)(
+    'an instance that is 200 ms late on $name runs nothing again, and misses nothing',
+    async (backend) => {
+      const connect = await table(backend)
+      const onTime = shedLockCoordinator(typeOrmLockProvider(await connect()))
+      const coordinator = shedLockCoordinator(typeOrmLockProvider(await connect()))
+      const late: RunCoordinator = {
+        shouldRun: async (fire, ttlMs) => {
+          await sleep(200)
+          return coordinator.shouldRun(fire, ttlMs)
+        },
+        onComplete: (fire) => coordinator.onComplete(fire),
+      }
+      const fires = Number(process.env['TICKS'] ?? 5)
+      const ticks = [everySecond(onTime, 'a:job'), everySecond(late, 'a:job')]
+      const ran = (): string[] => ticks.flatMap((each) => each.ran).sort()
+      await vi.waitFor(
+        () => {
+          expect(ran().length).toBeGreaterThanOrEqual(fires)
+        },
+        { timeout: (fires + 10) * SECOND, interval: 100 },
+      )
+      const first = Date.parse(String(ran()[0]))
+      expect(ran()).toEqual(ran().map((_, index) => new Date(first + index * SECOND).toISOString()))
+    },
+    120_000,
+  )
+})
+
+describe('what can never work', () => {
+  const provider: LockProvider = { lock: () => Promise.resolve(undefined) }
+
+  test('is refused: options', () => {
+    expect(() => shedLockCoordinator(provider, { lockAtLeastFor: '999ms' })).toThrow('at least a second')
+    expect(() => shedLockCoordinator(provider, { hold: 1 } as never)).toThrow("'hold'")
+  })
+
+  test.each(['report', ':2026-11-20T00:00:00.000Z', 'report:1234567890123456789012'])(
+    'is refused: the key %s',
+    async (wrong) => {
+      await expect(shedLockCoordinator(provider).shouldRun(wrong, 1_000)).rejects.toMatchObject({
+        code: 'INVALID_CONFIGURATION',
+      })
+    },
+  )
+})
