@@ -1,0 +1,182 @@
+import { metrics } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+  type Histogram,
+} from '@opentelemetry/sdk-metrics'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { openTelemetryListener } from '../../src/opentelemetry'
+import { FaultyLockProvider } from '../core/faulty-lock-provider'
+
+const job = { name: 'job', lockAtMostFor: '10m' }
+let exporter: InMemoryMetricExporter
+let meterProvider: MeterProvider
+let storage: InMemoryLockProvider
+let provider: FaultyLockProvider
+
+function newMeterProvider() {
+  return new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
+  })
+}
+
+beforeEach(() => {
+  exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  meterProvider = newMeterProvider()
+  storage = new InMemoryLockProvider()
+  provider = new FaultyLockProvider(storage)
+})
+
+afterEach(async () => {
+  metrics.disable()
+  await meterProvider.shutdown()
+})
+
+/** All values as `metric{attributes}`: numbers, and for the histogram how often it was recorded. */
+async function measured(source = meterProvider): Promise<Record<string, number>> {
+  exporter.reset()
+  await source.forceFlush()
+  const points = exporter
+    .getMetrics()
+    .flatMap(({ scopeMetrics }) => scopeMetrics)
+    .flatMap((scope) => scope.metrics)
+    .flatMap(({ descriptor, dataPoints }) =>
+      dataPoints.map(({ attributes, value }) => [
+        `${descriptor.name}{${Object.values(attributes).join(',')}}`,
+        typeof value === 'number' ? value : (value as Histogram).count,
+      ]),
+    )
+  return Object.fromEntries(points) as Record<string, number>
+}
+
+describe('the OpenTelemetry listener', () => {
+  it('measures a task that runs, and one that is skipped, by the names of ShedLock', async () => {
+    const executor = new LockingTaskExecutor(provider, {
+      listeners: [openTelemetryListener({ meterProvider })],
+    })
+    await executor.executeWithLock(job, async () => {
+      expect(await measured()).toMatchObject({ 'shedlock.execution.active{job}': 1 })
+    })
+    await storage.lock({ ...job, name: 'other' })
+    await executor.executeWithLock({ ...job, name: 'other' }, () => 'skipped')
+    expect(await measured()).toEqual({
+      'shedlock.lock.attempts{job}': 1,
+      'shedlock.lock.acquired{job}': 1,
+      'shedlock.execution.duration{job}': 1,
+      'shedlock.execution.active{job}': 0,
+      'shedlock.lock.attempts{other}': 1,
+      'shedlock.lock.not.acquired{other}': 1,
+    })
+  })
+
+  it('measures durations in seconds', async () => {
+    const listener = openTelemetryListener({ meterProvider })
+    const configuration = { name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 0 }
+    listener.onTaskFinished?.({ name: 'job', configuration, duration: 1_500, outcome: 'success' })
+    await meterProvider.forceFlush()
+    const metric = exporter
+      .getMetrics()[0]
+      ?.scopeMetrics[0]?.metrics.find(({ descriptor }) => descriptor.name === 'shedlock.execution.duration')
+    expect(metric?.descriptor.unit).toBe('s')
+    expect(metric?.dataPoints[0]?.value).toMatchObject({
+      sum: 1.5,
+      buckets: { counts: expect.any(Array) as number[] },
+    })
+  })
+
+  it('says the type of an error, and never its text', async () => {
+    class BusinessError extends Error {}
+    const executor = new LockingTaskExecutor(provider, {
+      listeners: [openTelemetryListener({ meterProvider })],
+    })
+    const fails = (error: unknown) =>
+      executor
+        .executeWithLock(job, () => {
+          throw error
+        })
+        .catch(() => undefined)
+    await fails(new TypeError('secret'))
+    await fails(new BusinessError('secret'))
+    await fails('secret')
+    await executor
+      .executeWithLock(job, async ({ lock }) => {
+        provider.faults.extend = new LockError('TIMEOUT', 'secret')
+        provider.faults.unlock = new LockError('DATABASE_ERROR', 'secret')
+        await lock.extend('20m')
+      })
+      .catch(() => undefined)
+    provider.faults.lock = new LockError('TABLE_MISSING', 'secret')
+    await executor.executeWithLock(job, () => 'not run').catch(() => undefined)
+    expect(await measured()).toMatchObject({
+      'shedlock.execution.duration{job,TypeError}': 1,
+      'shedlock.execution.duration{job,BusinessError}': 1,
+      'shedlock.execution.duration{job,_OTHER}': 1,
+      'shedlock.execution.duration{job,TIMEOUT}': 1,
+      'shedlock.lock.extend.failed{job,TIMEOUT}': 1,
+      'shedlock.lock.unlock.failed{job,DATABASE_ERROR}': 1,
+      'shedlock.lock.failed{job,TABLE_MISSING}': 1,
+      'shedlock.execution.active{job}': 0,
+      'shedlock.lock.attempts{job}': 5,
+    })
+  })
+
+  it('counts extensions and lost locks', async () => {
+    const executor = new LockingTaskExecutor(provider, {
+      listeners: [openTelemetryListener({ meterProvider })],
+    })
+    await executor.executeWithLock(job, async ({ lock }) => {
+      await lock.extend('20m')
+      provider.refusesExtensions = true
+      await lock.extend('20m').catch(() => undefined)
+    })
+    expect(await measured()).toMatchObject({ 'shedlock.lock.extended{job}': 1, 'shedlock.lock.lost{job}': 1 })
+  })
+
+  it('shows named locks at 0 before they were ever used, and counts on from there', async () => {
+    const listener = openTelemetryListener({ meterProvider, lockNames: ['job'] })
+    expect(await measured()).toEqual({
+      'shedlock.lock.attempts{job}': 0,
+      'shedlock.lock.acquired{job}': 0,
+      'shedlock.lock.not.acquired{job}': 0,
+      'shedlock.lock.extended{job}': 0,
+      'shedlock.lock.lost{job}': 0,
+      'shedlock.execution.active{job}': 0,
+    })
+    await new LockingTaskExecutor(provider, { listeners: [listener] }).executeWithLock(job, () => 'done')
+    expect(await measured()).toMatchObject({ 'shedlock.lock.attempts{job}': 1 })
+  })
+
+  it('does not grow with the number of lock names', async () => {
+    const listener = openTelemetryListener({ meterProvider, lockNames: ['named'], maxLockNames: 3 })
+    const executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+    for (const customer of ['a', 'b', 'c', 'd', 'a', 'd', 'named']) {
+      await executor.executeWithLock({ ...job, name: customer }, () => 'done')
+    }
+    const values = await measured()
+    expect(Object.entries(values).filter(([metric]) => metric.startsWith('shedlock.lock.attempts'))).toEqual([
+      ['shedlock.lock.attempts{named}', 1],
+      ['shedlock.lock.attempts{a}', 2],
+      ['shedlock.lock.attempts{b}', 1],
+      ['shedlock.lock.attempts{_OTHER}', 3],
+    ])
+    expect(values['shedlock.execution.active{_OTHER}']).toBe(0)
+  })
+
+  it('measures by a global provider that is registered after it was made', async () => {
+    const listener = openTelemetryListener({ lockNames: ['job'] })
+    metrics.setGlobalMeterProvider(meterProvider)
+    await new LockingTaskExecutor(provider, { listeners: [listener] }).executeWithLock(job, () => 'done')
+    expect(await measured()).toMatchObject({ 'shedlock.lock.attempts{job}': 1, 'shedlock.lock.lost{job}': 0 })
+  })
+
+  it('refuses options that can never work', () => {
+    for (const wrong of [{ maxLockNames: -1 }, { maxLockNames: 1.5 }, { names: [] }]) {
+      expect(() => openTelemetryListener(wrong as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
+      )
+    }
+  })
+})
