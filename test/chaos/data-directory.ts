@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync, chmodSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Where a database keeps its files: a small disk of its own if this process may mount one, so that it can be filled up. */
+export class DataDirectory {
+  readonly path = mkdtempSync(join(tmpdir(), 'shedlock-chaos-'))
+  /** Whether it is a disk of its own. */
+  readonly mounted: boolean
+
+  constructor(megabytes: number) {
+    chmodSync(this.path, 0o777)
+    this.mounted = mount(this.path, megabytes)
+    process.once('exit', this.#remove)
+  }
+
+  /** Writes until no byte is left. */
+  fill(): void {
+    const file = openSync(join(this.path, 'fill'), 'w')
+    try {
+      for (let size = 1 << 20; size >= 512; size >>= 1) writeUntilFull(file, Buffer.alloc(size))
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  free(): void {
+    rmSync(join(this.path, 'fill'), { force: true })
+  }
+
+  remove(): void {
+    process.off('exit', this.#remove)
+    this.#remove()
+  }
+
+  readonly #remove = (): void => {
+    if (this.mounted) execFileSync('umount', ['--lazy', this.path])
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+function mount(path: string, megabytes: number): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0777`, 'tmpfs', path], {
+      stdio: 'ignore',
+    })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function writeUntilFull(file: number, chunk: Buffer): void {
+  try {
+    for (;;) writeSync(file, chunk)
+  } catch {
+    return
+  }
+}

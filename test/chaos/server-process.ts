@@ -1,0 +1,45 @@
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { createServer, type AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Database servers refuse to run as root. */
+function identity(user: string): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const id = (flag: string): number => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+export async function runAs(user: string, command: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await run(command, [...args], { ...identity(user), cwd: '/' })
+  return stdout
+}
+
+export function startAs(user: string, command: string, args: readonly string[]): ChildProcess {
+  const child = spawn(command, [...args], { ...identity(user), cwd: '/', stdio: 'ignore' })
+  child.on('error', () => undefined)
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return child
+}
+
+export function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid !== undefined && exitCode === null && signalCode === null
+}
+
+export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (!isRunning(child)) return
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  child.kill(signal)
+  await exited
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,134 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { monotonic, readProcessHistory, type ProcessEntry } from './history'
+import type { Ambush, Phase } from './phases'
+import type { MessageFromWorker, MessageToWorker, WorkerOptions } from './worker'
+
+const LIBFAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
+/** How long to wait for a process to come to the phase where an ambush lies. */
+export const PATIENCE = 3_000
+export const canFakeTime = existsSync(LIBFAKETIME)
+
+export interface WorkerProcessOptions extends WorkerOptions {
+  /** How wrong the process's clock is, such as `+3h`; its monotonic clock stays right. */
+  readonly clock: string | undefined
+}
+
+/** One app instance. */
+export class WorkerProcess {
+  readonly #child: ChildProcess
+  readonly #ready: Promise<void>
+  readonly #exited: Promise<void>
+  #reached: ((phase: Phase) => void) | undefined
+
+  constructor(readonly options: WorkerProcessOptions) {
+    const { clock } = options
+    this.#child = fork(join(__dirname, 'worker.ts'), [JSON.stringify(options)], {
+      execArgv: ['--import', 'tsx'],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      env: {
+        ...process.env,
+        ...(clock === undefined
+          ? {}
+          : {
+              LD_PRELOAD: LIBFAKETIME,
+              FAKETIME: clock,
+              FAKETIME_DONT_FAKE_MONOTONIC: '1',
+              DONT_FAKE_MONOTONIC: '1',
+            }),
+      },
+    })
+    this.#child.on('error', () => undefined)
+    this.#exited = new Promise((resolve) =>
+      this.#child.once('exit', () => {
+        resolve()
+      }),
+    )
+    this.#ready = new Promise((resolve) => {
+      this.#child.on('message', (message: MessageFromWorker) => {
+        if (message.type === 'ready') resolve()
+        else this.#reached?.(message.phase)
+      })
+    })
+  }
+
+  get alive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  async ready(): Promise<void> {
+    await Promise.race([this.#ready, this.#exited])
+  }
+
+  history(): ProcessEntry[] {
+    return existsSync(this.options.historyFile) ? readProcessHistory(this.options.historyFile) : []
+  }
+
+  send(message: MessageToWorker): void {
+    if (this.#child.connected) this.#child.send(message, () => undefined)
+  }
+
+  ambush(phase: Phase, action: Ambush['action'], milliseconds = 0): void {
+    const expires = monotonic() + PATIENCE
+    this.send({ type: 'ambush', ambush: { phase, action, milliseconds, expires } })
+  }
+
+  /** When the process reaches a phase of a `tell` ambush, acts and lets it go on. */
+  async whenReached(act: () => Promise<void> | void): Promise<boolean> {
+    const reached = await Promise.race([
+      new Promise<true>((resolve) => {
+        this.#reached = () => {
+          resolve(true)
+        }
+      }),
+      sleep(PATIENCE, false),
+    ])
+    this.#reached = undefined
+    if (reached) await act()
+    this.send({ type: 'done' })
+    return reached
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  /** Lets a stopped process sleep on, and then wakes it. */
+  async wakeAfter(milliseconds: number): Promise<boolean> {
+    if (!(await this.#waitUntil(() => this.#isStopped(), PATIENCE + 500))) return false
+    await sleep(milliseconds)
+    this.#child.kill('SIGCONT')
+    return true
+  }
+
+  exited(): Promise<void> {
+    return this.#exited
+  }
+
+  /** Asks the process to stop, and kills it if it does not. */
+  async stop(patience: number): Promise<void> {
+    this.#child.kill('SIGCONT')
+    this.send({ type: 'stop' })
+    await Promise.race([this.#exited, sleep(patience)])
+    if (this.alive) this.kill()
+    await this.#exited
+  }
+
+  async #waitUntil(condition: () => boolean, patience: number): Promise<boolean> {
+    for (let waited = 0; waited < patience; waited += 10) {
+      if (condition()) return true
+      await sleep(10)
+    }
+    return false
+  }
+
+  #isStopped(): boolean {
+    try {
+      return readFileSync(`/proc/${String(this.#child.pid)}/stat`, 'utf8').includes(') T ')
+    } catch {
+      return false
+    }
+  }
+}
