@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { createShedLockMigration } from 'shedlock-orm/typeorm'
+import generateClients from '../test/prisma/generate-clients'
+import { connect, temporarySqliteFile } from './database'
+import { EventLog, type Event } from './event-log'
+import { report } from './report'
+import { ORMS, type Orm } from './settings'
+import { Show } from './show'
+import { judge } from './verdict'
+
+const HELP = `npm run demo -- [options]
+
+  --db URL     postgres:, mysql: or mariadb: URL of a database to use; default: a SQLite file that is removed afterwards.
+               Two tables are made there, shedlock_demo_… and shedlock_demo_…_events, and dropped at the end.
+  --orm NAME   ${ORMS.join(' or ')}; default: ${ORMS[0]}
+  --json       print the summary as JSON, as the last line
+
+Exit status: 0 when every second was run at most once and the killed process was replaced, else 1.`
+
+async function main(): Promise<number> {
+  const { values: given } = parseArgs({
+    options: {
+      db: { type: 'string' },
+      orm: { type: 'string', default: ORMS[0] },
+      json: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (given.help) {
+    console.log(HELP)
+    return 0
+  }
+  const orm = given.orm as Orm
+  if (!ORMS.includes(orm)) throw new Error(`--orm takes ${ORMS.join(' or ')}, not ${orm}`)
+
+  if (orm === 'prisma') await generateClients()
+
+  const file = given.db === undefined ? temporarySqliteFile() : undefined
+  try {
+    const events = await stage(file?.url ?? String(given.db), orm)
+    return report(judge(events), given.json === true)
+  } finally {
+    file?.remove()
+  }
+}
+
+/** Makes the tables, runs the show, and drops the tables. */
+async function stage(url: string, orm: Orm): Promise<Event[]> {
+  const lockTable = `shedlock_demo_${randomBytes(4).toString('hex')}`
+  const eventTable = `${lockTable}_events`
+  const dataSource = await connect(url)
+  const queryRunner = dataSource.createQueryRunner()
+  const migration = new (createShedLockMigration({ tableName: lockTable }))()
+  await migration.up(queryRunner)
+  const log = await EventLog.open({ url, eventTable }, true)
+  const show = new Show({ orm, url, lockTable, eventTable }, log)
+  process.once('SIGINT', () => {
+    show.interrupt()
+  })
+  try {
+    await show.run()
+    return await log.read()
+  } finally {
+    await log.drop()
+    await log.close()
+    await migration.down(queryRunner)
+    await queryRunner.release()
+    await dataSource.destroy()
+  }
+}
+
+main().then(
+  (status) => {
+    process.exitCode = status
+  },
+  (error: unknown) => {
+    const { name, message } = error as Error
+    console.error(`demo: ${name === 'AbortError' ? 'interrupted; tables and processes are gone' : message}`)
+    process.exitCode = 1
+  },
+)

@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url'
+import { ADAPTERS, connect, type TestClient } from '../test/prisma/adapters'
+
+/** Where a URL leads, in the words of Prisma's adapters. */
+const BACKENDS: Readonly<Record<string, { readonly backend: string; readonly adapter: string }>> = {
+  'file:': { backend: 'sqlite', adapter: 'better-sqlite3' },
+  'postgres:': { backend: 'postgres', adapter: 'pg' },
+  'postgresql:': { backend: 'postgres', adapter: 'pg' },
+  'mysql:': { backend: 'mysql', adapter: 'mariadb' },
+  'mariadb:': { backend: 'mariadb', adapter: 'mariadb' },
+}
+
+/** A generated client for the database at this URL: those of the tests will do. */
+export function connectPrisma(url: string): Promise<TestClient> {
+  const scheme = new URL(url).protocol
+  const found = BACKENDS[scheme]
+  const adapter = ADAPTERS.find(({ name, backend }) => name === found?.adapter && backend === found.backend)
+  if (!adapter) throw new Error(`--db takes a postgres:, mysql: or mariadb: URL, not ${scheme}`)
+  return connect(adapter, scheme === 'file:' ? `file:${fileURLToPath(url)}` : url)
+}

@@ -1,0 +1,56 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { toEnvironment, type Settings } from './settings'
+
+/** What a process of the demo tells about itself. The picture is drawn from it; the verdict is not. */
+export type News =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'running' | 'ran' | 'skipped' | 'late'; readonly tick: number }
+  | { readonly kind: 'error'; readonly tick: number; readonly message: string }
+
+/** One process of the demo, seen from the one that started it. */
+export class WorkerProcess {
+  readonly name: string
+  readonly #child: ChildProcess
+  readonly #exited: Promise<unknown>
+  #expected = false
+
+  constructor(settings: Settings, onNews: (worker: WorkerProcess, news: News) => void) {
+    this.name = settings.process
+    this.#child = fork(join(__dirname, 'worker.ts'), { env: toEnvironment(settings) })
+    this.#exited = once(this.#child, 'exit')
+    this.#child.on('message', (news: News) => {
+      onNews(this, news)
+    })
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** Whether it ended though nobody asked it to. */
+  get failed(): boolean {
+    return !this.running && !this.#expected
+  }
+
+  /** `kill -9`: no handler runs, no lock is freed. */
+  async kill(): Promise<void> {
+    this.#expected = true
+    this.#child.kill('SIGKILL')
+    await this.#exited
+  }
+
+  /** Lets a run that is going on end first. */
+  async stop(): Promise<void> {
+    if (!this.running) return
+    this.#expected = true
+    // It may have ended a moment ago; then there is nobody to tell.
+    this.#child.send('stop', () => undefined)
+    await this.#exited
+  }
+}

@@ -1,0 +1,24 @@
+import { Cron } from 'croner'
+import { activeLock, LockingTaskExecutor } from 'shedlock-orm'
+import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
+import { dataSource } from '../data-source'
+import { sendReport } from '../report'
+
+const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource))
+
+const send = executor.wrap(
+  { name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '1s', onError: console.error },
+  () => sendReport(activeLock()?.signal),
+)
+
+async function main(): Promise<void> {
+  await dataSource.initialize()
+  const job = new Cron('*/2 * * * * *', send)
+  process.once('SIGTERM', () => {
+    job.stop()
+    void executor.shutdown({ timeout: '10s' }).then(() => dataSource.destroy())
+  })
+  console.log('ready')
+}
+
+void main()

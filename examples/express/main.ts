@@ -1,0 +1,29 @@
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { LockingTaskExecutor } from 'shedlock-orm'
+import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
+import { dataSource } from '../data-source'
+import { sendReport } from '../report'
+
+const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource))
+const app = express()
+
+/** Called by a scheduler outside, which may call twice, or several instances. */
+app.post('/jobs/report', async (_request, response) => {
+  const configuration = { name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '1s' }
+  const { executed } = await executor.executeWithLock(configuration, ({ signal }) => sendReport(signal))
+  response.json({ executed })
+})
+
+async function main(): Promise<void> {
+  await dataSource.initialize()
+  const server = app.listen(Number(process.env['PORT'] ?? 3000), () => {
+    console.log(`ready ${(server.address() as AddressInfo).port}`)
+  })
+  process.once('SIGTERM', () => {
+    server.close()
+    void executor.shutdown({ timeout: '10s' }).then(() => dataSource.destroy())
+  })
+}
+
+void main()

@@ -1,0 +1,55 @@
+import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { Cron, ScheduleModule } from '@nestjs/schedule'
+import { PrismaPg } from '@prisma/adapter-pg'
+import { activeLock } from 'shedlock-orm'
+import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
+import { prismaLockProvider } from 'shedlock-orm/prisma'
+import { sendReport } from '../report'
+import { PrismaClient } from './generated/client'
+
+@Injectable()
+class PrismaService extends PrismaClient implements OnApplicationShutdown {
+  constructor() {
+    super({ adapter: new PrismaPg({ connectionString: process.env['DATABASE_URL'] }) })
+  }
+
+  // Not onModuleDestroy: that comes before the running tasks were stopped and their locks freed.
+  async onApplicationShutdown(): Promise<void> {
+    await this.$disconnect()
+  }
+}
+
+@Module({ providers: [PrismaService], exports: [PrismaService] })
+class PrismaModule {}
+
+@Injectable()
+class Reports {
+  @Cron('*/2 * * * * *')
+  @SchedulerLock({ name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '1s' })
+  async send(): Promise<void> {
+    await sendReport(activeLock()?.signal)
+  }
+}
+
+@Module({
+  imports: [
+    ScheduleModule.forRoot(),
+    ShedLockModule.forRootAsync({
+      imports: [PrismaModule],
+      inject: [PrismaService],
+      useFactory: (prisma: PrismaService) => ({ lockProvider: prismaLockProvider(prisma) }),
+    }),
+  ],
+  providers: [Reports],
+})
+class AppModule {}
+
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(AppModule)
+  // So that SIGTERM stops the running task and frees its lock.
+  app.enableShutdownHooks()
+  console.log('ready')
+}
+
+void main()

@@ -1,0 +1,41 @@
+import { Injectable, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { Cron, ScheduleModule } from '@nestjs/schedule'
+import { TypeOrmModule } from '@nestjs/typeorm'
+import { activeLock } from 'shedlock-orm'
+import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
+import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
+import { DataSource } from 'typeorm'
+import { dataSource } from '../data-source'
+import { sendReport } from '../report'
+
+@Injectable()
+class Reports {
+  @Cron('*/2 * * * * *')
+  @SchedulerLock({ name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '1s' })
+  async send(): Promise<void> {
+    await sendReport(activeLock()?.signal)
+  }
+}
+
+@Module({
+  imports: [
+    ScheduleModule.forRoot(),
+    TypeOrmModule.forRoot(dataSource.options),
+    ShedLockModule.forRootAsync({
+      inject: [DataSource],
+      useFactory: (dataSource: DataSource) => ({ lockProvider: typeOrmLockProvider(dataSource) }),
+    }),
+  ],
+  providers: [Reports],
+})
+class AppModule {}
+
+async function main(): Promise<void> {
+  const app = await NestFactory.createApplicationContext(AppModule)
+  // So that SIGTERM stops the running task and frees its lock.
+  app.enableShutdownHooks()
+  console.log('ready')
+}
+
+void main()

@@ -1,0 +1,28 @@
+import cron from 'node-cron'
+import { shedLockCoordinator } from 'shedlock-orm/node-cron'
+import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
+import { dataSource } from '../data-source'
+import { sendReport } from '../report'
+
+const coordinator = shedLockCoordinator(typeOrmLockProvider(dataSource))
+
+async function main(): Promise<void> {
+  await dataSource.initialize()
+  cron.setRunCoordinator(coordinator)
+  cron.schedule('*/2 * * * * *', () => sendReport(), {
+    name: 'report',
+    distributed: true,
+    distributedLease: 10 * 60_000,
+  })
+  console.log('ready')
+}
+
+async function shutdown(): Promise<void> {
+  // node-cron cannot stop a run, so it is waited for; then its lock is free.
+  await coordinator.shutdown({ timeout: '10s' })
+  await cron.shutdown()
+  await dataSource.destroy()
+}
+
+process.once('SIGTERM', () => void shutdown())
+void main()
