@@ -1,0 +1,44 @@
+import { LockingTaskExecutor, type LockProvider, type SimpleLock } from '../src/core'
+import type { Operation } from './operation'
+
+const MINUTE = 60_000
+
+/** What our own lock does, through one provider. `held` is a name that somebody else holds all the time. */
+export async function ourOperations(who: string, provider: LockProvider, held: string): Promise<Operation[]> {
+  const executor = new LockingTaskExecutor(provider)
+  let extended: SimpleLock = await take(provider, `extend ${who}`)
+  const win = { name: `win ${who}`, lockAtMostFor: MINUTE }
+  const lose = { name: held, lockAtMostFor: MINUTE }
+  return [
+    {
+      scenario: 'win + release',
+      who,
+      run: async () => {
+        await (await take(provider, win.name)).unlock()
+      },
+    },
+    {
+      scenario: 'lose',
+      who,
+      run: async () => {
+        if (await provider.lock(lose)) throw new Error('the lock was free')
+      },
+    },
+    {
+      scenario: 'extend',
+      who,
+      run: async () => {
+        const longer = await extended.extend(MINUTE)
+        if (!longer) throw new Error('the extension was refused')
+        extended = longer
+      },
+    },
+    { scenario: 'run an empty task', who, run: () => executor.executeWithLock(win, () => undefined) },
+  ]
+}
+
+async function take(provider: LockProvider, name: string): Promise<SimpleLock> {
+  const lock = await provider.lock({ name, lockAtMostFor: MINUTE })
+  if (!lock) throw new Error(`lock '${name}' is held`)
+  return lock
+}

@@ -1,0 +1,66 @@
+import { Bench } from 'tinybench'
+import type { Operation } from './operation'
+
+export interface Measured {
+  readonly scenario: string
+  readonly who: string
+  /** Median over the rounds of each round's median, in microseconds. */
+  readonly median: number
+  /** The lowest and the highest median of a round. */
+  readonly low: number
+  readonly high: number
+  /** Median over the rounds of each round's 99th percentile, in microseconds. */
+  readonly p99: number
+  readonly samples: number
+}
+
+/** Runs every operation a little in each round, so that what else the machine does hits all of them alike. */
+export async function measure(
+  operations: readonly Operation[],
+  rounds: number,
+  time: number,
+): Promise<Measured[]> {
+  const medians = operations.map((): number[] => [])
+  const tails = operations.map((): number[] => [])
+  const samples = operations.map(() => 0)
+  for (let round = 0; round < rounds; round++) {
+    const bench = new Bench({
+      time,
+      warmupTime: round === 0 ? 100 : 10,
+      warmupIterations: 5,
+      iterations: 20,
+      throws: true,
+    })
+    operations.forEach(({ run }, index) =>
+      bench.add(String(index), async () => {
+        await run()
+      }),
+    )
+    await bench.run()
+    for (const task of bench.tasks) {
+      const { result } = task
+      if (!('latency' in result))
+        throw new Error(`No result for ${JSON.stringify(operations[Number(task.name)])}`)
+      const index = Number(task.name)
+      medians[index]?.push(result.latency.p50 * 1000)
+      tails[index]?.push(result.latency.p99 * 1000)
+      samples[index] = (samples[index] ?? 0) + result.latency.samplesCount
+    }
+  }
+  return operations.map(({ scenario, who }, index) => {
+    const sorted = (medians[index] ?? []).toSorted((a, b) => a - b)
+    return {
+      scenario,
+      who,
+      median: middle(sorted),
+      low: sorted[0] ?? NaN,
+      high: sorted.at(-1) ?? NaN,
+      p99: middle((tails[index] ?? []).toSorted((a, b) => a - b)),
+      samples: samples[index] ?? 0,
+    }
+  })
+}
+
+export function middle(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)] ?? NaN
+}

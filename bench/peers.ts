@@ -1,0 +1,209 @@
+import { Verrou } from '@verrou/core'
+import { knexStore } from '@verrou/core/drivers/knex'
+import { Redis } from 'ioredis'
+import knex, { type Knex } from 'knex'
+import pg from 'pg'
+import PgBoss from 'pg-boss'
+import { Redlock, type RedlockLock } from './redlock'
+import type { Operation } from './operation'
+
+/** Something else that one could use in our place, with what it left behind cleared up by `close`. */
+export interface Peer {
+  readonly operations: Operation[]
+  close(): Promise<void>
+}
+
+export function postgresPeers(url: string): Promise<Peer[]> {
+  return Promise.all([
+    verrou('verrou (knex)', { client: 'pg', connection: url, pool: { min: 1, max: 1 } }),
+    advisoryLock(url),
+    skipLocked(url),
+    pgBoss(url),
+  ])
+}
+
+export function mariadbPeers(url: string): Promise<Peer[]> {
+  return Promise.all([
+    verrou('verrou (knex)', { client: 'mysql2', connection: url, pool: { min: 1, max: 1 } }),
+  ])
+}
+
+export function sqlitePeers(filename: string): Promise<Peer[]> {
+  return Promise.all([
+    verrou('verrou (knex)', { client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true }),
+  ])
+}
+
+export function redisPeers(): Promise<Peer[]> {
+  return Promise.all([redlock(), redisSetNx()])
+}
+
+async function verrou(who: string, config: Knex.Config): Promise<Peer> {
+  const connection = knex(config)
+  const store = { driver: knexStore({ connection, tableName: 'verrou_bench' }) }
+  const locks = new Verrou({ default: 'sql', stores: { sql: store } })
+  await locks.createLock('held', '1h').acquireImmediately()
+  return {
+    operations: [
+      {
+        scenario: 'win + release',
+        who,
+        run: async () => {
+          const lock = locks.createLock('win', '1m')
+          if (!(await lock.acquireImmediately())) throw new Error('verrou lost')
+          await lock.release()
+        },
+      },
+      {
+        scenario: 'lose',
+        who,
+        // One attempt. Its acquireImmediately() says true for a held lock in some versions; the cost is the same.
+        run: () => locks.createLock('held', '1m').acquireImmediately(),
+      },
+    ],
+    close: async () => {
+      await connection.schema.dropTableIfExists('verrou_bench')
+      await connection.destroy()
+    },
+  }
+}
+
+/** A session's advisory lock: no row and no lease; a dead session's lock ends with its connection. */
+async function advisoryLock(url: string): Promise<Peer> {
+  const [mine, other] = [new pg.Client(url), new pg.Client(url)]
+  await Promise.all([mine.connect(), other.connect()])
+  await other.query('select pg_advisory_lock(4711)')
+  return {
+    operations: [
+      {
+        scenario: 'win + release',
+        who: 'pg advisory lock (no lease)',
+        run: async () => {
+          await mine.query('select pg_try_advisory_lock($1)', [4712])
+          await mine.query('select pg_advisory_unlock($1)', [4712])
+        },
+      },
+      {
+        scenario: 'lose',
+        who: 'pg advisory lock (no lease)',
+        run: () => mine.query('select pg_try_advisory_lock($1)', [4711]),
+      },
+    ],
+    close: async () => {
+      await Promise.all([mine.end(), other.end()])
+    },
+  }
+}
+
+/** A row lock held by an open transaction for as long as the task runs. */
+async function skipLocked(url: string): Promise<Peer> {
+  const [mine, other] = [new pg.Client(url), new pg.Client(url)]
+  await Promise.all([mine.connect(), other.connect()])
+  await mine.query(`create table if not exists row_lock_bench (name text primary key)`)
+  await mine.query(`insert into row_lock_bench values ('held'), ('win') on conflict do nothing`)
+  await other.query(`begin; select 1 from row_lock_bench where name = 'held' for update`)
+  const look = async (name: string): Promise<void> => {
+    await mine.query('begin')
+    await mine.query('select 1 from row_lock_bench where name = $1 for update skip locked', [name])
+    await mine.query('commit')
+  }
+  const who = 'pg SKIP LOCKED (open transaction)'
+  return {
+    operations: [
+      { scenario: 'win + release', who, run: () => look('win') },
+      { scenario: 'lose', who, run: () => look('held') },
+    ],
+    close: async () => {
+      await other.query('rollback')
+      await mine.query('drop table row_lock_bench')
+      await Promise.all([mine.end(), other.end()])
+    },
+  }
+}
+
+async function pgBoss(url: string): Promise<Peer> {
+  const boss = new PgBoss({
+    connectionString: url,
+    schema: 'pgboss_bench',
+    max: 1,
+    supervise: false,
+    schedule: false,
+  })
+  boss.on('error', () => undefined)
+  await boss.start()
+  await boss.createQueue('bench')
+  let key = 0
+  const send = (singletonKey: string) => boss.send('bench', {}, { singletonKey, singletonSeconds: 3600 })
+  await send('held')
+  const who = 'pg-boss singleton insert (no release)'
+  return {
+    operations: [
+      { scenario: 'win + release', who, run: () => send(`win ${String(key++)}`) },
+      { scenario: 'lose', who, run: () => send('held') },
+    ],
+    close: async () => {
+      await boss.stop({ graceful: false })
+      const client = new pg.Client(url)
+      await client.connect()
+      await client.query('drop schema pgboss_bench cascade')
+      await client.end()
+    },
+  }
+}
+
+async function redlock(): Promise<Peer> {
+  const redis = new Redis(6379, '127.0.0.1')
+  const locks = new Redlock([redis], { retryCount: 0 })
+  locks.on('error', () => undefined)
+  const held = await locks.acquire([`shedlock-bench:${process.pid}:held`], 3_600_000)
+  return {
+    operations: [
+      {
+        scenario: 'win + release',
+        who: 'redlock (Redis)',
+        run: async () => {
+          await (await locks.acquire([`shedlock-bench:${process.pid}:win`], 60_000)).release()
+        },
+      },
+      {
+        scenario: 'lose',
+        who: 'redlock (Redis)',
+        run: () =>
+          locks.acquire([`shedlock-bench:${process.pid}:held`], 60_000).then(
+            (lock: RedlockLock) => lock.release(),
+            () => undefined,
+          ),
+      },
+    ],
+    close: async () => {
+      await held.release()
+      await redis.quit()
+    },
+  }
+}
+
+/** What BullMQ's job lock and many home-made locks are: SET NX PX, and a script that deletes by token. */
+async function redisSetNx(): Promise<Peer> {
+  const redis = new Redis(6379, '127.0.0.1')
+  const [held, win] = [`shedlock-bench:${process.pid}:nx-held`, `shedlock-bench:${process.pid}:nx-win`]
+  await redis.set(held, 'other', 'PX', 3_600_000)
+  const release = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`
+  const who = 'Redis SET NX PX (as BullMQ’s job lock)'
+  return {
+    operations: [
+      {
+        scenario: 'win + release',
+        who,
+        run: async () => {
+          await redis.set(win, 'me', 'PX', 60_000, 'NX')
+          await redis.eval(release, 1, win, 'me')
+        },
+      },
+      { scenario: 'lose', who, run: () => redis.set(held, 'me', 'PX', 60_000, 'NX') },
+    ],
+    close: async () => {
+      await redis.del(held)
+      await redis.quit()
+    },
+  }
+}

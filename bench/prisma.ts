@@ -1,0 +1,59 @@
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
+import { PrismaMariaDb } from '@prisma/adapter-mariadb'
+import { PrismaPg } from '@prisma/adapter-pg'
+import { prismaLockProvider, type PrismaClientLike } from '../src/prisma'
+import type { DialectName } from '../src/sql'
+import generateClients from '../test/prisma/generate-clients'
+import { ourOperations } from './lock-operations'
+import type { Peer } from './peers'
+
+/** Which generated client and which adapter serve a database. */
+const CLIENTS: Readonly<Partial<Record<DialectName, { client: string; adapter(url: string): unknown }>>> = {
+  postgres: { client: 'postgresql', adapter: (url) => new PrismaPg({ connectionString: url, max: 1 }) },
+  mariadb: {
+    client: 'mysql',
+    adapter: (url) => {
+      const { hostname, port, username, password, pathname } = new URL(url)
+      const database = pathname.slice(1)
+      return new PrismaMariaDb({
+        host: hostname,
+        port: Number(port),
+        user: username,
+        password,
+        database,
+        connectionLimit: 1,
+      })
+    },
+  },
+  sqlite: { client: 'sqlite', adapter: (url) => new PrismaBetterSqlite3({ url }) },
+}
+
+interface GeneratedClient {
+  readonly PrismaClient: new (options: {
+    adapter: unknown
+  }) => PrismaClientLike & { $disconnect(): Promise<void> }
+}
+
+/** Our lock through Prisma, and one read through it. */
+export async function prismaOperations(
+  dialect: DialectName,
+  url: string,
+  tableName: string,
+  placeholder: (position: number) => string,
+): Promise<Peer> {
+  const known = CLIENTS[dialect]
+  if (!known) throw new Error(`no Prisma client for ${dialect}`)
+  await generateClients()
+  const { PrismaClient } = (await import(
+    `../test/prisma/generated/${known.client}/client.ts`
+  )) as GeneratedClient
+  const prisma = new PrismaClient({ adapter: known.adapter(url) })
+  const read = `select lock_until from ${tableName} where name = ${placeholder(0)}`
+  return {
+    operations: [
+      { scenario: 'read one row', who: 'Prisma', run: async () => prisma.$queryRawUnsafe(read, 'held') },
+      ...(await ourOperations('ours: Prisma', prismaLockProvider(prisma, { tableName }), 'held')),
+    ],
+    close: () => prisma.$disconnect(),
+  }
+}

@@ -1,0 +1,15 @@
+import type { Redis } from 'ioredis'
+
+export interface RedlockLock {
+  release(): Promise<unknown>
+}
+
+interface RedlockLike {
+  on(event: 'error', listener: () => void): void
+  acquire(resources: string[], duration: number): Promise<RedlockLock>
+}
+
+// redlock 5.0.0-beta.2 has types that its `exports` do not lead to.
+export const Redlock = (
+  require('redlock') as { default: new (clients: Redis[], options: object) => RedlockLike }
+).default
