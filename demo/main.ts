@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createShedLockMigration } from 'shedlock-orm/typeorm'
 import generateClients from '../test/prisma/generate-clients'
 import { connect, temporarySqliteFile } from './database'
+import { draw } from './draw'
 import { EventLog, type Event } from './event-log'
+import type { Fire } from './fire'
 import { report } from './report'
 import { ORMS, type Orm } from './settings'
 import { Show } from './show'
@@ -15,6 +18,7 @@ const HELP = `npm run demo -- [options]
                Two tables are made there, shedlock_demo_… and shedlock_demo_…_events, and dropped at the end.
   --orm NAME   ${ORMS.join(' or ')}; default: ${ORMS[0]}
   --json       print the summary as JSON, as the last line
+  --svg FILE   draw what happened
 
 Exit status: 0 when every second was run at most once and the killed process was replaced, else 1.`
 
@@ -24,6 +28,7 @@ async function main(): Promise<number> {
       db: { type: 'string' },
       orm: { type: 'string', default: ORMS[0] },
       json: { type: 'boolean' },
+      svg: { type: 'string' },
       help: { type: 'boolean' },
     },
   })
@@ -38,15 +43,16 @@ async function main(): Promise<number> {
 
   const file = given.db === undefined ? temporarySqliteFile() : undefined
   try {
-    const events = await stage(file?.url ?? String(given.db), orm)
-    return report(judge(events), given.json === true)
+    const { fires, events } = await stage(file?.url ?? String(given.db), orm)
+    if (given.svg !== undefined) writeFileSync(given.svg, draw(fires, events))
+    return report(judge(events), fires.length, given.json === true)
   } finally {
     file?.remove()
   }
 }
 
 /** Makes the tables, runs the show, and drops the tables. */
-async function stage(url: string, orm: Orm): Promise<Event[]> {
+async function stage(url: string, orm: Orm): Promise<{ fires: readonly Fire[]; events: Event[] }> {
   const lockTable = `shedlock_demo_${randomBytes(4).toString('hex')}`
   const eventTable = `${lockTable}_events`
   const dataSource = await connect(url)
@@ -59,8 +65,8 @@ async function stage(url: string, orm: Orm): Promise<Event[]> {
     show.interrupt()
   })
   try {
-    await show.run()
-    return await log.read()
+    const fires = await show.run()
+    return { fires, events: await log.read() }
   } finally {
     await log.drop()
     await log.close()

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventLog } from './event-log'
+import type { Fire } from './fire'
 import { JOB, type Settings } from './settings'
 import { Timeline } from './timeline'
 import { WorkerProcess, type News } from './worker-process'
@@ -17,6 +18,7 @@ export class Show {
   readonly #timeline = new Timeline([...FIRST, ADDED])
   readonly #workers: WorkerProcess[] = []
   readonly #ready = new Set<WorkerProcess>()
+  readonly #fires: Fire[] = []
   readonly #interrupted = new AbortController()
   #killing: Promise<void> | undefined
   #killArmed = false
@@ -31,24 +33,30 @@ export class Show {
     this.#interrupted.abort(new Error('interrupted'))
   }
 
-  async run(): Promise<void> {
+  /** Gives what each process's scheduler fired, and what became of it. */
+  async run(): Promise<readonly Fire[]> {
     const { url, orm } = this.settings
     const database = url.startsWith('file:')
       ? 'one SQLite file, no server'
       : new URL(url).protocol.slice(0, -1)
     console.log(
-      `\n  ${FIRST.length} processes, one job due every second (lockAtMostFor ${JOB.lockAtMostFor}); ${orm}, ${database}\n`,
+      `\n  ${FIRST.length} processes; in each a scheduler fires the same job every second. Without a lock: ${FIRST.length} runs a second.` +
+        `\n  With the lock (${orm}, ${database}) one process runs it, the others skip:\n`,
     )
     try {
       for (const name of FIRST) this.#start(name)
       await this.#allReady()
       this.#timeline.header(Object.fromEntries(this.#workers.map(({ name, pid }) => [name, `(pid ${pid})`])))
-      const first = Math.ceil(Date.now() / 1000) * 1000
+      const first = Math.ceil(Date.now() / 1000) * 1000 + 1000
+      // Early in the second before: all of them hear of it in time, and none fires too soon.
+      await this.#until(first - 900)
+      for (const worker of this.#workers) worker.start()
       for (let second = 0; second < SECONDS; second++) await this.#second(first + second * 1000, second)
     } finally {
       this.#timeline.close()
       await Promise.all(this.#workers.map((worker) => worker.stop()))
     }
+    return this.#fires
   }
 
   async #second(tick: number, second: number): Promise<void> {
@@ -58,7 +66,8 @@ export class Show {
     this.#timeline.open(tick)
     if (second === KILL_IN) this.#killArmed = true
     if (second === ADD_IN) this.#start(ADDED)
-    if (this.#killing && !this.#replaced) this.#timeline.note("the dead process's lock still holds")
+    if (this.#killing && !this.#replaced)
+      this.#timeline.note(`the dead process's lock still holds (lockAtMostFor ${JOB.lockAtMostFor})`)
     // The row stays open for the news of its second.
     await this.#until(tick + 950)
   }
@@ -85,12 +94,17 @@ export class Show {
   #hear(worker: WorkerProcess, news: News): void {
     if (news.kind === 'ready') {
       this.#ready.add(worker)
+      if (worker.name !== ADDED) return
+      worker.start()
       this.#timeline.set(worker.name, 'joined')
       return
     }
     this.#timeline.set(worker.name, news.kind, news.tick)
     if (news.kind === 'error') this.#timeline.note(news.message)
-    if (news.kind !== 'running') return
+    if (news.kind !== 'running') {
+      this.#fires.push({ process: worker.name, tick: news.tick, outcome: news.kind })
+      return
+    }
     if (this.#killArmed) {
       this.#killArmed = false
       this.#killing = this.#kill(worker, news.tick)
@@ -103,8 +117,9 @@ export class Show {
   async #kill(worker: WorkerProcess, tick: number): Promise<void> {
     await sleep(KILL_AFTER)
     await worker.kill()
+    this.#fires.push({ process: worker.name, tick, outcome: 'killed' })
     this.#timeline.set(worker.name, 'killed', tick)
-    this.#timeline.note(`in the middle of its run: kill -9 ${worker.pid}`)
+    this.#timeline.note(`kill -9 ${worker.pid}, in the middle of its run`)
     await this.log.write('killed', worker.name, tick)
   }
 }

@@ -9,6 +9,8 @@ export type News =
   | { readonly kind: 'running' | 'ran' | 'skipped' | 'late'; readonly tick: number }
   | { readonly kind: 'error'; readonly tick: number; readonly message: string }
 
+export type Order = 'start' | 'stop'
+
 /** One process of the demo, seen from the one that started it. */
 export class WorkerProcess {
   readonly name: string
@@ -38,6 +40,11 @@ export class WorkerProcess {
     return !this.running && !this.#expected
   }
 
+  /** Lets its scheduler fire, from the next second on. */
+  start(): void {
+    this.#order('start')
+  }
+
   /** `kill -9`: no handler runs, no lock is freed. */
   async kill(): Promise<void> {
     this.#expected = true
@@ -49,8 +56,12 @@ export class WorkerProcess {
   async stop(): Promise<void> {
     if (!this.running) return
     this.#expected = true
-    // It may have ended a moment ago; then there is nobody to tell.
-    this.#child.send('stop', () => undefined)
+    this.#order('stop')
     await this.#exited
+  }
+
+  #order(order: Order): void {
+    // It may have ended a moment ago; then there is nobody to tell.
+    this.#child.send(order, () => undefined)
   }
 }

@@ -5,7 +5,7 @@ import { LockingTaskExecutor } from 'shedlock-orm'
 import { EventLog } from './event-log'
 import { openLockProvider } from './lock-provider'
 import { fromEnvironment, JOB, RUN_TIME, TOO_LATE } from './settings'
-import type { News } from './worker-process'
+import type { News, Order } from './worker-process'
 
 const tell = (news: News): void => {
   process.send?.(news)
@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   const events = await EventLog.open(settings)
   const executor = new LockingTaskExecutor(await openLockProvider(settings))
 
-  const job = new Cron('* * * * * *', { catch: true }, async () => {
+  const job = new Cron('* * * * * *', { catch: true, paused: true }, async () => {
     // The second that the run was scheduled for; croner's currentRun() is the moment at which its timer fired.
     const tick = Math.floor(Date.now() / 1000) * 1000
     if (Date.now() - tick > TOO_LATE) {
@@ -41,7 +41,10 @@ async function main(): Promise<void> {
     while (job.isBusy()) await sleep(20)
     process.exit()
   }
-  process.on('message', () => void stop())
+  process.on('message', (order: Order) => {
+    if (order === 'start') job.resume()
+    else void stop()
+  })
   process.on('disconnect', () => void stop())
   if (!process.connected) await stop()
   // Ctrl-C reaches the whole group of processes; the one that leads it says when to stop.
