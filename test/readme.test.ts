@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 interface Program {
@@ -13,7 +13,8 @@ interface Program {
 }
 
 /** The `ts` blocks under one heading are one program; a block that begins with `// name.ts` is a file of that name. */
-function programs(markdown: string): Program[] {
+function programs(document: string): Program[] {
+  const markdown = readFileSync(join(root, document), 'utf8')
   return markdown.split(/^(?=## )/m).flatMap((section, index) => {
     const heading = /^## (.*)/.exec(section)?.[1] ?? 'top'
     const blocks = [...section.matchAll(/^```ts( no-run)?\n(.*?)^```$/gms)].map(([, mark, text = '']) => ({
@@ -27,13 +28,17 @@ function programs(markdown: string): Program[] {
     const text = main.map((block) => block.text).join('\n')
     return [
       ...files,
-      { heading, file: `section-${String(index)}.mts`, text, run: main.every(({ run }) => run) },
+      {
+        ...{ heading: `${document}: ${heading}`, text },
+        file: `${basename(document, '.md')}-${index}.mts`,
+        run: main.every(({ run }) => run),
+      },
     ]
   })
 }
 
 const root = dirname(__dirname)
-const all = programs(readFileSync(join(root, 'README.md'), 'utf8'))
+const all = ['README.md', 'docs/tasks.md'].flatMap(programs)
 let folder: string
 
 function node(...args: string[]): void {
@@ -64,12 +69,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the README has programs, and they compile', () => {
+test('the documents have programs, and they compile', () => {
   expect(all.filter(({ run }) => run).length).toBeGreaterThan(1)
   node(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json')
 }, 300_000)
 
-test.each(all.filter(({ run }) => run))('what stands under "$heading" runs', ({ file }) => {
+test.each(all.filter(({ run }) => run))('$heading: it runs', ({ file }) => {
   // A scheduler would keep it running; what matters is that it gets to its last line.
   writeFileSync(join(folder, 'run.mts'), `await import('./${file}')\nprocess.exit()\n`)
   node('--import', 'tsx', 'run.mts')

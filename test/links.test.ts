@@ -1,0 +1,38 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+
+const root = join(__dirname, '..')
+const documents = [
+  ...readdirSync(root).filter((file) => file.endsWith('.md')),
+  ...['docs', '.github'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.md') && !file.includes('node_modules'))
+      .map((file) => join(folder, file)),
+  ),
+]
+
+/** As GitHub and npm make them: no punctuation, blanks are dashes. */
+function anchors(file: string): string[] {
+  return [...text(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function text(file: string): string {
+  return readFileSync(join(root, file), 'utf8').replace(/^```.*?^```$/gms, '')
+}
+
+it.for(documents)('the links of %s lead somewhere', (document) => {
+  const links = [...text(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+  const broken = links.filter((link) => {
+    if (/^[a-z]+:/.test(link)) return false
+    const [path = '', anchor] = link.split('#')
+    const file = path === '' ? document : join(dirname(document), path)
+    return !existsSync(join(root, file)) || (anchor !== undefined && !anchors(file).includes(anchor))
+  })
+  expect(broken).toEqual([])
+})
