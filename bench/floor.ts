@@ -7,11 +7,12 @@ import {
   type DialectName,
   type Spelled,
   type Statement,
-} from '../src/sql'
+} from 'shedlock-orm/sql'
 import type { Operation } from './operation'
+import type { BenchDatabase, RunRaw } from './raw-clients'
 
-/** One autocommit statement through the raw driver. */
-export type RunRaw = (text: string, values: (string | number | null)[]) => Promise<unknown>
+export const RAW = 'raw driver'
+export const OUR_STATEMENTS = 'raw driver, our statements'
 
 /** The text of our statements, to send the same ones through the raw driver. */
 export function ourStatements(
@@ -27,46 +28,50 @@ export function ourStatements(
     if (!statement) throw new Error('no such statement')
     return spell(statement, placeholder)
   }
-  const take = statements.acquire.find((step) => step.kind === 'take')
+  const firstTake = statements.acquire.findIndex(({ kind }) => kind === 'take')
   return {
     table: tableDefinition(dialect, { tableName }),
-    take: spelled(take?.statement),
+    /** All that a loser says. */
+    lose: spelled(statements.acquire[0]?.statement),
+    /** All that a winner says, where the row is there. */
+    take: statements.acquire.slice(0, firstTake + 1).map(({ statement }) => spelled(statement)),
     unlock: spelled(statements.unlock),
   }
 }
 
-/** The least that a lock could cost: one read by primary key, one write by primary key, and our two statements bare. */
+/** The least that a lock could cost: one read by primary key, one write by primary key, and our statements bare. */
 export function floorOperations(
-  name: DialectName,
+  { dialect, placeholder }: BenchDatabase,
   tableName: string,
-  placeholder: (position: number) => string,
   run: RunRaw,
 ): Operation[] {
-  const { take, unlock } = ourStatements(name, tableName, placeholder)
+  const { lose, take, unlock } = ourStatements(dialect, tableName, placeholder)
   const one = placeholder(0)
   const two = placeholder(1)
   const values = { name: 'floor', lockedBy: 'floor', lockAtMostFor: 60_000 }
+  const losing = lose.bind({ ...values, name: 'held' })
   let count = 0
   return [
     {
       scenario: 'read one row',
-      who: 'raw driver',
+      who: RAW,
       run: () => run(`select lock_until from ${tableName} where name = ${one}`, ['held']),
     },
     {
       scenario: 'write one row',
-      who: 'raw driver',
+      who: RAW,
       run: () =>
         run(`update ${tableName} set locked_by = ${one} where name = ${two}`, [
           `floor ${String(count++)}`,
           'write',
         ]),
     },
+    { scenario: 'lose', who: OUR_STATEMENTS, run: () => run(lose.text, losing) },
     {
       scenario: 'win + release',
-      who: 'raw driver, the same two statements',
+      who: OUR_STATEMENTS,
       run: async () => {
-        await run(take.text, take.bind(values))
+        for (const { text, bind } of take) await run(text, bind(values))
         await run(unlock.text, unlock.bind(values))
       },
     },

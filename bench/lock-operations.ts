@@ -1,4 +1,4 @@
-import { LockingTaskExecutor, type LockProvider, type SimpleLock } from '../src/core'
+import { LockingTaskExecutor, type LockProvider, type SimpleLock } from 'shedlock-orm'
 import type { Operation } from './operation'
 
 const MINUTE = 60_000

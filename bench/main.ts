@@ -1,7 +1,15 @@
+import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { databases } from './databases'
-import { measure, type Measured } from './measure'
-import { table } from './table'
+import { contention } from './contenders'
+import { costs } from './costs'
+import { entryPoints, installedBytes } from './entry-points'
+import { crowd, growth } from './growth'
+import { measure } from './measure'
+import { memory } from './memory'
+import type { DatabaseResults, Results } from './results'
+import { markdown } from './tables'
+import { openTarget } from './targets'
+import type { Target } from './operation'
 
 const { values } = parseArgs({
   options: {
@@ -11,22 +19,43 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 })
+const rounds = Number(values.rounds)
+const time = Number(values.time)
 
 async function main(): Promise<void> {
-  const results: Record<string, Measured[]> = {}
-  for (const name of values.db.split(',')) {
-    const open = databases[name]
-    if (!open)
-      throw new Error(`There is no database '${name}' – known are ${Object.keys(databases).join(', ')}.`)
-    const target = await open(process.env[`${name.toUpperCase()}_URL`])
-    try {
-      results[name] = await measure(target.operations, Number(values.rounds), Number(values.time))
-    } finally {
-      await target.close()
-    }
-    if (!values.json) process.stdout.write(table(name, results[name]))
+  const databases: Record<string, DatabaseResults> = {}
+  for (const name of values.db.split(',')) databases[name] = await measureDatabase(name)
+  const results: Results = {
+    machine: {
+      processor: cpus()[0]?.model ?? 'unknown',
+      cores: String(cpus().length),
+      node: process.version,
+    },
+    databases,
+    memory: await memory(),
+    entryPoints: await entryPoints(),
+    installedBytes: installedBytes(),
   }
-  if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`)
+  process.stdout.write(values.json ? `${JSON.stringify(results, null, 2)}\n` : markdown(results))
+}
+
+async function measureDatabase(name: string): Promise<DatabaseResults> {
+  return {
+    operations: await on(name, false, ({ operations }) => measure(operations, rounds, time)),
+    costs: await on(name, true, costs),
+    contention: await contention(name, rounds, time * 4),
+    growth: await growth(name, rounds, time),
+    crowd: await crowd(name, rounds),
+  }
+}
+
+async function on<T>(name: string, counted: boolean, work: (target: Target) => Promise<T>): Promise<T> {
+  const target = await openTarget(name, counted)
+  try {
+    return await work(target)
+  } finally {
+    await target.close()
+  }
 }
 
 void main()

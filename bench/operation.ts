@@ -1,3 +1,6 @@
+import type { ServerCounters } from './server-counters'
+import type { Traffic } from './wire'
+
 /** One thing that is measured. All operations of one `scenario` on one database are compared with its floor. */
 export interface Operation {
   readonly scenario: Scenario
@@ -9,8 +12,13 @@ export interface Operation {
 export type Scenario =
   'read one row' | 'write one row' | 'win + release' | 'lose' | 'extend' | 'run an empty task'
 
+/** One database with a table of ours, and all that is measured on it. */
 export interface Target {
-  readonly database: string
   readonly operations: readonly Operation[]
+  readonly server: ServerCounters
+  /** What has gone over the wire so far; undefined where there is none. */
+  readonly traffic: Traffic | undefined
+  /** Does something while the row of the lock `held` is locked by another session's transaction. */
+  whileRowIsLocked<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }

@@ -13,32 +13,28 @@ export interface Peer {
   close(): Promise<void>
 }
 
-export function postgresPeers(url: string): Promise<Peer[]> {
-  return Promise.all([
-    verrou('verrou (knex)', { client: 'pg', connection: url, pool: { min: 1, max: 1 } }),
+const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
+  postgres: (url) => [
+    verrou({ client: 'pg', connection: url, pool: { min: 1, max: 1 } }),
     advisoryLock(url),
     skipLocked(url),
     pgBoss(url),
-  ])
+    redlock(),
+    redisSetNx(),
+  ],
+  mariadb: (url) => [verrou({ client: 'mysql2', connection: url, pool: { min: 1, max: 1 } })],
+  sqlite: (filename) => [
+    verrou({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true }),
+  ],
 }
 
-export function mariadbPeers(url: string): Promise<Peer[]> {
-  return Promise.all([
-    verrou('verrou (knex)', { client: 'mysql2', connection: url, pool: { min: 1, max: 1 } }),
-  ])
+/** What one would use in our place where this database is; those of Redis stand beside PostgreSQL. */
+export function peersOn(database: string, url: string): Promise<Peer[]> {
+  return Promise.all(PEERS[database]?.(url) ?? [])
 }
 
-export function sqlitePeers(filename: string): Promise<Peer[]> {
-  return Promise.all([
-    verrou('verrou (knex)', { client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true }),
-  ])
-}
-
-export function redisPeers(): Promise<Peer[]> {
-  return Promise.all([redlock(), redisSetNx()])
-}
-
-async function verrou(who: string, config: Knex.Config): Promise<Peer> {
+async function verrou(config: Knex.Config): Promise<Peer> {
+  const who = 'verrou (knex)'
   const connection = knex(config)
   const store = { driver: knexStore({ connection, tableName: 'verrou_bench' }) }
   const locks = new Verrou({ default: 'sql', stores: { sql: store } })

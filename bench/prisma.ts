@@ -1,8 +1,8 @@
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { prismaLockProvider, type PrismaClientLike } from '../src/prisma'
-import type { DialectName } from '../src/sql'
+import { prismaLockProvider, type PrismaClientLike } from 'shedlock-orm/prisma'
+import type { DialectName } from 'shedlock-orm/sql'
 import generateClients from '../test/prisma/generate-clients'
 import { ourOperations } from './lock-operations'
 import type { Peer } from './peers'
@@ -25,7 +25,7 @@ const CLIENTS: Readonly<Partial<Record<DialectName, { client: string; adapter(ur
       })
     },
   },
-  sqlite: { client: 'sqlite', adapter: (url) => new PrismaBetterSqlite3({ url }) },
+  sqlite: { client: 'sqlite', adapter: (url) => new PrismaBetterSqlite3({ url: `file:${url}` }) },
 }
 
 interface GeneratedClient {
@@ -39,7 +39,7 @@ export async function prismaOperations(
   dialect: DialectName,
   url: string,
   tableName: string,
-  placeholder: (position: number) => string,
+  read: string,
 ): Promise<Peer> {
   const known = CLIENTS[dialect]
   if (!known) throw new Error(`no Prisma client for ${dialect}`)
@@ -48,7 +48,6 @@ export async function prismaOperations(
     `../test/prisma/generated/${known.client}/client.ts`
   )) as GeneratedClient
   const prisma = new PrismaClient({ adapter: known.adapter(url) })
-  const read = `select lock_until from ${tableName} where name = ${placeholder(0)}`
   return {
     operations: [
       { scenario: 'read one row', who: 'Prisma', run: async () => prisma.$queryRawUnsafe(read, 'held') },

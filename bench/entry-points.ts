@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process'
+import { build } from 'esbuild'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { middle } from './measure'
+
+export interface EntryPoint {
+  readonly name: string
+  /** Of `require` in a process of its own: the median, in milliseconds. */
+  readonly milliseconds: number
+  readonly minifiedBytes: number
+  /** The packages that it loads beside itself. */
+  readonly packages: string[]
+}
+
+const PROCESSES = 15
+const root = join(__dirname, '..')
+
+export async function entryPoints(): Promise<EntryPoint[]> {
+  const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    name: string
+    exports: Record<string, { default: string } | string>
+  }
+  const all: EntryPoint[] = []
+  for (const [path, target] of Object.entries(exports)) {
+    if (typeof target === 'string') continue
+    const file = join(root, target.default)
+    const runs = Array.from({ length: PROCESSES }, () => load(file))
+    all.push({
+      name: name + path.slice(1),
+      milliseconds: middle(runs.map(({ milliseconds }) => milliseconds).toSorted((a, b) => a - b)),
+      minifiedBytes: await minified(file),
+      packages: runs[0]?.packages ?? [],
+    })
+  }
+  return all
+}
+
+function load(file: string): { milliseconds: number; packages: string[] } {
+  const script = `
+    const began = performance.now()
+    require(${JSON.stringify(file)})
+    const milliseconds = performance.now() - began
+    const packages = Object.keys(require.cache).map((path) => /node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(path)?.[1])
+    console.log(JSON.stringify({ milliseconds, packages: [...new Set(packages)].filter(Boolean).sort() }))`
+  const printed = execFileSync(process.execPath, ['-e', script], { encoding: 'utf8', env: {} })
+  return JSON.parse(printed) as { milliseconds: number; packages: string[] }
+}
+
+async function minified(file: string): Promise<number> {
+  const { outputFiles } = await build({
+    entryPoints: [file],
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    packages: 'external',
+    write: false,
+  })
+  return outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0)
+}
+
+/** What the whole package takes on disk. */
+export function installedBytes(): number {
+  const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  return (JSON.parse(printed) as { unpackedSize: number }[])[0]?.unpackedSize ?? NaN
+}

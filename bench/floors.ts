@@ -1,0 +1,32 @@
+import { OUR_STATEMENTS, RAW } from './floor'
+import type { Measured } from './measure'
+
+/** What the same work costs at least. */
+const FLOOR: Readonly<Record<string, readonly [scenario: string, who: string]>> = {
+  'read one row': ['read one row', RAW],
+  'write one row': ['write one row', RAW],
+  lose: ['read one row', RAW],
+  'win + release': ['win + release', OUR_STATEMENTS],
+  'run an empty task': ['win + release', OUR_STATEMENTS],
+  extend: ['write one row', RAW],
+}
+
+/** How many times its floor an operation takes. */
+export function timesFloor(all: readonly Measured[], one: Measured): number {
+  return times(all, one, FLOOR[one.scenario])
+}
+
+/** How many times a mere read through the same client a loser takes. */
+export function timesOwnRead(all: readonly Measured[], one: Measured): number {
+  const client = one.scenario === 'lose' ? one.who.replace('ours: ', '') : ''
+  return times(all, one, ['read one row', client.startsWith(RAW) ? RAW : client])
+}
+
+function times(
+  all: readonly Measured[],
+  one: Measured,
+  floor: readonly [scenario: string, who: string] | undefined,
+): number {
+  const least = all.find(({ scenario, who }) => scenario === floor?.[0] && who === floor[1])
+  return least ? one.median / least.median : NaN
+}

@@ -1,0 +1,22 @@
+import { ourStatements } from './floor'
+import type { BenchDatabase, RawClient } from './raw-clients'
+
+/** As far away as any lease, and as long over. */
+const HELD = "'2099-01-01 00:00:00.000'"
+const OVER = "'2000-01-01 00:00:00.000'"
+
+/** Makes our table anew, with one lock that somebody holds and others whose leases are over. */
+export async function makeLockTable(
+  { dialect, placeholder }: BenchDatabase,
+  { run }: RawClient,
+  table: string,
+  expired: readonly string[],
+): Promise<void> {
+  await run(`drop table if exists ${table}`)
+  for (const statement of ourStatements(dialect, table, placeholder).table.up) await run(statement)
+  const rows = [`('held', ${HELD}, ${OVER}, 'bench')`].concat(
+    expired.map((name) => `('${name}', ${OVER}, ${OVER}, 'bench')`),
+  )
+  for (let from = 0; from < rows.length; from += 500)
+    await run(`insert into ${table} values ${rows.slice(from, from + 500).join()}`)
+}

@@ -1,0 +1,23 @@
+import type { Contention } from './contenders'
+import type { Cost } from './costs'
+import type { EntryPoint } from './entry-points'
+import type { Crowd, Growth } from './growth'
+import type { Measured } from './measure'
+import type { Memory } from './memory'
+
+/** What `--json` prints. */
+export interface Results {
+  readonly machine: Readonly<Record<string, string>>
+  readonly databases: Readonly<Record<string, DatabaseResults>>
+  readonly memory: Memory
+  readonly entryPoints: readonly EntryPoint[]
+  readonly installedBytes: number
+}
+
+export interface DatabaseResults {
+  readonly operations: readonly Measured[]
+  readonly costs: readonly Cost[]
+  readonly contention: readonly Contention[]
+  readonly growth: readonly Growth[]
+  readonly crowd: readonly Crowd[]
+}

@@ -1,0 +1,96 @@
+import { timesFloor, timesOwnRead } from './floors'
+import type { DatabaseResults, Results } from './results'
+
+/** All results as Markdown tables. */
+export function markdown({ machine, databases, memory, entryPoints, installedBytes }: Results): string {
+  return [
+    Object.values(machine).join(', '),
+    ...Object.entries(databases).flatMap(([name, results]) => databaseTables(name, results)),
+    '### Memory\n',
+    table(
+      ['what', 'bytes of heap'],
+      [
+        ['a lock that is held', digits(memory.heldLock)],
+        ['a task that runs', digits(memory.runningTask)],
+        ['a task that runs with keepAlive', digits(memory.runningTaskWithKeepAlive)],
+      ],
+    ),
+    `### Entry points (${digits(installedBytes / 1000)} kB installed)\n`,
+    table(
+      ['entry point', 'import ms', 'minified kB', 'packages it loads'],
+      entryPoints.map(({ name, milliseconds, minifiedBytes, packages }) => [
+        name,
+        digits(milliseconds, 1),
+        digits(minifiedBytes / 1000, 1),
+        packages.join(', ') || 'none',
+      ]),
+    ),
+  ].join('\n\n')
+}
+
+function databaseTables(name: string, results: DatabaseResults): string[] {
+  const { operations, costs, contention, growth, crowd } = results
+  return [
+    `### ${name}: time of one operation`,
+    table(
+      ['operation', 'who', 'median µs', 'rounds µs', 'p99 µs', '× floor', '× read through the same client'],
+      operations
+        .toSorted((a, b) => a.scenario.localeCompare(b.scenario) || a.median - b.median)
+        .map((one) => [
+          one.scenario,
+          one.who,
+          digits(one.median),
+          `${digits(one.low)} – ${digits(one.high)}`,
+          digits(one.p99),
+          digits(timesFloor(operations, one), 2),
+          digits(timesOwnRead(operations, one), 2),
+        ]),
+    ),
+    `### ${name}: cost of one operation`,
+    table(
+      [
+        ...['operation', 'who', 'statements', 'round trips', 'log bytes'],
+        ...['server CPU µs', 'client CPU µs', 'waits for a locked row'],
+      ],
+      costs
+        .toSorted((a, b) => a.scenario.localeCompare(b.scenario))
+        .map((one) => [
+          ...[one.scenario, one.who, digits(one.statements), digits(one.roundTrips), digits(one.logBytes)],
+          ...[digits(one.serverCpu), digits(one.clientCpu)],
+          one.waitsForRow === null ? '' : one.waitsForRow ? 'yes' : 'no',
+        ]),
+    ),
+    `### ${name}: one lock, many contenders`,
+    table(
+      ['contenders', 'wins per second of the winner', 'median µs of a loser', 'p99 µs of a loser'],
+      contention.map(({ contenders, winsPerSecond, loserMedian, loserP99 }) => [
+        String(contenders),
+        ...[winsPerSecond, loserMedian, loserP99].map((value) => digits(value)),
+      ]),
+    ),
+    `### ${name}: rows in the table`,
+    table(
+      ['operation', 'rows', 'median µs', 'rounds µs'],
+      growth.map(({ scenario, rows, median, low, high }) => [
+        scenario,
+        rows.toLocaleString('en'),
+        digits(median),
+        `${digits(low)} – ${digits(high)}`,
+      ]),
+    ),
+    `### ${name}: 1,000 locks taken and released at once over 8 connections`,
+    table(
+      ['who', 'µs each', 'rounds µs'],
+      crowd.map(({ who, median, low, high }) => [who, digits(median), `${digits(low)} – ${digits(high)}`]),
+    ),
+  ]
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** Empty for what was not measured. */
+export function digits(value: number | null, after = 0): string {
+  return value === null || Number.isNaN(value) ? '' : value.toFixed(after)
+}

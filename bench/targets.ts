@@ -1,0 +1,67 @@
+import { DataSource } from 'typeorm'
+import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
+import { floorOperations } from './floor'
+import { ourOperations } from './lock-operations'
+import { makeLockTable } from './lock-table'
+import type { Target } from './operation'
+import { peersOn } from './peers'
+import { prismaOperations } from './prisma'
+import { benchDatabases, location } from './raw-clients'
+import { countingWire, type Wire } from './wire'
+
+const TABLE = 'shedlock_bench'
+
+/** @param counted whether everything goes over a wire that counts, so that times are of no use */
+export async function openTarget(name: string, counted: boolean): Promise<Target> {
+  const database = benchDatabases[name]
+  if (!database)
+    throw new Error(`There is no database '${name}' – known are ${Object.keys(benchDatabases).join(', ')}.`)
+  const { url, remove } = location(name)
+  const wire: Wire | undefined = counted && name !== 'sqlite' ? await countingWire(url) : undefined
+  const here = wire?.url ?? url
+  const control = database.raw(url)
+  const raw = database.raw(here)
+  await makeLockTable(database, control, TABLE, ['write', 'floor'])
+  const dataSource = await new DataSource(database.typeOrm(here, 1)).initialize()
+  const read = `select lock_until from ${TABLE} where name = ${database.placeholder(0)}`
+  const prisma = await prismaOperations(database.dialect, here, TABLE, read)
+  const peers = await peersOn(name, here)
+  return {
+    operations: [
+      ...floorOperations(database, TABLE, raw.run),
+      { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read) },
+      ...(await ourOperations(
+        'ours: TypeORM',
+        typeOrmLockProvider(dataSource, { tableName: TABLE }),
+        'held',
+      )),
+      ...prisma.operations,
+      ...peers.flatMap(({ operations }) => operations),
+    ],
+    server: database.counters(control.run, url),
+    traffic: wire?.traffic,
+    whileRowIsLocked: async (work) => {
+      for (const statement of database.lockRow(TABLE, 'held')) await control.run(statement)
+      try {
+        return await work()
+      } finally {
+        await control.run('rollback')
+      }
+    },
+    close: async () => {
+      for (const client of [prisma, ...peers]) await client.close()
+      await dataSource.destroy()
+      await raw.close()
+      await control.run(`drop table ${TABLE}`)
+      await control.close()
+      await wire?.close()
+      remove()
+    },
+  }
+}
+
+async function readThrough(dataSource: DataSource, text: string): Promise<void> {
+  const queryRunner = dataSource.createQueryRunner()
+  await queryRunner.query(text, ['held'])
+  await queryRunner.release()
+}
