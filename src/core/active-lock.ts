@@ -65,7 +65,7 @@ export function assertLocked(): void {
   }
 }
 
-/** For `shedlock-orm/testing`, which says what it is for. */
+/** @internal For `shedlock-orm/testing`, which says what it is for. */
 export function makeAllAssertsPass(pass: boolean): void {
   allAssertsPass = pass
 }

@@ -27,14 +27,18 @@ export type LockErrorCode =
   | 'LOCK_LOST'
   | 'SHUTDOWN'
 
+/** What an error knows beside its code and message. */
 export interface LockErrorOptions {
+  /** The lock that it happened to. */
   readonly lockName?: string | undefined
+  /** The error underneath, such as the driver's own. */
   readonly cause?: unknown
 }
 
 /** The one error class of this library. Branch on `code`; `cause` keeps the error underneath. */
 export class LockError extends Error {
   override readonly name = 'LockError'
+  /** What went wrong, to branch on. */
   readonly code: LockErrorCode
   /** The lock that it happened to, where there is one. */
   readonly lockName: string | undefined

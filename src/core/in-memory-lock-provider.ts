@@ -4,6 +4,7 @@ import { spendableLock } from './simple-lock'
 
 /** Tells the time in milliseconds; only differences count. */
 export interface Clock {
+  /** Milliseconds since whenever, never fewer than at the call before. */
   now(): number
 }
 

@@ -1,4 +1,8 @@
-/** The core: locks, and running tasks under them. Knows no database. */
+/**
+ * The core: locks, and running tasks under them. Knows no database.
+ *
+ * @module shedlock-orm
+ */
 export { activeLock, assertLocked, extendActiveLock } from './active-lock'
 export type { Duration } from './duration'
 export { LockError } from './errors'

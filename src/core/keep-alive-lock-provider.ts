@@ -4,6 +4,7 @@ import { checkLockConfiguration, checkOptions, checkProvider } from './lock-conf
 import { simpleLockOf } from './simple-lock-of'
 import { WatchedLock } from './watched-lock'
 
+/** Options of a `KeepAliveLockProvider`. */
 export interface KeepAliveLockProviderOptions {
   /** Hear `onLockExtended` and `onExtendFailed` of the extensions made in the background. */
   readonly listeners?:

@@ -8,6 +8,7 @@ export interface LockEvent {
   readonly configuration: CheckedLockConfiguration
 }
 
+/** A task ended: its outcome, and how long it took. */
 export interface TaskFinishedEvent extends LockEvent {
   /** How long the task ran, in milliseconds. */
   readonly duration: number
@@ -16,11 +17,15 @@ export interface TaskFinishedEvent extends LockEvent {
   readonly error?: unknown
 }
 
+/** A step that the database did not do, and why. */
 export interface LockFailureEvent extends LockEvent {
+  /** A `LockError` with every provider of this library. */
   readonly error: unknown
 }
 
+/** A lock that can no longer be trusted while its task runs. */
 export interface LockLostEvent extends LockEvent {
+  /** The `LockError` `LOCK_LOST` that the task's `signal` was aborted with. */
   readonly error: LockError
 }
 
@@ -32,13 +37,17 @@ export interface LockLostEvent extends LockEvent {
  * `shedlock-orm:lock-acquired`, and so on.
  */
 export interface LockingTaskExecutorListener {
+  /** The lock is asked for: the first event of each call that is not inside of its own lock. */
   onLockAttempt?(event: LockEvent): void
+  /** The lock was had; the task runs next. */
   onLockAcquired?(event: LockEvent): void
   /** Somebody else holds the lock; the task is skipped. */
   onLockNotAcquired?(event: LockEvent): void
   /** The database could not say whether the lock is free; the task is not run and the caller gets the error. */
   onLockFailed?(event: LockFailureEvent): void
+  /** The task is called. */
   onTaskStarted?(event: LockEvent): void
+  /** The task returned or threw; the lock is freed afterwards. */
   onTaskFinished?(event: TaskFinishedEvent): void
   /** By the task, or because the lock is kept alive. */
   onLockExtended?(event: LockEvent): void

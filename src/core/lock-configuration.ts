@@ -48,7 +48,11 @@ export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor
   return { lockAtMostFor: atMost, lockAtLeastFor: atLeast }
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` */
+/**
+ * The name, if every database can have it: 1 to 64 characters, no control characters, no blank at either end.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
 export function checkLockName(name: unknown): string {
   if (typeof name !== 'string' || name === '') throw invalid('A lock needs a name: a text that is not empty.')
   if (name.length > MAX_NAME_LENGTH) {
@@ -91,7 +95,13 @@ export function checkProvider(provider: LockProvider): void {
     throw invalid('The first argument is no lock provider – give the object that has the method lock().')
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` */
+/**
+ * A duration in whole milliseconds, from 0 to a hundred years.
+ *
+ * @param name the lock's name, for the message of the error, where there is one
+ * @param what the option's name, for the same
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
 export function checkDuration(name: string | undefined, what: string, duration: Duration): number {
   const subject = name === undefined ? what : `${what} of lock '${name}'`
   const value = milliseconds(duration, subject)

@@ -17,14 +17,17 @@ import { warn } from './warn'
 import { WatchedLock } from './watched-lock'
 import { wrappedTask } from './wrapped-task'
 
+/** Options of a `LockingTaskExecutor`: defaults for all its tasks, and who hears of them. */
 export interface LockingTaskExecutorOptions {
   /** For configurations that do not say. There is no default: choose one well above your longest task. */
   readonly defaultLockAtMostFor?: Duration | undefined
   /** For configurations that do not say. Default 0. */
   readonly defaultLockAtLeastFor?: Duration | undefined
+  /** Hear what the executor does, in this order: metrics, logs. Default: nobody. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
+/** Options of `shutdown()`. */
 export interface ShutdownOptions {
   /** How long to wait for the tasks that run. Default 10 seconds. */
   readonly timeout?: Duration | undefined

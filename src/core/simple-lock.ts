@@ -9,9 +9,11 @@ export interface LockOperations {
   readonly name: string
   readonly acquisition?: object | undefined
   readonly signal?: AbortSignal | undefined
+  /** As `SimpleLock.remaining`. */
   remaining(): number
+  /** Frees the lock. If it rejects, the lock is not spent and this may be called again. */
   unlock(): Promise<void>
-  /** `lockAtLeastFor` is `undefined` when the one before stands. */
+  /** Durations in milliseconds; `lockAtLeastFor` is `undefined` when the one before stands. */
   extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<SimpleLock | undefined>
 }
 

@@ -7,7 +7,9 @@ export type TaskResult<T> = { readonly executed: true; readonly value: T } | { r
 export interface TaskContext {
   /** Aborts when the lock can no longer be trusted. Pass it to `fetch`, timers and queries, so that the task stops. */
   readonly signal: AbortSignal
+  /** The lock that the task runs under: to look at, and to extend. */
   readonly lock: ActiveLock
 }
 
+/** What runs under a lock. What it returns or throws is passed on as it is; the lock is held until its promise settles. */
 export type Task<T> = (context: TaskContext) => T | PromiseLike<T>

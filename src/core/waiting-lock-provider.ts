@@ -4,6 +4,7 @@ import { Lease, LONGEST_TIMEOUT } from './lease'
 import type { LockConfiguration, LockProvider, SimpleLock } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
 
+/** Options of a `WaitingLockProvider`. */
 export interface WaitingLockProviderOptions {
   /** How long to go on asking for a lock that somebody else holds. */
   readonly timeout: Duration

@@ -1,4 +1,8 @@
-/** NestJS: import `ShedLockModule`, and put `@SchedulerLock` on methods. */
+/**
+ * NestJS: import `ShedLockModule`, and put `@SchedulerLock` on methods.
+ *
+ * @module shedlock-orm/nestjs
+ */
 export { LockingTaskExecutors } from './locking-task-executors'
 export { SchedulerLockDefaults } from './scheduler-lock-defaults.decorator'
 export type { SchedulerLockDefaultsOptions, SchedulerLockOptions } from './scheduler-lock-options'

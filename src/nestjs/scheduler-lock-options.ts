@@ -6,6 +6,7 @@ export interface SchedulerLockDefaultsOptions extends Omit<TaskConfiguration, 'n
   readonly provider?: string | undefined
 }
 
+/** Options of `@SchedulerLock`. */
 export interface SchedulerLockOptions<
   This = unknown,
   Arguments extends unknown[] = never[],

@@ -8,7 +8,13 @@ import {
 
 /** Fits TypeScript's legacy decorators (`experimentalDecorators`) and the standard ones. */
 export interface SchedulerLockDecorator {
+  /** As a legacy decorator. */
   <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
+  /**
+   * As a standard decorator.
+   *
+   * @typeParam Locked the method
+   */
   <This, Locked extends (this: This, ...args: never[]) => unknown>(
     method: Locked,
     context: ClassMethodDecoratorContext<This>,

@@ -9,6 +9,7 @@ import {
   type LockProvider,
 } from '../core'
 
+/** Options of `ShedLockModule.forRoot`: where the locks are, and those of the executors. */
 export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   /** For each `@SchedulerLock` that does not name another, such as `typeOrmLockProvider(dataSource)`. */
   readonly lockProvider: LockProvider
@@ -18,11 +19,13 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   readonly shutdownTimeout?: Duration
 }
 
+/** Options of `ShedLockModule.forRootAsync`: how to make the options from what Nest provides. */
 export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> {
   /** The modules that provide what `inject` names, unless they are global. */
   readonly imports?: ModuleMetadata['imports']
   /** What the factory gets, such as `[DataSource]` or `[PrismaService]`. */
   readonly inject?: FactoryProvider['inject']
+  /** Makes the options, once, when the application starts. */
   readonly useFactory: (
     ...dependencies: Dependencies
   ) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>

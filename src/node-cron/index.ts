@@ -1,3 +1,7 @@
-/** node-cron 4.4 and later: `setRunCoordinator(shedLockCoordinator(provider))`. */
+/**
+ * node-cron 4.4 and later: `setRunCoordinator(shedLockCoordinator(provider))`.
+ *
+ * @module shedlock-orm/node-cron
+ */
 export { shedLockCoordinator } from './shed-lock-coordinator'
 export type { ShedLockCoordinator, ShedLockCoordinatorOptions } from './shed-lock-coordinator'

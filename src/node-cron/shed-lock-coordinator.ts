@@ -10,6 +10,7 @@ import {
 } from '../core'
 import { fireLockName, fireOf, type Fire } from './fire'
 
+/** Options of `shedLockCoordinator`. */
 export interface ShedLockCoordinatorOptions {
   /**
    * For how long a fire stays taken, so that an instance that gets to it late does not run it again: longer than
@@ -65,7 +66,14 @@ export class ShedLockCoordinator {
     this.#rememberFor = rememberFor
   }
 
-  /** @param key `name:2026-11-20T20:44:53.000Z`, the task and when it is due */
+  /**
+   * Asked by node-cron before each fire, and never waits.
+   *
+   * @param key `name:2026-11-20T20:44:53.000Z`, the task and when it is due
+   * @param ttlMs the task's `distributedLease` in milliseconds: its lock lasts at most that long
+   * @returns whether the fire is to run here; `false` also after `shutdown()`
+   * @throws LockError as the provider, when the database could not say whether the locks are free
+   */
   async shouldRun(key: string, ttlMs: number): Promise<boolean> {
     const fire = fireOf(key)
     if (this.#inFlight.isStopped()) return false
@@ -77,6 +85,7 @@ export class ShedLockCoordinator {
     return true
   }
 
+  /** Told by node-cron when the run of a fire has ended: frees the task's lock. */
   async onComplete(key: string): Promise<void> {
     const run = this.#runs.get(key)
     this.#runs.delete(key)

@@ -1,3 +1,7 @@
-/** OpenTelemetry metrics: give the listener to your executor. */
+/**
+ * OpenTelemetry metrics: give the listener to your executor.
+ *
+ * @module shedlock-orm/opentelemetry
+ */
 export { openTelemetryListener } from './open-telemetry-listener'
 export type { OpenTelemetryListenerOptions } from './open-telemetry-listener'

@@ -3,6 +3,7 @@ import { checkOptions, LockError, type LockEvent, type LockingTaskExecutorListen
 import { errorType } from './error-type'
 import { instruments, type Instruments } from './instruments'
 
+/** Options of `openTelemetryListener`. */
 export interface OpenTelemetryListenerOptions {
   /** Default: the global one, also if it is registered later. */
   readonly meterProvider?: MeterProvider | undefined

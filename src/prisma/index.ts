@@ -1,4 +1,8 @@
-/** Prisma: pass your PrismaClient, or extend it. */
+/**
+ * Prisma: pass your PrismaClient, or extend it.
+ *
+ * @module shedlock-orm/prisma
+ */
 export { guard } from './guard'
 export type { TransactionClientLike } from './guard'
 export type { PrismaClientLike, RawClientLike } from './prisma-client-like'

@@ -5,15 +5,18 @@
 export interface PrismaClientLike extends RawClientLike {
   /** The client of an interactive transaction has no `$connect`. */
   $connect(): Promise<void>
+  /** Interactive transactions: how a lock of a SQLite database in memory waits for its turn. */
   $transaction<R>(
     work: (transaction: RawClientLike) => Promise<R>,
     options?: { maxWait?: number; timeout?: number },
   ): Promise<R>
 }
 
+/** What this library uses of any client of Prisma, that of a transaction included. */
 export interface RawClientLike {
   /** @returns how many rows were changed */
   $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>
+  /** @returns the rows */
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>
 }
 

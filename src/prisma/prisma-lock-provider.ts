@@ -6,6 +6,7 @@ import { internals, type PrismaClientLike } from './prisma-client-like'
 import { prismaSqlExecutor } from './prisma-sql-executor'
 import { sqliteClient } from './sqlite-client'
 
+/** Options of `prismaLockProvider`. */
 export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
   /** Default: what the client's schema says. */
   readonly dialect?: DialectName | undefined

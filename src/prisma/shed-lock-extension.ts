@@ -3,6 +3,7 @@ import type { SqlLockProvider } from '../sql'
 import type { PrismaClientLike } from './prisma-client-like'
 import { prismaLockProvider, type PrismaLockProviderOptions } from './prisma-lock-provider'
 
+/** Options of `shedlock()`: those of the lock provider and of the executor. */
 export interface ShedLockExtensionOptions extends PrismaLockProviderOptions, LockingTaskExecutorOptions {}
 
 /** What `$extends(shedlock())` adds to the client. */

@@ -8,7 +8,11 @@ export interface TableDefinition {
   readonly down: readonly string[]
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have */
+/**
+ * The statements for a lock table with these names.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have
+ */
 export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}): TableDefinition {
   const { conditional, columns, namedPrimaryKey, tableOptions } = dialect.ddl
   const lock = lockTable(dialect, options)

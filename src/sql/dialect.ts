@@ -1,6 +1,7 @@
 import type { Identifiers, LockTable } from './lock-table'
 import type { Statement } from './statement'
 
+/** The databases that have a dialect. */
 export type DialectName = 'postgres' | 'cockroachdb' | 'mysql' | 'mariadb' | 'sqlite' | 'mssql' | 'oracle'
 
 /** The roles of the lock table's four columns. */
@@ -12,6 +13,7 @@ export interface AcquireStep {
   readonly statement: Statement
 }
 
+/** One way to take a lock, or to look whether it is held, for any dialect and table. */
 export type LockStatementForm = (dialect: Dialect, table: LockTable) => AcquireStep
 
 /** Finds (`read`) or changes (`write`) one row if the lock is ours and its lease not over, and none otherwise. */
@@ -105,5 +107,6 @@ export interface Setting {
   readonly severity: 'error' | 'warning'
   /** What it does to locks, and what to do. */
   readonly message: string
+  /** The SQL that changes it, for the user of this connection. */
   readonly mend: (grantee: string) => string
 }

@@ -1,10 +1,15 @@
-/** The lock in SQL, for binding a client of your own: a dialect, a `SqlExecutor`, and you have a `LockProvider`. */
+/**
+ * The lock in SQL, for binding a client of your own: a dialect, a `SqlExecutor`, and you have a `LockProvider`.
+ *
+ * @module shedlock-orm/sql
+ */
 export { idleConnection } from './idle-connection'
 export { dialects } from './dialects'
 export type {
   AcquireStep,
   Dialect,
   DialectName,
+  Inspection,
   LockColumn,
   LockStatementForm,
   Pin,
@@ -17,7 +22,7 @@ export type { LockRecord } from './lock-record'
 export { lockStatements } from './lock-statements'
 export type { LockStatements } from './lock-statements'
 export { lockTable, lockTableNames, TABLE_OPTIONS } from './lock-table'
-export type { LockColumnNames, LockTable, LockTableNames, LockTableOptions } from './lock-table'
+export type { Identifiers, LockColumnNames, LockTable, LockTableNames, LockTableOptions } from './lock-table'
 export { migrationScripts } from './migration-script'
 export type { MigrationScripts } from './migration-script'
 export { DriverError } from './sql-executor'

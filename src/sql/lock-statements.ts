@@ -23,6 +23,7 @@ const lockedBy = parameter('lockedBy')
 const lockAtMostFor = parameter('lockAtMostFor')
 const lockAtLeastFor = parameter('lockAtLeastFor')
 
+/** The statements of one lock table in the words of one dialect. Pure; make them once for each table. */
 export function lockStatements(dialect: Dialect, table: LockTable): LockStatements {
   const mine = isMine(dialect, table)
   const atLeast = dialect.plus(table.lockedAt, lockAtLeastFor)

@@ -7,6 +7,7 @@ export interface LockTableOptions {
   readonly schema?: string | undefined
   /** Default `shedlock` (on Oracle `SHEDLOCK`). */
   readonly tableName?: string | undefined
+  /** Default: ShedLock's own, see `LockColumnNames`. */
   readonly columnNames?: Partial<LockColumnNames> | undefined
 }
 
@@ -18,6 +19,7 @@ export interface LockColumnNames {
   readonly lockedBy: string
 }
 
+/** The keys of `LockTableOptions`, for those whose own options include them. */
 export const TABLE_OPTIONS = ['schema', 'tableName', 'columnNames'] as const
 const LOWER_CASE = {
   table: 'shedlock',
@@ -58,7 +60,11 @@ export interface LockTable {
   readonly lockedBy: Statement
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` for a name that the dialect cannot have, or that is used twice */
+/**
+ * Fills in the defaults.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for an unknown column, or a name that is used twice
+ */
 export function lockTableNames(
   options: LockTableOptions = {},
   dialect?: Pick<Identifiers, 'upperCaseNames'>,
@@ -77,7 +83,11 @@ export function lockTableNames(
   return { schema, table: tableName, columns }
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` for a name that the dialect cannot have, or that is used twice */
+/**
+ * Fills in the defaults, checks the names and quotes them.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for a name that the dialect cannot have, or that is used twice
+ */
 export function lockTable(dialect: Identifiers, options: LockTableOptions = {}): LockTable {
   const names = lockTableNames(options, dialect)
   const quote = (identifier: unknown, what: string): Statement =>

@@ -11,7 +11,11 @@ export interface MigrationScripts {
   readonly dbmate: string
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have */
+/**
+ * The migration of a lock table with these names, as text.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have
+ */
 export function migrationScripts(dialect: Dialect, options: LockTableOptions = {}): MigrationScripts {
   const { up, down } = tableDefinition(dialect, options)
   const script = (statements: readonly string[]): string =>

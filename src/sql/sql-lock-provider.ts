@@ -20,6 +20,7 @@ import { SqlAcquisition } from './sql-acquisition'
 import type { SqlExecutor } from './sql-executor'
 import type { TableFinding } from './table-finding'
 
+/** Options of every provider that keeps its locks in a table. */
 export interface SqlLockProviderOptions extends LockTableOptions {
   /** The readable part of the owner in `locked_by`; a random part follows it. Default `host/process-id`. */
   readonly lockedBy?: string | undefined
@@ -27,6 +28,7 @@ export interface SqlLockProviderOptions extends LockTableOptions {
   readonly timeLimit?: Duration | undefined
 }
 
+/** The keys of `SqlLockProviderOptions`, for those whose own options include them. */
 export const SQL_LOCK_PROVIDER_OPTIONS = [...TABLE_OPTIONS, 'lockedBy', 'timeLimit'] as const
 
 /** The database's clock is cut to milliseconds, so a lease may begin that much in the past, and end as much earlier. */

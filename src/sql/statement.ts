@@ -45,6 +45,7 @@ export function sql(text: TemplateStringsArray, ...parts: readonly Statement[]):
 /** A statement in the words of one client. */
 export interface Spelled {
   readonly text: string
+  /** The values in the order of the holes; `null` for those that are not given. */
   readonly bind: (values: Values) => (string | number | null)[]
 }
 

@@ -22,6 +22,7 @@ export type TableFindingCode =
   | 'PRIVILEGE_MISSING'
   | 'REFUSED'
 
+/** One thing that is wrong with a lock table, as `checkTable()` gives it. */
 export interface TableFinding {
   readonly code: TableFindingCode
   /** `error`: locks fail, or two could hold one. `warning`: it works, and could be better. */

@@ -7,11 +7,16 @@ import { LockError, milliseconds, type Clock, type Duration } from '../core'
 export class FakeClock implements Clock {
   #now = 0
 
+  /** Milliseconds that it was told to go on; 0 at first. */
   now(): number {
     return this.#now
   }
 
-  /** @throws LockError `INVALID_CONFIGURATION` for what is no duration, or points backward */
+  /**
+   * Goes on by this much.
+   *
+   * @throws LockError `INVALID_CONFIGURATION` for what is no duration, or points backward
+   */
   advance(duration: Duration): void {
     const step = milliseconds(duration)
     if (step < 0)

@@ -1,10 +1,15 @@
-/** Testing: your jobs without a database, and the suite that every lock provider passes. */
+/**
+ * Testing: your jobs without a database, and the suite that every lock provider passes.
+ *
+ * @module shedlock-orm/testing
+ */
 export { InMemoryLockProvider } from '../core'
 export { assumeLocked } from './assume-locked'
 export { FakeClock } from './fake-clock'
 export { assertFree, assertHeld } from './lock-assertions'
 export type {
   CallerTransaction,
+  Counter,
   LockProviderEnvironment,
   LockRow,
   SqlLockProviderEnvironment,

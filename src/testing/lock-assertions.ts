@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import type { LockProvider } from '../core'
 
-/** @throws AssertionError when nobody holds the lock */
+/**
+ * Makes sure that somebody holds the lock, by asking for it.
+ *
+ * @throws AssertionError when nobody holds the lock
+ */
 export async function assertHeld(provider: LockProvider, name: string): Promise<void> {
   assert(await isHeld(provider, name), `Lock '${name}' is free, but should be held.`)
 }
 
-/** @throws AssertionError when somebody holds the lock */
+/**
+ * Makes sure that nobody holds the lock, by taking it and giving it back at once.
+ *
+ * @throws AssertionError when somebody holds the lock
+ */
 export async function assertFree(provider: LockProvider, name: string): Promise<void> {
   assert(!(await isHeld(provider, name)), `Lock '${name}' is held, but should be free.`)
 }

@@ -28,8 +28,18 @@ export interface CallerTransaction {
   readonly provider: LockProvider
   /** Whether others can see what the transaction wrote. */
   isVisible(): Promise<boolean>
+  /** Ends it, and keeps what it wrote. */
   commit(): Promise<void>
+  /** Ends it, and undoes what it wrote. */
   rollback(): Promise<void>
+}
+
+/** A number in the database. */
+export interface Counter {
+  /** Reads it. */
+  read(): Promise<number>
+  /** Writes it, whatever it is by then. */
+  write(value: number): Promise<void>
 }
 
 /** The names of a lock table; as in the options of every provider. */
@@ -58,14 +68,18 @@ export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
   >
   /** The database's clock: whole milliseconds since 1970. */
   clock(): Promise<number>
+  /** Reads the row past the provider; `undefined` if there is none. */
   findRow(name: string): Promise<LockRow | undefined>
   /** Writes the row past the provider. */
   insertRow(row: LockRow): Promise<void>
+  /** Deletes the row past the provider. */
   deleteRow(name: string): Promise<void>
+  /** Makes the lock table anew, as a migration would. */
   createTable(): Promise<void>
+  /** Takes the lock table away. */
   dropTable(): Promise<void>
   /** A number in a row of its own, that starts at 0. Reading and writing it are two steps, on purpose. */
-  createCounter(): Promise<{ read(): Promise<number>; write(value: number): Promise<void> }>
+  createCounter(): Promise<Counter>
 
   /** A provider whose sessions have this time zone, such as `America/New_York`. */
   createProviderInTimeZone?(zone: string): Promise<LockProvider>

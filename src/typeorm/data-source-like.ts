@@ -3,15 +3,19 @@ export interface DataSourceLike {
   readonly isInitialized: boolean
   readonly options: { readonly type: string; readonly database?: unknown }
   readonly driver: unknown
+  /** A connection of the pool; `master` where there are replicas. */
   createQueryRunner(mode?: 'master' | 'slave'): QueryRunnerLike
 }
 
 /** What this library uses of TypeORM's `QueryRunner`. */
 export interface QueryRunnerLike {
+  /** Runs one statement, and says how many rows it changed. */
   query(query: string, parameters: unknown[] | undefined, useStructuredResult: true): Promise<QueryResultLike>
+  /** Gives the connection back. */
   release(): Promise<void>
 }
 
+/** What this library uses of TypeORM's `QueryResult`. */
 export interface QueryResultLike {
   /** How many rows were changed, whatever the driver calls it. */
   affected?: number | undefined

@@ -1,4 +1,8 @@
-/** TypeORM: pass your DataSource. */
+/**
+ * TypeORM: pass your DataSource.
+ *
+ * @module shedlock-orm/typeorm
+ */
 export { CLIENT_DIALECTS } from './client-dialects'
 export type { DataSourceLike, QueryResultLike, QueryRunnerLike } from './data-source-like'
 export { guard } from './guard'

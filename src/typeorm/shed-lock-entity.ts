@@ -8,6 +8,7 @@ import {
   type LockTableOptions,
 } from '../sql'
 
+/** Options of `shedLockEntity`. */
 export interface ShedLockEntityOptions extends LockTableOptions {
   /**
    * For those who let TypeORM make the table (`synchronize`, `migration:generate`): gives the columns this database's

@@ -19,13 +19,17 @@ import { PLACEHOLDERS } from './placeholders'
 export interface MigrationQueryRunnerLike {
   readonly connection?: { readonly options: { readonly type: string } }
   readonly dataSource?: { readonly options: { readonly type: string } }
+  /** Runs one statement in the migration's transaction, if it has one. */
   query(query: string, parameters?: unknown[]): Promise<unknown>
 }
 
+/** What TypeORM wants of a migration. */
 export interface ShedLockMigration {
   /** TypeORM sorts migrations by the 13 digits at the end, and remembers them by this name. */
   readonly name: string
+  /** Makes the lock table, unless it is there. */
   up(queryRunner: MigrationQueryRunnerLike): Promise<void>
+  /** Drops the lock table. */
   down(queryRunner: MigrationQueryRunnerLike): Promise<void>
 }
 

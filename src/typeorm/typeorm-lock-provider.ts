@@ -12,6 +12,7 @@ import { PLACEHOLDERS } from './placeholders'
 import { ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
 import { sqliteSqlExecutor } from './sqlite-sql-executor'
 
+/** Options of `typeOrmLockProvider`. */
 export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
   /** Default: what the DataSource's `type` says. */
   readonly dialect?: DialectName | undefined

@@ -7,6 +7,7 @@ import { oracle } from './oracle'
 import { postgres } from './postgres'
 import { sqlite } from './sqlite'
 
+/** The dialects by name. */
 export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   postgres,
   cockroachdb,
