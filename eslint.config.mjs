@@ -4,8 +4,8 @@ export default tseslint.config(
   {
     ignores: [
       ...['**/dist', 'coverage', 'node_modules', '.readme-*'],
-      // What it needs is installed by its own package.
-      'bench',
+      // What they need is installed by their own packages.
+      ...['bench', 'site'],
       // These need generated Prisma clients, or are some.
       ...['test/prisma/generated', 'test/prisma/types', 'examples/nestjs-prisma'],
     ],

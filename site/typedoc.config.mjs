@@ -1,0 +1,25 @@
+import { apiPages } from './api-pages.mjs'
+
+/** @type {Partial<import('typedoc').TypeDocOptions & import('typedoc-plugin-markdown').PluginOptions>} */
+export default {
+  entryPoints: apiPages.map(({ source }) => source),
+  tsconfig: '../tsconfig.json',
+  plugin: ['typedoc-plugin-markdown'],
+  out: '../docs/api',
+  readme: 'none',
+  entryFileName: 'index',
+  outputFileStrategy: 'modules',
+  hidePageHeader: true,
+  hideBreadcrumbs: true,
+  githubPages: false,
+  disableSources: true,
+  excludeInternal: true,
+  excludePrivate: true,
+  // Shapes that a declaration is easier to read without.
+  intentionallyNotExported: ['Awaitable', 'Nothing'],
+  // An export without a docstring, and a link that leads nowhere, end the build.
+  treatWarningsAsErrors: true,
+  // Not each property: what `name` is needs no words. Those of options have them where there is a unit or a default.
+  requiredToBeDocumented: ['Class', 'Interface', 'Function', 'TypeAlias', 'Variable', 'Method', 'Accessor'],
+  validation: { notExported: true, invalidLink: true, notDocumented: true },
+}
