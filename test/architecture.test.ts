@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
@@ -101,6 +101,26 @@ describe('the floors', () => {
       done.add(path)
     }
     for (const path of graph.keys()) visit(path, [])
+  })
+})
+
+describe('the layout in CONTRIBUTING.md', () => {
+  const [, tree = ''] =
+    /^## Layout$.*?^```$(.*?)^```$/ms.exec(readFileSync(join(root, '../CONTRIBUTING.md'), 'utf8')) ?? []
+  const told = tree
+    .trim()
+    .split('\n')
+    .flatMap((line) => line.split(/ {2,}/)[0]?.split(', ') ?? [])
+
+  it('has every folder of src, and no other', () => {
+    const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(told.filter((folder) => folder.startsWith('src/')).sort()).toEqual(
+      folders.map(({ name }) => `src/${name}`).sort(),
+    )
+  })
+
+  it('names folders that exist', () => {
+    expect(told.filter((folder) => !existsSync(join(root, '..', folder)))).toEqual([])
   })
 })
 
