@@ -45,6 +45,14 @@ describe.each(backends)('guard on $name by $adapter', (backend) => {
     other.$executeRawUnsafe("update shedlock set locked_by = 'somebody else' where name = 'job'")
   const expire = (): PromiseLike<unknown> =>
     other.$executeRawUnsafe("update shedlock set lock_until = '2020-01-01 00:00:00.000' where name = 'job'")
+  /** By the clock that decides: the holder's own says so earlier, by the time that its acquisition took. */
+  const untilOver = async (tx: RawClientLike): Promise<void> => {
+    const observer = prismaLockProvider(other)
+    while ((await observer.listLocks()).some(({ name, held }) => name === 'job' && held)) {
+      // PostgreSQL ends a pinned transaction that is idle for too long.
+      await tx.$queryRawUnsafe('select 1')
+    }
+  }
   const whenTaken = async (): Promise<SimpleLock> => {
     for (;;) {
       const lock = await prismaLockProvider(other).lock({ name: 'job', lockAtMostFor: '1m' })
@@ -96,7 +104,7 @@ describe.each(backends)('guard on $name by $adapter', (backend) => {
   })
 
   it('keeps this lock busy, but never for ever, when its own task extends it inside of the pin', async () => {
-    const executor = new LockingTaskExecutor(prismaLockProvider(prisma, { timeLimit: '300ms' }))
+    const executor = new LockingTaskExecutor(prismaLockProvider(prisma, { timeLimit: '2s' }))
     await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, async ({ lock }) => {
       await prisma.$transaction(async (tx) => {
         await guard(tx)
@@ -105,13 +113,13 @@ describe.each(backends)('guard on $name by $adapter', (backend) => {
     })
     const provider = prismaLockProvider(prisma)
     await expect
-      .poll(() => provider.lock({ name: 'job', lockAtMostFor: '1m' }), { timeout: 10_000 })
+      .poll(() => provider.lock({ name: 'job', lockAtMostFor: '1m' }), { timeout: 30_000 })
       .toBeDefined()
   })
 
   it.runIf(shared)('does not make others wait while the lock is held', async () => {
     const lock = await taken()
-    const impatient = prismaLockProvider(other, { timeLimit: '2s' })
+    const impatient = prismaLockProvider(other, { timeLimit: '10s' })
     await prisma.$transaction(async (tx) => {
       await guard(tx, lock)
       await expect(impatient.lock({ name: 'job', lockAtMostFor: '1m' })).resolves.toBeUndefined()
@@ -122,18 +130,20 @@ describe.each(backends)('guard on $name by $adapter', (backend) => {
   it.runIf(shared)(
     'commits before its successor takes the lock, even if the lease ends in between',
     async () => {
-      const lock = await taken(400)
-      let successor: Promise<unknown> = Promise.resolve()
+      const lock = await taken(2_000)
       const order: string[] = []
-      await prisma.$transaction(async (tx) => {
+      const transaction = prisma.$transaction(async (tx) => {
         await work(tx)
         await guard(tx, lock)
-        while (lock.remaining() > 0) await tx.$queryRawUnsafe('select 1')
-        successor = whenTaken().then(() => order.push('taken'))
-        await tx.$queryRawUnsafe('select 1')
+        await untilOver(tx)
+        // Long enough for a successor that is let through to be seen.
+        for (let turn = 0; turn < 20; turn++) {
+          await tx.$queryRawUnsafe('select 1')
+          await sleep(5)
+        }
         order.push('still open')
       })
-      await successor
+      await Promise.all([transaction, whenTaken().then(() => order.push('taken'))])
       expect(order).toEqual(['still open', 'taken'])
       expect(await worked()).toBe(1)
     },
@@ -163,7 +173,7 @@ describe.each(backends)('guard on $name by $adapter', (backend) => {
   })
 
   it.runIf(dialect === 'postgres')('does not let a process that went silent pin the lock', async () => {
-    const lock = await taken(500)
+    const lock = await taken(2_000)
     const transaction = prisma.$transaction(async (tx) => {
       await work(tx)
       await guard(tx, lock)

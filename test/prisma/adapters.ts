@@ -89,5 +89,7 @@ export async function connect(
   const { PrismaClient } = (await import(`./generated/${adapter.provider}/client.ts`)) as {
     PrismaClient: new (options: object) => TestClient
   }
-  return new PrismaClient({ adapter: adapter.make(url, options) })
+  // Prisma's own limits, of 2 and 5 seconds, would end transactions on a busy machine.
+  const transactionOptions = { maxWait: 30_000, timeout: 30_000 }
+  return new PrismaClient({ adapter: adapter.make(url, options), transactionOptions })
 }
