@@ -127,7 +127,9 @@ describe.each(backends)('guard on $name by $adapter', (backend) => {
     await lock.unlock()
   })
 
-  it.runIf(shared)(
+  // libsql never ends a statement that found the file busy: what its connection reads next would keep the file locked
+  // for readers, and the commit would fail, until that statement is collected as garbage.
+  it.runIf(shared && backend.adapter !== 'libsql')(
     'commits before its successor takes the lock, even if the lease ends in between',
     async () => {
       const lock = await taken(2_000)
