@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { dialects, SqlLockProvider, type SqlExecutor } from '../src/sql'
 
@@ -20,4 +21,10 @@ it.for(Object.values(dialects))(
 
 it.for(Object.values(dialects))('making a provider for $name does not ask the database', (dialect) => {
   expect(() => new SqlLockProvider(untouched, dialect)).not.toThrow()
+})
+
+it.for(Object.values(dialects))('a time limit that no timer can count waits for $name', async (dialect) => {
+  const slow: SqlExecutor = { ...untouched, query: () => sleep(10, []) }
+  const provider = new SqlLockProvider(slow, dialect, { timeLimit: '60d' })
+  await expect(provider.listLocks()).resolves.toEqual([])
 })

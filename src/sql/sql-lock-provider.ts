@@ -4,6 +4,7 @@ import {
   checkOptions,
   Lease,
   LockError,
+  LONGEST_TIMEOUT,
   spendableLock,
   type Duration,
   type LockConfiguration,
@@ -52,7 +53,7 @@ export class SqlLockProvider implements LockProvider {
     const statements = lockStatements(dialect, table)
     this.#dialect = dialect
     this.#pin = statements.pin
-    this.#session = new LockSession(sql, dialect, table, statements, timeLimit)
+    this.#session = new LockSession(sql, dialect, table, statements, Math.min(timeLimit, LONGEST_TIMEOUT))
   }
 
   /**
