@@ -8,6 +8,7 @@ export interface ContenderOrder {
 }
 
 export interface ContenderReport {
+  readonly won: number
   /** How long each lost attempt took, in microseconds. */
   readonly lost: number[]
 }
@@ -16,6 +17,7 @@ async function main(): Promise<void> {
   const [, , database = '', url = '', connections] = process.argv
   const { provider, close } = await openProvider(database, url, Number(connections))
   let lost: number[] = []
+  let won = 0
   let stop = new AbortController()
 
   const contend = async (pause: number, signal: AbortSignal): Promise<void> => {
@@ -23,15 +25,17 @@ async function main(): Promise<void> {
       await sleep(pause * (0.5 + Math.random()))
       if (signal.aborted) return
       const began = performance.now()
-      if (!(await winAndRelease(provider, 'contended'))) lost.push((performance.now() - began) * 1000)
+      if (await winAndRelease(provider, 'contended')) won++
+      else lost.push((performance.now() - began) * 1000)
     }
   }
 
   process.on('message', ({ contenders, pause }: ContenderOrder) => {
     stop.abort()
     stop = new AbortController()
-    process.send?.({ lost } satisfies ContenderReport)
+    process.send?.({ won, lost } satisfies ContenderReport)
     lost = []
+    won = 0
     for (let count = 0; count < contenders; count++) void contend(pause, stop.signal)
   })
   process.on('disconnect', () => {
@@ -40,7 +44,7 @@ async function main(): Promise<void> {
   })
   // Every connection is opened now, not when it is measured.
   await Promise.all(Array.from({ length: Number(connections) }, () => winAndRelease(provider, 'contended')))
-  process.send?.({ lost } satisfies ContenderReport)
+  process.send?.({ won, lost } satisfies ContenderReport)
 }
 
 void main()

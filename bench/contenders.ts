@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ContenderOrder, ContenderReport } from './contender-process'
 import { middle } from './measure'
 import { openProvider, winAndRelease } from './open-provider'
@@ -10,6 +9,7 @@ import { location } from './raw-clients'
 /** One lock taken and released without a pause by one process, while so many contenders of another ask for it. */
 export interface Contention {
   readonly contenders: number
+  /** How often the lock was taken and released, by whomever. */
   readonly winsPerSecond: number
   /** Of the contenders that heard "held", in microseconds; null without contenders. */
   readonly loserMedian: number | null
@@ -39,12 +39,13 @@ export async function contention(database: string, rounds: number, time: number)
     for (let round = 0; round <= rounds; round++) {
       for (const one of seen) {
         await answer({ contenders: one.contenders, pause: PAUSE })
-        await sleep(PAUSE)
-        const wins = await winsWithin(time, () => winAndRelease(winner.provider, 'contended'))
-        const { lost } = await answer({ contenders: 0, pause: PAUSE })
+        const began = performance.now()
+        const wins = await winsUntil(began + time, () => winAndRelease(winner.provider, 'contended'))
+        const { won, lost } = await answer({ contenders: 0, pause: PAUSE })
+        const seconds = (performance.now() - began) / 1000
         // The first round is to warm up.
         if (round === 0) continue
-        one.wins.push(wins)
+        one.wins.push((wins + won) / seconds)
         one.lost.push(...lost)
       }
     }
@@ -65,9 +66,8 @@ export async function contention(database: string, rounds: number, time: number)
   })
 }
 
-async function winsWithin(time: number, win: () => Promise<boolean>): Promise<number> {
-  const begin = performance.now()
+async function winsUntil(end: number, win: () => Promise<boolean>): Promise<number> {
   let wins = 0
-  while (performance.now() - begin < time) if (await win()) wins++
-  return (wins * 1000) / (performance.now() - begin)
+  while (performance.now() < end) if (await win()) wins++
+  return wins
 }

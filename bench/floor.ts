@@ -1,43 +1,10 @@
-import {
-  dialects,
-  lockStatements,
-  lockTable,
-  spell,
-  tableDefinition,
-  type DialectName,
-  type Spelled,
-  type Statement,
-} from 'shedlock-orm/sql'
+import type { Dialect } from 'shedlock-orm/sql'
 import type { Operation } from './operation'
 import type { BenchDatabase, RunRaw } from './raw-clients'
+import { rawLock } from './statements'
 
 export const RAW = 'raw driver'
 export const OUR_STATEMENTS = 'raw driver, our statements'
-
-/** The text of our statements, to send the same ones through the raw driver. */
-export function ourStatements(
-  name: DialectName,
-  tableName: string,
-  placeholder: (position: number) => string,
-) {
-  const dialect = dialects[name]
-  if (!dialect) throw new Error(`no dialect ${name}`)
-  const table = lockTable(dialect, { tableName })
-  const statements = lockStatements(dialect, table)
-  const spelled = (statement: Statement | undefined): Spelled => {
-    if (!statement) throw new Error('no such statement')
-    return spell(statement, placeholder)
-  }
-  const firstTake = statements.acquire.findIndex(({ kind }) => kind === 'take')
-  return {
-    table: tableDefinition(dialect, { tableName }),
-    /** All that a loser says. */
-    lose: spelled(statements.acquire[0]?.statement),
-    /** All that a winner says, where the row is there. */
-    take: statements.acquire.slice(0, firstTake + 1).map(({ statement }) => spelled(statement)),
-    unlock: spelled(statements.unlock),
-  }
-}
 
 /** The least that a lock could cost: one read by primary key, one write by primary key, and our statements bare. */
 export function floorOperations(
@@ -45,11 +12,8 @@ export function floorOperations(
   tableName: string,
   run: RunRaw,
 ): Operation[] {
-  const { lose, take, unlock } = ourStatements(dialect, tableName, placeholder)
-  const one = placeholder(0)
-  const two = placeholder(1)
-  const values = { name: 'floor', lockedBy: 'floor', lockAtMostFor: 60_000 }
-  const losing = lose.bind({ ...values, name: 'held' })
+  const [one, two] = [placeholder(0), placeholder(1)]
+  const lock = rawLock(dialect, tableName, placeholder, run)
   let count = 0
   return [
     {
@@ -66,14 +30,32 @@ export function floorOperations(
           'write',
         ]),
     },
-    { scenario: 'lose', who: OUR_STATEMENTS, run: () => run(lose.text, losing) },
-    {
-      scenario: 'win + release',
-      who: OUR_STATEMENTS,
-      run: async () => {
-        for (const { text, bind } of take) await run(text, bind(values))
-        await run(unlock.text, unlock.bind(values))
-      },
-    },
+    { scenario: 'lose', who: OUR_STATEMENTS, run: lock.lose },
+    { scenario: 'win + release', who: OUR_STATEMENTS, run: () => lock.winAndRelease('floor') },
+  ]
+}
+
+/** What our statements could be instead, and why they are not: see docs/performance.md. */
+export function alternativeOperations(
+  { dialect, placeholder, alternatives }: BenchDatabase,
+  tableName: string,
+  run: RunRaw,
+  runPrepared: RunRaw | undefined,
+): Operation[] {
+  const operations = (what: string, change: Partial<Dialect>, how: RunRaw): Operation[] => {
+    const lock = rawLock({ ...dialect, ...change }, tableName, placeholder, how)
+    const who = `${RAW}, ${what}`
+    return [
+      { scenario: 'lose', who, run: lock.lose },
+      { scenario: 'win + release', who, run: () => lock.winAndRelease('floor') },
+    ]
+  }
+  const others = Object.entries(alternatives).flatMap(([what, change]) => operations(what, change, run))
+  if (!runPrepared) return others
+  const read = `select lock_until from ${tableName} where name = ${placeholder(0)}`
+  return [
+    ...others,
+    ...operations('our statements prepared by name', {}, runPrepared),
+    { scenario: 'read one row', who: `${RAW}, prepared by name`, run: () => runPrepared(read, ['held']) },
   ]
 }

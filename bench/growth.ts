@@ -3,7 +3,8 @@ import { makeLockTable } from './lock-table'
 import { openProvider, winAndRelease } from './open-provider'
 import type { Operation } from './operation'
 import { benchDatabases, location } from './raw-clients'
-import { ourStatements } from './floor'
+import { OUR_STATEMENTS } from './floor'
+import { rawLock } from './statements'
 
 const ROWS = [1, 1_000, 10_000, 100_000]
 
@@ -51,13 +52,10 @@ export async function crowd(name: string, rounds: number): Promise<Crowd[]> {
   const raw = database.raw(url, CONNECTIONS)
   const all = names(NAMES)
   await makeLockTable(database, raw, 'shedlock_bench_raw', all)
-  const { take, unlock } = ourStatements(database.dialect, 'shedlock_bench_raw', database.placeholder)
+  const bare = rawLock(database.dialect, 'shedlock_bench_raw', database.placeholder, raw.run)
   const ours = await openProvider(name, url, CONNECTIONS, { expired: all })
   const runs: Record<string, (lock: string) => Promise<unknown>> = {
-    'raw driver, our statements': async (lock) => {
-      const values = { name: lock, lockedBy: 'raw', lockAtMostFor: 60_000 }
-      for (const { text, bind } of [...take, unlock]) await raw.run(text, bind(values))
-    },
+    [OUR_STATEMENTS]: (lock) => bare.winAndRelease(lock),
     'ours: TypeORM': (lock) => winAndRelease(ours.provider, lock),
   }
   const seen = Object.keys(runs).map((who) => ({ who, times: [] as number[] }))

@@ -1,4 +1,4 @@
-import { ourStatements } from './floor'
+import { tableDefinition } from 'shedlock-orm/sql'
 import type { BenchDatabase, RawClient } from './raw-clients'
 
 /** As far away as any lease, and as long over. */
@@ -7,13 +7,13 @@ const OVER = "'2000-01-01 00:00:00.000'"
 
 /** Makes our table anew, with one lock that somebody holds and others whose leases are over. */
 export async function makeLockTable(
-  { dialect, placeholder }: BenchDatabase,
+  { dialect }: BenchDatabase,
   { run }: RawClient,
   table: string,
   expired: readonly string[],
 ): Promise<void> {
   await run(`drop table if exists ${table}`)
-  for (const statement of ourStatements(dialect, table, placeholder).table.up) await run(statement)
+  for (const statement of tableDefinition(dialect, { tableName: table }).up) await run(statement)
   const rows = [`('held', ${HELD}, ${OVER}, 'bench')`].concat(
     expired.map((name) => `('${name}', ${OVER}, ${OVER}, 'bench')`),
   )

@@ -40,8 +40,13 @@ async function main(): Promise<void> {
 }
 
 async function measureDatabase(name: string): Promise<DatabaseResults> {
+  const { version, operations } = await on(name, false, async ({ version, operations }) => ({
+    version,
+    operations: await measure(operations, rounds, time),
+  }))
   return {
-    operations: await on(name, false, ({ operations }) => measure(operations, rounds, time)),
+    version,
+    operations,
     costs: await on(name, true, costs),
     contention: await contention(name, rounds, time * 4),
     growth: await growth(name, rounds, time),

@@ -14,6 +14,7 @@ export type Scenario =
 
 /** One database with a table of ours, and all that is measured on it. */
 export interface Target {
+  readonly version: string
   readonly operations: readonly Operation[]
   readonly server: ServerCounters
   /** What has gone over the wire so far; undefined where there is none. */

@@ -184,7 +184,7 @@ async function redisSetNx(): Promise<Peer> {
   const [held, win] = [`shedlock-bench:${process.pid}:nx-held`, `shedlock-bench:${process.pid}:nx-win`]
   await redis.set(held, 'other', 'PX', 3_600_000)
   const release = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`
-  const who = 'Redis SET NX PX (as BullMQ’s job lock)'
+  const who = 'Redis SET NX PX (as BullMQ)'
   return {
     operations: [
       {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
-import type { DialectName } from 'shedlock-orm/sql'
+import { dialects, type Dialect, type DialectName } from 'shedlock-orm/sql'
 import type { DataSourceOptions } from 'typeorm'
 import { mariadbCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
 
@@ -13,13 +13,19 @@ export type RunRaw = (text: string, values?: (string | number | null)[]) => Prom
 
 export interface RawClient {
   readonly run: RunRaw
+  /** The same with statements that the server keeps by name, where the driver can. */
+  readonly runPrepared?: RunRaw
   close(): Promise<unknown>
 }
 
 /** What differs between the databases that are measured. */
 export interface BenchDatabase {
-  readonly dialect: DialectName
+  readonly dialect: Dialect
+  /** Other statements for the same lock. */
+  readonly alternatives: Readonly<Record<string, Partial<Dialect>>>
   readonly defaultUrl: string | undefined
+  /** Asks the server for its version. */
+  readonly version: string
   placeholder(position: number): string
   /** A single connection, unless told otherwise. */
   raw(url: string, connections?: number): RawClient
@@ -29,22 +35,46 @@ export interface BenchDatabase {
   lockRow(table: string, name: string): string[]
 }
 
+const known = (name: DialectName): Dialect => {
+  const dialect = dialects[name]
+  if (!dialect) throw new Error(`no dialect '${name}'`)
+  return dialect
+}
+const [postgres, mariadb, sqlite] = [known('postgres'), known('mariadb'), known('sqlite')]
+
 export const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   postgres: {
-    dialect: 'postgres',
+    dialect: postgres,
+    alternatives: {
+      'looking first': { acquire: [...sqlite.acquire.slice(0, 1), ...postgres.acquire] },
+      'plain upsert': { acquire: sqlite.acquire.slice(1) },
+      'release flushed': { release: undefined },
+    },
     defaultUrl: 'postgres://postgres@127.0.0.1:5432/test',
+    version: 'show server_version',
     placeholder: (position) => `$${String(position + 1)}`,
     raw: (url, max = 1) => {
       const pool = new pg.Pool({ connectionString: url, max })
-      return { run: (text, values) => pool.query(text, values), close: () => pool.end() }
+      const names = new Map<string, string>()
+      return {
+        run: (text, values) => pool.query(text, values),
+        runPrepared: (text, values) => {
+          const name = names.get(text) ?? `bench_${String(names.size)}`
+          names.set(text, name)
+          return pool.query({ name, text, values: values ?? [] })
+        },
+        close: () => pool.end(),
+      }
     },
     typeOrm: (url, poolSize) => ({ type: 'postgres', url, poolSize }),
     counters: postgresCounters,
     lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
   },
   mariadb: {
-    dialect: 'mariadb',
+    dialect: mariadb,
+    alternatives: { 'without looking first': { acquire: mariadb.acquire.slice(1) } },
     defaultUrl: 'mysql://root@127.0.0.1:3306/test',
+    version: 'select version()',
     placeholder: () => '?',
     raw: (uri, connectionLimit = 1) => {
       const pool = mysql.createPool({ uri, connectionLimit })
@@ -55,12 +85,16 @@ export const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
     lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
   },
   sqlite: {
-    dialect: 'sqlite',
+    dialect: sqlite,
+    alternatives: { 'without looking first': { acquire: sqlite.acquire.slice(1) } },
     defaultUrl: undefined,
+    version: 'select sqlite_version()',
     placeholder: () => '?',
     raw: (file) => {
       const database = new Database(file)
       database.pragma('journal_mode = WAL')
+      // As TypeORM opens it.
+      database.pragma('foreign_keys = ON')
       const prepared = new Map<string, Database.Statement>()
       const run: RunRaw = (text, values = []) => {
         const statement = prepared.get(text) ?? database.prepare(text)

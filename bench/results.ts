@@ -15,6 +15,7 @@ export interface Results {
 }
 
 export interface DatabaseResults {
+  readonly version: string
   readonly operations: readonly Measured[]
   readonly costs: readonly Cost[]
   readonly contention: readonly Contention[]

@@ -31,7 +31,7 @@ export function markdown({ machine, databases, memory, entryPoints, installedByt
 function databaseTables(name: string, results: DatabaseResults): string[] {
   const { operations, costs, contention, growth, crowd } = results
   return [
-    `### ${name}: time of one operation`,
+    `### ${name} ${results.version}: time of one operation`,
     table(
       ['operation', 'who', 'median µs', 'rounds µs', 'p99 µs', '× floor', '× read through the same client'],
       operations
@@ -62,7 +62,7 @@ function databaseTables(name: string, results: DatabaseResults): string[] {
     ),
     `### ${name}: one lock, many contenders`,
     table(
-      ['contenders', 'wins per second of the winner', 'median µs of a loser', 'p99 µs of a loser'],
+      ['contenders', 'times taken and released per second', 'median µs of a loser', 'p99 µs of a loser'],
       contention.map(({ contenders, winsPerSecond, loserMedian, loserP99 }) => [
         String(contenders),
         ...[winsPerSecond, loserMedian, loserP99].map((value) => digits(value)),

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
-import { floorOperations } from './floor'
+import { alternativeOperations, floorOperations } from './floor'
 import { ourOperations } from './lock-operations'
 import { makeLockTable } from './lock-table'
 import type { Target } from './operation'
@@ -24,11 +24,14 @@ export async function openTarget(name: string, counted: boolean): Promise<Target
   await makeLockTable(database, control, TABLE, ['write', 'floor'])
   const dataSource = await new DataSource(database.typeOrm(here, 1)).initialize()
   const read = `select lock_until from ${TABLE} where name = ${database.placeholder(0)}`
-  const prisma = await prismaOperations(database.dialect, here, TABLE, read)
+  const prisma = await prismaOperations(database.dialect.name, here, TABLE, read)
   const peers = await peersOn(name, here)
+  const [version] = await dataSource.query<Record<string, string>[]>(database.version)
   return {
+    version: Object.values(version ?? {}).join(),
     operations: [
       ...floorOperations(database, TABLE, raw.run),
+      ...alternativeOperations(database, TABLE, raw.run, raw.runPrepared),
       { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read) },
       ...(await ourOperations(
         'ours: TypeORM',

@@ -1,0 +1,165 @@
+import { View, parse, type Spec } from 'vega'
+import { compile, type TopLevelSpec } from 'vega-lite'
+import { OUR_STATEMENTS, RAW } from './floor'
+import type { Measured } from './measure'
+import type { DatabaseResults, Results } from './results'
+
+/** The results as pictures: file name → SVG. */
+export async function charts({ databases }: Results): Promise<Record<string, string>> {
+  const all = Object.entries(databases)
+  return {
+    'lose.svg': await draw(
+      operationChart(all, 'lose', 'Losing: median µs, with the lowest and highest round'),
+    ),
+    'win-and-release.svg': await draw(
+      operationChart(
+        all,
+        'win + release',
+        'Winning and releasing: median µs, with the lowest and highest round',
+      ),
+    ),
+    'contenders.svg': await draw(contendersChart(all)),
+    'rows.svg': await draw(rowsChart(all)),
+  }
+}
+
+type All = readonly (readonly [database: string, results: DatabaseResults])[]
+
+const SCHEMA = 'https://vega.github.io/schema/vega-lite/v5.json'
+const OURS = '#0b6e4f'
+const STYLE = {
+  $schema: SCHEMA,
+  background: 'white',
+  padding: 12,
+  config: { font: 'system-ui, sans-serif', view: { stroke: null }, axis: { grid: false } },
+} as const
+
+async function draw(specification: TopLevelSpec): Promise<string> {
+  const { spec } = compile(specification)
+  const view = new View(parse(spec as Spec), { renderer: 'none' })
+  const svg = await view.toSVG()
+  view.finalize()
+  return `${svg}\n`
+}
+
+/** Bars from the quickest to the slowest, ours in colour; what our statements could have been is left to the table. */
+function operationChart(all: All, scenario: string, title: string): TopLevelSpec {
+  return {
+    ...STYLE,
+    title: { text: title, anchor: 'start' },
+    vconcat: all.map(([database, { operations }]) => bars(database, operations.filter(isShown(scenario)))),
+    resolve: { scale: { x: 'independent', y: 'independent' } },
+  }
+}
+
+const isShown =
+  (scenario: string) =>
+  (one: Measured): boolean =>
+    one.scenario === scenario
+      ? !one.who.startsWith(RAW) || one.who === OUR_STATEMENTS
+      : scenario === 'lose' && one.scenario === 'read one row' && one.who === RAW
+
+function bars(database: string, operations: readonly Measured[]) {
+  const values = operations
+    .toSorted((one, other) => one.median - other.median)
+    .map(({ scenario, who, median, low, high }) => ({
+      who: scenario === 'read one row' ? 'raw driver, a read by primary key' : who,
+      ...{ median, low, high },
+      kind: who.startsWith('ours') ? 'ours' : who.startsWith(RAW) ? 'the floor' : 'others',
+    }))
+  const y = {
+    field: 'who',
+    type: 'nominal',
+    sort: values.map(({ who }) => who),
+    title: null,
+    axis: { labelLimit: 300, minExtent: 240 },
+  } as const
+  const color = {
+    field: 'kind',
+    type: 'nominal',
+    scale: { domain: ['ours', 'the floor', 'others'], range: [OURS, '#9aa5b1', '#c9b458'] },
+    title: null,
+  } as const
+  return {
+    title: { text: database, anchor: 'start', fontSize: 11 },
+    data: { values },
+    width: 420,
+    height: { step: 18 },
+    layer: [
+      { mark: 'bar', encoding: { y, x: { field: 'median', type: 'quantitative', title: null }, color } },
+      {
+        mark: { type: 'rule', color: '#333' },
+        encoding: { y, x: { field: 'low', type: 'quantitative' }, x2: { field: 'high' } },
+      },
+      {
+        mark: { type: 'text', align: 'left', dx: 4, fontSize: 10 },
+        encoding: {
+          y,
+          x: { field: 'high', type: 'quantitative' },
+          text: { field: 'median', type: 'quantitative', format: '.0f' },
+        },
+      },
+    ],
+  } satisfies TopLevelSpec
+}
+
+function contendersChart(all: All): TopLevelSpec {
+  const points = all.flatMap(([database, { contention }]) => {
+    const alone = contention.find(({ contenders }) => contenders === 0)?.winsPerSecond ?? NaN
+    return contention.flatMap(({ contenders, winsPerSecond, loserMedian, loserP99 }) => [
+      { database, contenders, what: 'how often it is taken, × uncontended', value: winsPerSecond / alone },
+      ...(loserMedian === null || loserP99 === null
+        ? []
+        : [{ database, contenders, what: 'p99 of a loser, × its median', value: loserP99 / loserMedian }]),
+    ])
+  })
+  return lines(
+    points,
+    'contenders',
+    'contenders that ask ten times in a second',
+    'One lock, many contenders',
+    'symlog',
+  )
+}
+
+function rowsChart(all: All): TopLevelSpec {
+  const points = all.flatMap(([database, { growth }]) =>
+    growth.map(({ scenario, rows, median }) => {
+      const one = growth.find((other) => other.scenario === scenario && other.rows === 1)?.median ?? NaN
+      return { database, rows, what: `${scenario}, × one row`, value: median / one }
+    }),
+  )
+  return lines(points, 'rows', 'rows in the table', 'What a bigger table costs', 'log')
+}
+
+function lines(
+  points: readonly object[],
+  x: string,
+  title: string,
+  heading: string,
+  scale: 'log' | 'symlog',
+): TopLevelSpec {
+  return {
+    ...STYLE,
+    title: { text: heading, anchor: 'start' },
+    data: { values: [...points] },
+    facet: { column: { field: 'what', title: null } },
+    resolve: { scale: { y: 'independent' } },
+    spec: {
+      width: 280,
+      height: 180,
+      mark: { type: 'line', point: true },
+      encoding: {
+        x: {
+          field: x,
+          type: 'quantitative',
+          title,
+          scale: { type: scale },
+          axis: { labelOverlap: false, values: [...new Set(points.map((point) => (point as Record<string, number>)[x] ?? 0))] },
+        },
+        y: { field: 'value', type: 'quantitative', title: null, scale: { zero: true } },
+        color: { field: 'database', type: 'nominal', title: null },
+      },
+    },
+  }
+}

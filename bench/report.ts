@@ -1,0 +1,23 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { charts } from './charts'
+import type { Results } from './results'
+import { markdown } from './tables'
+
+const FOLDER = join(__dirname, '../docs/performance')
+const PAGE = join(__dirname, '../docs/performance.md')
+const [BEGIN, END] = ['<!-- results: drawn by npm run bench:report -->', '<!-- end of results -->']
+
+/** Draws docs/performance/results.json, what `npm run bench -- --json` printed, into the page and its charts. */
+async function main(): Promise<void> {
+  const results = JSON.parse(readFileSync(join(FOLDER, 'results.json'), 'utf8')) as Results
+  for (const [file, svg] of Object.entries(await charts(results))) writeFileSync(join(FOLDER, file), svg)
+  const page = readFileSync(PAGE, 'utf8')
+  const [before, rest] = page.split(BEGIN)
+  const after = rest?.split(END)[1]
+  if (before === undefined || after === undefined)
+    throw new Error(`${PAGE} has lost its marks for the results.`)
+  writeFileSync(PAGE, `${before}${BEGIN}\n\n${markdown(results)}\n\n${END}${after}`)
+}
+
+void main()
