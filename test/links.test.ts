@@ -7,7 +7,8 @@ const documents = [
   ...readdirSync(root).filter((file) => file.endsWith('.md')),
   ...['docs', '.github'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.md') && !file.includes('node_modules'))
+      // The API reference is generated, and checked where the site is built.
+      .filter((file) => file.endsWith('.md') && !file.startsWith('api'))
       .map((file) => join(folder, file)),
   ),
 ]
