@@ -155,7 +155,10 @@ function lines(
           type: 'quantitative',
           title,
           scale: { type: scale },
-          axis: { labelOverlap: false, values: [...new Set(points.map((point) => (point as Record<string, number>)[x] ?? 0))] },
+          axis: {
+            labelOverlap: false,
+            values: [...new Set(points.map((point) => (point as Record<string, number>)[x] ?? 0))],
+          },
         },
         y: { field: 'value', type: 'quantitative', title: null, scale: { zero: true } },
         color: { field: 'database', type: 'nominal', title: null },
