@@ -25,8 +25,10 @@ export default defineConfig(({ mode }) => {
       exclude: [...configDefaults.exclude, 'test/examples/**', ...(quick ? SLOW : [])],
       // Some files are about servers alone, and none may answer.
       passWithNoTests: true,
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      // Against hanging; how fast the machine is must not matter. Nor to what is awaited: a second is vitest's own limit.
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
+      expect: { poll: { timeout: 30_000 } },
       maxWorkers: 2,
     },
   }

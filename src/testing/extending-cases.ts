@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Lease } from '../core'
 import {
   expectFree,
   expectHeld,
@@ -17,9 +18,10 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     run: async (environment) => {
       const configuration = newConfiguration({ lockAtMostFor: '2s' })
       const lock = await take(await environment.createProvider(), configuration)
-      const longer = await lock.extend('10s')
+      const first = new Lease(2_000)
+      const longer = await lock.extend('5m')
       assert(longer)
-      await until(() => lock.remaining() === 0, 'the first lease is over')
+      await until(() => first.remaining() === 0, 'the first lease is over')
       await expectHeld(environment, configuration.name)
       assert(longer.remaining() > 0)
       await longer.unlock()
@@ -30,10 +32,10 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     title: 'extends a lock three times',
     run: async (environment) => {
       const configuration = newConfiguration({ lockAtMostFor: '2s' })
-      const first = await take(await environment.createProvider(), configuration)
-      let lock = first
+      let lock = await take(await environment.createProvider(), configuration)
+      const first = new Lease(2_000)
       for (let time = 0; time < 3; time++) {
-        const longer = await lock.extend('10s')
+        const longer = await lock.extend('5m')
         assert(longer)
         lock = longer
       }
@@ -65,7 +67,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
   {
     title: 'does not extend a lock whose lease is over',
     run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '500ms' })
+      const configuration = newConfiguration({ lockAtMostFor: '2s' })
       const lock = await take(await environment.createProvider(), configuration)
       await untilFree(environment, configuration.name)
       assert.equal(await lock.extend('10s'), undefined)
@@ -75,9 +77,9 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
   {
     title: 'honours the lockAtLeastFor of an extension',
     run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '10s' })
+      const configuration = newConfiguration({ lockAtMostFor: '10m' })
       const lock = await take(await environment.createProvider(), configuration)
-      const longer = await lock.extend('10s', '9s')
+      const longer = await lock.extend('10m', '9m')
       assert(longer)
       await longer.unlock()
       await expectHeld(environment, configuration.name)
@@ -86,9 +88,9 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
   {
     title: 'keeps the lockAtLeastFor given before when an extension gives none',
     run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '10s', lockAtLeastFor: '9s' })
+      const configuration = newConfiguration({ lockAtMostFor: '10m', lockAtLeastFor: '9m' })
       const lock = await take(await environment.createProvider(), configuration)
-      const longer = await lock.extend('10s')
+      const longer = await lock.extend('10m')
       assert(longer)
       await longer.unlock()
       await expectHeld(environment, configuration.name)
@@ -97,9 +99,9 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
   {
     title: 'gives up the lockAtLeastFor given before when an extension gives 0',
     run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '10s', lockAtLeastFor: '9s' })
+      const configuration = newConfiguration({ lockAtMostFor: '10m', lockAtLeastFor: '9m' })
       const lock = await take(await environment.createProvider(), configuration)
-      const longer = await lock.extend('10s', 0)
+      const longer = await lock.extend('10m', 0)
       assert(longer)
       await longer.unlock()
       await untilFree(environment, configuration.name)
@@ -110,8 +112,8 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     run: async (environment) => {
       const configuration = newConfiguration()
       const lock = await take(await environment.createProvider(), configuration)
-      await until(() => lock.remaining() < 300_000 - 1_000, 'the lock is a second old')
-      const longer = await lock.extend('5m', '1s')
+      await until(() => lock.remaining() < 300_000 - 2_000, 'the lock is two seconds old')
+      const longer = await lock.extend('5m', '2s')
       assert(longer)
       await longer.unlock()
       await expectHeld(environment, configuration.name)

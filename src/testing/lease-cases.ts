@@ -7,7 +7,7 @@ export const leaseCases: readonly CaseDefinition<LockProviderEnvironment>[] = [
   {
     title: 'frees a lock that nobody unlocked when its lease is over',
     run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '500ms' })
+      const configuration = newConfiguration({ lockAtMostFor: '2s' })
       const provider = await environment.createProvider()
       const dead = await take(provider, configuration)
       await untilFree(environment, configuration.name)
@@ -59,7 +59,7 @@ export const leaseCases: readonly CaseDefinition<LockProviderEnvironment>[] = [
 const DAY = 86_400_000
 
 export const sqlLeaseCases: readonly CaseDefinition<SqlLockProviderEnvironment>[] = [
-  ...[1_000, 60_000, 60 * DAY, 36_500 * DAY].map(
+  ...[10_000, 60_000, 60 * DAY, 36_500 * DAY].map(
     (lockAtMostFor): CaseDefinition<SqlLockProviderEnvironment> => ({
       title: `writes the times of a lease of ${lockAtMostFor} ms by the clock of the database, in UTC`,
       run: async (environment) => {

@@ -10,7 +10,7 @@ export const ownershipCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     run: async (environment) => {
       const provider = await environment.createProvider()
       const configuration = newConfiguration()
-      const late = await take(provider, { ...configuration, lockAtMostFor: '500ms' })
+      const late = await take(provider, { ...configuration, lockAtMostFor: '2s' })
       await untilFree(environment, configuration.name)
       const successor = await take(provider, configuration)
       await late.unlock()
@@ -23,7 +23,7 @@ export const ownershipCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     run: async (environment) => {
       const provider = await environment.createProvider()
       const configuration = newConfiguration()
-      const late = await take(provider, { ...configuration, lockAtMostFor: '500ms', lockAtLeastFor: '500ms' })
+      const late = await take(provider, { ...configuration, lockAtMostFor: '2s', lockAtLeastFor: '2s' })
       await untilFree(environment, configuration.name)
       const successor = await take(provider, configuration)
       await late.unlock()
@@ -36,7 +36,7 @@ export const ownershipCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     title: 'does not let a late holder extend the lock of its successor',
     run: async (environment) => {
       const provider = await environment.createProvider()
-      const configuration = newConfiguration({ lockAtMostFor: '500ms' })
+      const configuration = newConfiguration({ lockAtMostFor: '2s' })
       const late = await take(provider, configuration)
       await untilFree(environment, configuration.name)
       const successor = await take(provider, { ...configuration, lockAtMostFor: '2s' })

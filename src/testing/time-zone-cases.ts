@@ -38,7 +38,7 @@ export const timeZoneCases: readonly CaseDefinition<SqlLockProviderEnvironment>[
     title: 'ends a lease in another time zone when it is over',
     needs: ['createProviderInTimeZone'],
     run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '500ms' })
+      const configuration = newConfiguration({ lockAtMostFor: '2s' })
       await take(await environment.createProviderInTimeZone('Asia/Tokyo'), configuration)
       await untilFree(environment, configuration.name)
       await take(await environment.createProviderInTimeZone('America/New_York'), configuration)

@@ -113,22 +113,31 @@ describe.for(backends)('shedlock exec on $name', (backend) => {
 
   it('stops the command when the lock is lost', async () => {
     const forever = node('setInterval(() => 0, 1e6)')
-    const { status, stderr } = await exec('exec', 'job', '--lock-at-most-for', '500ms', ...forever)
+    const { status, stderr } = await exec('exec', 'job', '--lock-at-most-for', '2s', ...forever)
     expect(status).toBe(76)
     expect(stderr).toContain('The command is stopped')
   })
 
   it('keeps the lock while the command runs, with --keep-alive', async () => {
-    const script = 'setTimeout(() => 0, 4500)'
-    const { status, stderr } = await exec(
-      'exec',
-      'job',
-      '--lock-at-most-for',
-      '2s',
-      '--keep-alive',
-      ...node(script),
-    )
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const script = "process.stdin.on('data', () => process.exit(0))"
+    const options = ['--lock-at-most-for', '6s', '--keep-alive', '--url', database.url]
+    const child = spawn(process.execPath, [cli, 'exec', 'job', ...options, ...node(script)], { cwd: root })
+    const errors: Buffer[] = []
+    child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
+    const ended = new Promise((resolve) => child.on('close', resolve))
+    // Extended a second time, when the first lease was over or nearly so.
+    await expect
+      .poll(async () => {
+        const [lock] = await provider.listLocks()
+        return lock ? lock.lockUntil.getTime() - lock.lockedAt.getTime() : 0
+      })
+      .toBeGreaterThan(10_000)
+    expect(await held()).toBe(true)
+    child.stdin.end('stop')
+    expect({ status: await ended, stderr: Buffer.concat(errors).toString() }).toEqual({
+      status: 0,
+      stderr: '',
+    })
   })
 })
 

@@ -90,9 +90,7 @@ describe('a task', () => {
       provider.gate = gate.promise
       extension = lock.extend('20m')
     })
-    await vi.waitFor(() => {
-      expect(provider.calls).toEqual(['lock', 'extend'])
-    })
+    await expect.poll(() => provider.calls).toEqual(['lock', 'extend'])
     gate.resolve()
     await run
     await extension

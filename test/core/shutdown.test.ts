@@ -15,10 +15,7 @@ beforeEach(() => {
   executor = new LockingTaskExecutor(provider)
 })
 
-const locked = () =>
-  vi.waitFor(() => {
-    expect(storage.isLocked('job')).toBe(true)
-  })
+const locked = () => expect.poll(() => storage.isLocked('job')).toBe(true)
 
 describe('shutdown', () => {
   it('aborts the tasks that run and waits until they have ended and are unlocked', async () => {
@@ -74,9 +71,7 @@ describe('shutdown', () => {
     expect(await shutdown).toEqual([])
     expect(await run).toEqual({ executed: false })
     expect(task).not.toHaveBeenCalled()
-    await vi.waitFor(() => {
-      expect(storage.isLocked('job')).toBe(false)
-    })
+    await expect.poll(() => storage.isLocked('job')).toBe(false)
   })
 
   it('bears a lock that came too late and cannot be freed', async () => {

@@ -128,7 +128,7 @@ describe.for(Object.entries(CLIENTS))(
         answer = () => ({ counts: [1] })
         await lock()
         answer = () => ({ error: { number: Number(code), message } })
-        const hurried = client.provider('300ms').lock({ name: 'job', lockAtMostFor: '1m' })
+        const hurried = client.provider('2s').lock({ name: 'job', lockAtMostFor: '1m' })
         await expect(hurried).rejects.toMatchObject({ code: 'TIMEOUT' })
         expect(asked.length).toBeGreaterThan(2)
       },

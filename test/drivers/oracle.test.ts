@@ -39,7 +39,7 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
   afterEach(() => dataSource.destroy())
 
   const lock = () =>
-    typeOrmLockProvider(dataSource, { timeLimit: '500ms' }).lock({ name: 'job', lockAtMostFor: '60d' })
+    typeOrmLockProvider(dataSource, { timeLimit: '10s' }).lock({ name: 'job', lockAtMostFor: '60d' })
 
   it('takes a lock that is free, each statement in autocommit, with its values bound by position', async () => {
     answers = [FREE, TAKEN]

@@ -22,7 +22,7 @@ describe.for(backends)('a process with --unhandled-rejections=strict on $name', 
           ...['--import', 'tsx', join(__dirname, 'every-step.ts')],
           JSON.stringify({ dialect: backend.dialect, options: { ...database.typeOrm, poolSize: 3 } }),
         ],
-        { timeout: 50_000 },
+        { timeout: 150_000 },
       )
       expect(stderr).toBe('')
       expect(JSON.parse(stdout)).toEqual({

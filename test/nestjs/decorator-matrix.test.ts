@@ -31,12 +31,12 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', a
           providers: [provision(job)],
         })
         const scheduled = application.get(job)
-        await vi.waitFor(() => {
-          expect(scheduled.ranUnder.length).toBeGreaterThan(2)
-        })
+        await expect.poll(() => scheduled.ranUnder.length).toBeGreaterThan(2)
         expect(new Set(scheduled.ranUnder)).toEqual(new Set(['job']))
 
-        await using other = await vi.waitUntil(() => provider.lock({ name: 'job', lockAtMostFor: '1m' }))
+        await using other = await vi.waitUntil(() => provider.lock({ name: 'job', lockAtMostFor: '1m' }), {
+          timeout: 30_000,
+        })
         const ran = scheduled.ranUnder.length
         expect(await scheduled.run()).toBeUndefined()
         expect([other.name, scheduled.ranUnder.length]).toEqual(['job', ran])

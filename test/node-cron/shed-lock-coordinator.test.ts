@@ -84,7 +84,7 @@ describe.each(backends)('node-cron on $name', (backend) => {
     const dataSource = await connect()
     const coordinator = shedLockCoordinator(typeOrmLockProvider(dataSource), { lockAtLeastFor: '1s' })
     for (let minute = 0; minute < 3; minute++) {
-      await vi.waitUntil(() => coordinator.shouldRun(key(60 * minute), 30_000), { timeout: 5_000 })
+      await vi.waitUntil(() => coordinator.shouldRun(key(60 * minute), 30_000), { timeout: 30_000 })
       await coordinator.onComplete(key(60 * minute))
     }
     const rows: { name: string }[] = await dataSource.query('select name from shedlock order by name')
@@ -116,12 +116,7 @@ describe('with node-cron itself', () => {
       lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer')),
     }
     const ticks = everySecond(shedLockCoordinator(broken), 'job')
-    await vi.waitFor(
-      () => {
-        expect(ticks.skipped).toContain('coordinator-error')
-      },
-      { timeout: 5_000 },
-    )
+    await expect.poll(() => ticks.skipped).toContain('coordinator-error')
     expect(ticks.ran).toEqual([])
   })
 
@@ -131,28 +126,28 @@ describe('with node-cron itself', () => {
     'an instance that is 200 ms late on $name runs nothing again, and misses nothing',
     async (backend) => {
       const connect = await table(backend)
-      const onTime = shedLockCoordinator(typeOrmLockProvider(await connect()))
-      const coordinator = shedLockCoordinator(typeOrmLockProvider(await connect()))
-      const late: RunCoordinator = {
-        shouldRun: async (fire, ttlMs) => {
-          await sleep(200)
-          return coordinator.shouldRun(fire, ttlMs)
-        },
-        onComplete: (fire) => coordinator.onComplete(fire),
+      // A scheduler on a busy machine may itself leave out a second. What it asked for is what has to run.
+      const asked = new Set<string>()
+      const instance = async (late: number): Promise<RunCoordinator> => {
+        const coordinator = shedLockCoordinator(typeOrmLockProvider(await connect()))
+        return {
+          shouldRun: async (fire, ttlMs) => {
+            asked.add(fire.replace('a:job:', ''))
+            await sleep(late)
+            return coordinator.shouldRun(fire, ttlMs)
+          },
+          onComplete: (fire) => coordinator.onComplete(fire),
+        }
       }
       const fires = Number(process.env['TICKS'] ?? 5)
-      const ticks = [everySecond(onTime, 'a:job'), everySecond(late, 'a:job')]
+      const ticks = [everySecond(await instance(0), 'a:job'), everySecond(await instance(200), 'a:job')]
       const ran = (): string[] => ticks.flatMap((each) => each.ran).sort()
-      await vi.waitFor(
-        () => {
-          expect(ran().length).toBeGreaterThanOrEqual(fires)
-        },
-        { timeout: (fires + 10) * SECOND, interval: 100 },
-      )
-      const first = Date.parse(String(ran()[0]))
-      expect(ran()).toEqual(ran().map((_, index) => new Date(first + index * SECOND).toISOString()))
+      const timeout = fires * SECOND + 60_000
+      // One more, so that the late instance has had its say about the last one that counts.
+      await expect.poll(() => ran().length, { timeout, interval: 100 }).toBeGreaterThan(fires)
+      expect(ran().slice(0, fires)).toEqual([...asked].sort().slice(0, fires))
     },
-    120_000,
+    180_000,
   )
 })
 

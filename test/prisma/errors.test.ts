@@ -75,7 +75,7 @@ describe.each(servers)('connections of Prisma to $name by $adapter', (backend) =
 
   test('a pool that is exhausted by an open transaction ends in an error, and leaves nothing', async () => {
     const prisma = await database.connect({ max: 1, connectionLimit: 1 })
-    const provider = prismaLockProvider(prisma, { timeLimit: 300 })
+    const provider = prismaLockProvider(prisma, { timeLimit: '2s' })
     await (await provider.lock({ ...configuration, name: 'the table is checked' }))?.unlock()
     await prisma.$transaction(async (transaction) => {
       await transaction.$executeRawUnsafe(`insert into orders values (1, 'open')`)

@@ -53,7 +53,7 @@ const troubles: Readonly<Record<string, { provider?: LockProvider; task: () => u
     'a database that does not answer': { provider: failing, task: () => undefined, message: 'no answer' },
   }
 
-const PATIENCE = { timeout: 10_000 }
+const PATIENCE = { timeout: 30_000 }
 
 describe.for(Object.entries(hosts))('a wrapped task in %s', ([, start]) => {
   test.concurrent.for(Object.entries(troubles))(

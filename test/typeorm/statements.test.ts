@@ -67,7 +67,7 @@ describe.for(servers)('the statements on $name', (backend) => {
   })
 
   it('refuse at once, without waiting for the lock of the row', async () => {
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '2s' })
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '10s' })
     const lock = await provider.lock(job)
     const blocker = observer.createQueryRunner()
     await blocker.startTransaction()
