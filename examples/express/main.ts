@@ -10,7 +10,7 @@ const app = express()
 
 /** Called by a scheduler outside, which may call twice, or several instances. */
 app.post('/jobs/report', async (_request, response) => {
-  const configuration = { name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '1s' }
+  const configuration = { name: 'report', lockAtMostFor: '10m', lockAtLeastFor: '3s' }
   const { executed } = await executor.executeWithLock(configuration, ({ signal }) => sendReport(signal))
   response.json({ executed })
 })

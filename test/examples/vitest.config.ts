@@ -7,7 +7,7 @@ export default defineConfig({
     root: join(__dirname, '../..'),
     globalSetup: ['test/global-setup.ts', 'test/examples/compile-examples.ts'],
     include: ['test/examples/**/*.test.ts'],
-    testTimeout: 240_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000,
   },
 })

@@ -20,6 +20,9 @@ export interface Order {
   readonly runs: number
 }
 
+/** Other processes may keep a SQLite file busy for seconds: a writer sleeps while it waits for readers to leave. */
+const UNHURRIED = { timeLimit: '1m' }
+
 /** What a process has to do with its database. */
 interface Client {
   readonly provider: LockProvider
@@ -29,7 +32,7 @@ interface Client {
 async function typeOrmClient({ typeOrm }: Order): Promise<Client> {
   const dataSource = await new DataSource({ ...typeOrm, poolSize: 2 } as DataSourceOptions).initialize()
   return {
-    provider: typeOrmLockProvider(dataSource),
+    provider: typeOrmLockProvider(dataSource, UNHURRIED),
     query: (sql, values) => dataSource.query(sql, values),
   }
 }
@@ -41,7 +44,7 @@ async function prismaClient({ adapter, backend, url }: NonNullable<Order['prisma
   // libsql's default is 0: the counter's own statements would fail while another process takes a lock.
   if (adapter === 'libsql') await prisma.$queryRawUnsafe('pragma busy_timeout = 5000')
   return {
-    provider: prismaLockProvider(prisma),
+    provider: prismaLockProvider(prisma, UNHURRIED),
     query: async (sql, values) => prisma.$queryRawUnsafe(sql, ...values),
   }
 }
