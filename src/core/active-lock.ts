@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Duration } from './duration'
 import { LockError } from './errors'
-import type { LockProvider } from './lock'
-import type { ActiveLock, WatchedLock } from './watched-lock'
+import type { ActiveLock, LockProvider } from './lock'
+import type { WatchedLock } from './watched-lock'
 
 /** One level of nested locked tasks, as seen by the code that runs inside. */
 export interface Frame {

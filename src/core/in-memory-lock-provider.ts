@@ -1,6 +1,6 @@
 import type { LockConfiguration, LockProvider, SimpleLock } from './lock'
 import { checkLockConfiguration } from './lock-configuration'
-import { spendableLock } from './simple-lock'
+import { spendableLock } from './spendable-lock'
 
 /** Tells the time in milliseconds; only differences count. */
 export interface Clock {

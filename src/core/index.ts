@@ -18,7 +18,7 @@ export type {
   LockLostEvent,
   TaskFinishedEvent,
 } from './listener'
-export type { LockConfiguration, LockProvider, SimpleLock } from './lock'
+export type { ActiveLock, LockConfiguration, LockProvider, SimpleLock } from './lock'
 export { LockingTaskExecutor } from './locking-task-executor'
 export type { LockingTaskExecutorOptions, ShutdownOptions } from './locking-task-executor'
 export type { Task, TaskContext, TaskResult } from './task'
@@ -26,15 +26,15 @@ export type { TaskConfiguration, WrapConfiguration } from './task-configuration'
 export { TrackingLockProvider } from './tracking-lock-provider'
 export { WaitingLockProvider } from './waiting-lock-provider'
 export type { WaitingLockProviderOptions } from './waiting-lock-provider'
-export type { ActiveLock } from './watched-lock'
 
 // For those who write a provider of their own.
+export { LONGEST_TIMEOUT } from './alarm'
 export { milliseconds } from './duration'
-export { Lease, LONGEST_TIMEOUT } from './lease'
+export { Lease } from './lease'
 export { checkDuration, checkLockConfiguration, checkLockName, checkOptions } from './lock-configuration'
 export type { CheckedLockConfiguration } from './lock-configuration'
-export { spendableLock } from './simple-lock'
-export type { LockOperations } from './simple-lock'
+export { spendableLock } from './spendable-lock'
+export type { LockOperations } from './spendable-lock'
 
 /** @internal for `shedlock-orm/testing` */
 export { makeAllAssertsPass } from './active-lock'

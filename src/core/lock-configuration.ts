@@ -9,7 +9,7 @@ export interface CheckedLockConfiguration extends LockConfiguration {
 }
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
-export const MAX_NAME_LENGTH = 64
+const MAX_NAME_LENGTH = 64
 /** Beyond this some database's calendar ends, and nobody means it. */
 const MAX_DURATION = milliseconds('36500d')
 const OPTIONS: readonly string[] = [

@@ -71,3 +71,24 @@ export interface SimpleLock {
    */
   [Symbol.asyncDispose](): Promise<void>
 }
+
+/** The lock as its task sees it: to look at and to extend, but not to unlock, which the executor does. */
+export interface ActiveLock {
+  readonly name: string
+  /** What the storage knows of this acquisition; for functions of that storage, such as the SQL guard. */
+  readonly acquisition?: object | undefined
+  /**
+   * Aborts with a `LockError`: `LOCK_LOST` when the lease is over or an extension is refused, `SHUTDOWN` when the
+   * executor shuts down. Pass it to all that the task waits for.
+   */
+  readonly signal: AbortSignal
+  /** How long, in milliseconds, the lock may still be trusted; 0 when the lease is over or the task has ended. */
+  remaining(): number
+  /**
+   * Makes the lease last `lockAtMostFor` from now; `lockAtLeastFor` counts from now too, and left out stays as it was.
+   *
+   * @throws LockError `LOCK_LOST` when the lease is over, `NOT_LOCKED` when the task has ended; another code when the
+   *   database did not answer: the lease before then stands, and the call may be repeated
+   */
+  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void>
+}

@@ -1,5 +1,5 @@
+import { LONGEST_TIMEOUT } from './alarm'
 import { LockError } from './errors'
-import { LONGEST_TIMEOUT } from './lease'
 import type { WatchedLock } from './watched-lock'
 
 /** One call of an executor, from its question for the lock until the lock is freed. */

@@ -1,7 +1,7 @@
 import type { Duration } from './duration'
 import { LockError } from './errors'
 import type { SimpleLock } from './lock'
-import { spendableLock } from './simple-lock'
+import { spendableLock } from './spendable-lock'
 import type { WatchedLock } from './watched-lock'
 
 /** A watched lock as a `SimpleLock`: for providers that wrap another one. */

@@ -1,4 +1,4 @@
-import type { ActiveLock } from './watched-lock'
+import type { ActiveLock } from './lock'
 
 /** What became of a task: its value if it ran here, or the news that somebody else holds the lock. */
 export type TaskResult<T> = { readonly executed: true; readonly value: T } | { readonly executed: false }

@@ -1,6 +1,5 @@
-import type { ActiveLock } from './watched-lock'
 import { LockError } from './errors'
-import type { LockConfiguration, LockProvider, SimpleLock } from './lock'
+import type { ActiveLock, LockConfiguration, LockProvider, SimpleLock } from './lock'
 import { checkProvider } from './lock-configuration'
 import { simpleLockOf } from './simple-lock-of'
 import { WatchedLock } from './watched-lock'

@@ -1,6 +1,7 @@
+import { LONGEST_TIMEOUT } from './alarm'
 import type { Duration } from './duration'
 import { LockError } from './errors'
-import { Lease, LONGEST_TIMEOUT } from './lease'
+import { Lease } from './lease'
 import type { LockConfiguration, LockProvider, SimpleLock } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
 

@@ -1,28 +1,7 @@
+import { atHalfTime, whenAborted, whenOver, type Alarm } from './alarm'
 import { milliseconds, type Duration } from './duration'
 import { LockError } from './errors'
-import { atHalfTime, whenOver, type Alarm } from './lease'
-import type { SimpleLock } from './lock'
-
-/** The lock as its task sees it: to look at and to extend, but not to unlock, which the executor does. */
-export interface ActiveLock {
-  readonly name: string
-  /** What the storage knows of this acquisition; for functions of that storage, such as the SQL guard. */
-  readonly acquisition?: object | undefined
-  /**
-   * Aborts with a `LockError`: `LOCK_LOST` when the lease is over or an extension is refused, `SHUTDOWN` when the
-   * executor shuts down. Pass it to all that the task waits for.
-   */
-  readonly signal: AbortSignal
-  /** How long, in milliseconds, the lock may still be trusted; 0 when the lease is over or the task has ended. */
-  remaining(): number
-  /**
-   * Makes the lease last `lockAtMostFor` from now; `lockAtLeastFor` counts from now too, and left out stays as it was.
-   *
-   * @throws LockError `LOCK_LOST` when the lease is over, `NOT_LOCKED` when the task has ended; another code when the
-   *   database did not answer: the lease before then stands, and the call may be repeated
-   */
-  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void>
-}
+import type { ActiveLock, SimpleLock } from './lock'
 
 export interface WatchedLockOptions {
   /** Extends the lock at half time. The first extension is as long as this; later ones as long as the last one. */
@@ -162,18 +141,5 @@ export class WatchedLock implements ActiveLock {
   #error(code: 'LOCK_LOST' | 'NOT_LOCKED', why: string, cause?: unknown): LockError {
     const message = `Lock '${this.name}' can no longer be trusted: ${why}.`
     return new LockError(code, message, { lockName: this.name, cause })
-  }
-}
-
-function whenAborted(signal: AbortSignal, callback: (reason: unknown) => void): Alarm {
-  const listener = (): void => {
-    callback(signal.reason)
-  }
-  if (signal.aborted) listener()
-  else signal.addEventListener('abort', listener)
-  return {
-    cancel: () => {
-      signal.removeEventListener('abort', listener)
-    },
   }
 }
