@@ -164,9 +164,9 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 7,
     breaks: 'a failed unlock replaces the outcome of the task',
-    file: 'src/core/locking-task-executor.ts',
-    find: 'await run.lock.end().catch(',
-    replace: 'await run.lock.end().finally(() => undefined) ; void Promise.resolve().catch(',
+    file: 'src/core/execution.ts',
+    find: 'await lock.end().catch(',
+    replace: 'await lock.end().finally(() => undefined) ; void Promise.resolve().catch(',
     tests: CORE,
     backend: 'sqlite',
   },

@@ -72,11 +72,15 @@ const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
   onUnlockFailed: channel('shedlock-orm:unlock-failed'),
 }
 
+export type EventOf<Method extends keyof LockingTaskExecutorListener> = Parameters<
+  NonNullable<LockingTaskExecutorListener[Method]>
+>[0]
+
 /** Calls the same method of every listener, and lets none of them matter. */
 export function notify<Method extends keyof LockingTaskExecutorListener>(
   listeners: readonly LockingTaskExecutorListener[],
   method: Method,
-  event: Parameters<NonNullable<LockingTaskExecutorListener[Method]>>[0],
+  event: EventOf<Method>,
 ): void {
   if (channels[method].hasSubscribers) channels[method].publish(event)
   for (const listener of listeners) {

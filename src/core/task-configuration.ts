@@ -35,7 +35,7 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
 }
 
 export interface CheckedTaskConfiguration {
-  readonly lock: CheckedLockConfiguration
+  readonly lockConfiguration: CheckedLockConfiguration
   readonly keepAlive: boolean
   readonly onNotAcquired: 'throw' | ((event: LockEvent) => unknown) | undefined
 }
@@ -49,7 +49,7 @@ export function checkTaskConfiguration(
 ): CheckedTaskConfiguration {
   checkOptions(configuration, OPTIONS, 'lock configuration')
   const { name, keepAlive = false, onNotAcquired } = configuration
-  const lock = checkLockConfiguration({
+  const lockConfiguration = checkLockConfiguration({
     name,
     lockAtMostFor: configuration.lockAtMostFor ?? defaults.lockAtMostFor,
     lockAtLeastFor: configuration.lockAtLeastFor ?? defaults.lockAtLeastFor,
@@ -57,7 +57,7 @@ export function checkTaskConfiguration(
   if (typeof keepAlive !== 'boolean') throw invalid(name, 'keepAlive', 'true or false')
   if (onNotAcquired !== undefined && onNotAcquired !== 'throw' && typeof onNotAcquired !== 'function')
     throw invalid(name, 'onNotAcquired', "'throw' or a function")
-  return { lock, keepAlive, onNotAcquired }
+  return { lockConfiguration, keepAlive, onNotAcquired }
 }
 
 /**
