@@ -4,7 +4,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 /** `--mode quick` is for `npm run check`: what needs no server and no minute. */
 const QUICK_BACKENDS = 'sqlite'
 const SLOW = [
-  ...['package', 'readme', 'typeorm-projects', 'processes/processes', 'failures/every-step'],
+  ...['package', 'documentation', 'typeorm-projects', 'processes/processes', 'failures/every-step'],
   ...['conformance/prisma', 'conformance/migrated-table', 'cli/locks'],
 ].map((name) => `test/${name}.test.ts`)
 

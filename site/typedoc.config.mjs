@@ -13,6 +13,7 @@ export default {
   hideBreadcrumbs: true,
   githubPages: false,
   disableSources: true,
+  useHTMLAnchors: true,
   excludeInternal: true,
   excludePrivate: true,
   // Shapes that a declaration is easier to read without.

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** TypeScript from a page. */
+export interface Program {
+  readonly page: string
+  /** The heading under which its blocks stand. */
+  readonly heading: string
+  readonly file: string
+  readonly text: string
+  /** Whether it is a program to run: not if it is a file for others to import, or marked `no-run` or `fragment`. */
+  readonly run: boolean
+}
+
+interface Block {
+  readonly mark: string | undefined
+  readonly text: string
+  /** The name that its first line says, `// name.ts`. */
+  readonly file: string | undefined
+  readonly line: number
+}
+
+const BLOCK = /^( *)```ts(?: (no-run|fragment))?\n(.*?)^ *```$/gms
+
+/** The pages whose TypeScript is checked. */
+export function pages(root: string): string[] {
+  return execFileSync('git', ['ls-files', 'README.md', 'docs/*.md'], { cwd: root, encoding: 'utf8' })
+    .trim()
+    .split('\n')
+}
+
+/**
+ * The `ts` blocks under one heading are one program; a block that begins with `// name.ts` is a file of that name. A block
+ * that is marked `fragment` stands alone, and takes the names of `taken-for-granted.ts` for granted.
+ */
+export function programs(root: string, page: string): Program[] {
+  const markdown = readFileSync(join(root, page), 'utf8')
+  let line = 1
+  return markdown.split(/^(?=## )/m).flatMap((section) => {
+    const heading = /^## (.*)/.exec(section)?.[1] ?? 'top'
+    const blocks = blocksOf(section, line)
+    line += section.split('\n').length - 1
+    const alone = blocks.filter(({ file, mark }) => file !== undefined || mark === 'fragment')
+    const together = blocks.filter((block) => !alone.includes(block))
+    const of = (block: Block, text = block.text, run = false): Program => ({
+      ...{ page, heading, text, run },
+      file: block.file ?? `line-${block.line}.mts`,
+    })
+    const [first] = together
+    if (first === undefined) return alone.map((block) => of(block))
+    const text = together.map((block) => block.text).join('\n')
+    return [
+      ...alone.map((block) => of(block)),
+      of(
+        first,
+        text,
+        together.every(({ mark }) => mark === undefined),
+      ),
+    ]
+  })
+}
+
+function blocksOf(section: string, firstLine: number): Block[] {
+  return [...section.matchAll(BLOCK)].map(({ index, 1: indent = '', 2: mark, 3: indented = '' }) => {
+    const text = indented.replace(new RegExp(`^${indent}`, 'gm'), '')
+    const file = /^\/\/ (\S+\.ts)$/m.exec(text.split('\n', 1)[0] ?? '')?.[1]
+    return { mark, text, file, line: firstLine + section.slice(0, index).split('\n').length }
+  })
+}
