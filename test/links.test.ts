@@ -1,17 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 
 const root = join(__dirname, '..')
-const documents = [
-  ...readdirSync(root).filter((file) => file.endsWith('.md')),
-  ...['docs', '.github'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      // The API reference is generated, and checked where the site is built.
-      .filter((file) => file.endsWith('.md') && !file.startsWith('api'))
-      .map((file) => join(folder, file)),
-  ),
-]
+// Not what is generated: the API reference is checked when the site is built.
+const documents = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' })
+  .trim()
+  .split('\n')
 
 /** As GitHub and npm make them: no punctuation, blanks are dashes. */
 function anchors(file: string): string[] {

@@ -1,3 +1,0 @@
-import validateLinks from 'remark-validate-links'
-
-export default { plugins: [[validateLinks, { repository: false, root: '..' }]] }

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { pages } from '../documentation/programs'
+import { buildCli, runCli } from './built-cli'
+
+const root = join(__dirname, '..', '..')
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+}
+const texts = [...pages(root), 'CONTRIBUTING.md'].map((page) => readFileSync(join(root, page), 'utf8'))
+
+/** Code: blocks, and what stands between backticks. */
+const code = texts.flatMap((text) => [
+  ...[...text.matchAll(/^ *```(?:sh|yaml)?\n(.*?)^ *```$/gms)].flatMap(([, block = '']) => block.split('\n')),
+  ...[...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span.replaceAll('\n', ' ')),
+])
+
+/** What stands behind `shedlock`, up to what belongs to another command. */
+const commands = [
+  ...new Set(
+    code.flatMap((line) => {
+      const [, command] = /(?:^|\$ |npx |\.bin\/|command: )shedlock ([a-z].*)/.exec(line) ?? []
+      return command === undefined ? [] : [(command.split(/ -- | [|>&]/)[0] ?? '').trim()]
+    }),
+  ),
+]
+let cli: string
+
+beforeAll(() => {
+  cli = buildCli()
+})
+
+test('the documentation has commands', () => {
+  expect(commands.length).toBeGreaterThan(10)
+})
+
+test.for(commands)('shedlock %s: is known to the command line, with its options', async (command) => {
+  const [name = '', ...words] = command.split(' ')
+  const { status, stdout } = await runCli(cli, [name, '--help'])
+  // An unknown command prints the help of all.
+  expect(status === 0 && stdout.includes(`Usage: shedlock ${name} `), stdout).toBe(true)
+  const options = words.filter((word) => word.startsWith('-'))
+  expect(options.filter((option) => !new RegExp(`(^|[ ,])${option}[ ,\n]`, 'm').test(stdout))).toEqual([])
+})
+
+test('npm run … is a script of the package', () => {
+  const names = code.flatMap((line) => [...line.matchAll(/npm run ([a-z:]+)/g)].map(([, name = '']) => name))
+  expect(names.length).toBeGreaterThan(5)
+  expect(names.filter((name) => !(name in scripts))).toEqual([])
+})
