@@ -10,10 +10,16 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 }
 const texts = [...pages(root), 'CONTRIBUTING.md'].map((page) => readFileSync(join(root, page), 'utf8'))
 
-/** Code: blocks, and what stands between backticks. */
+const BLOCK = /^ *```(.*?)\n(.*?)^ *```$/gms
+
+/** The lines of shell, YAML and unnamed blocks, and what stands between backticks. */
 const code = texts.flatMap((text) => [
-  ...[...text.matchAll(/^ *```(?:sh|yaml)?\n(.*?)^ *```$/gms)].flatMap(([, block = '']) => block.split('\n')),
-  ...[...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span.replaceAll('\n', ' ')),
+  ...[...text.matchAll(BLOCK)]
+    .filter(([, language = '']) => ['', 'sh', 'yaml'].includes(language))
+    .flatMap(([, , block = '']) => block.split('\n')),
+  ...[...text.replace(BLOCK, '').matchAll(/(`+)(.+?)\1/gs)].map(([, , span = '']) =>
+    span.replaceAll('\n', ' '),
+  ),
 ])
 
 /** What stands behind `shedlock`, up to what belongs to another command. */
