@@ -88,7 +88,7 @@ function answers(url: string): Promise<void> {
       socket.destroy()
       reject(new Error(`${host}:${port} ${why}`))
     }
-    const socket = connect({ host, port, timeout: 1_000 })
+    const socket = connect({ host, port, timeout: 10_000 })
     socket.on('connect', () => {
       socket.destroy()
       resolve()

@@ -92,18 +92,20 @@ describe.for(servers)('the statements on $name', (backend) => {
   it.runIf(backend.dialect === 'postgres')(
     'read the clock when the row is written, after waiting for it',
     async () => {
-      const provider = typeOrmLockProvider(dataSource)
+      const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
       await (await provider.lock(job))?.unlock()
       const blocker = observer.createQueryRunner()
       await blocker.startTransaction()
       await blocker.query(`select * from shedlock where name = 'job' for update`)
-      const waiting = provider.lock(job)
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      await expect.poll(() => observer.query<unknown[]>(waits)).toHaveLength(1)
-      const before = await table.clock()
-      await blocker.commitTransaction()
-      await blocker.release()
-      const lock = await waiting
+      const unblock = async (): Promise<number> => {
+        await expect.poll(() => observer.query<unknown[]>(waits)).toHaveLength(1)
+        const now = await table.clock()
+        await blocker.commitTransaction()
+        await blocker.release()
+        return now
+      }
+      const [lock, before] = await Promise.all([provider.lock(job), unblock()])
       const row = await table.findRow('job')
       expect(row?.lockedAt).toBeGreaterThanOrEqual(before)
       expect(row?.lockUntil).toBeGreaterThanOrEqual(before + 600_000)
