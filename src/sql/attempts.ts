@@ -2,13 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LockError } from '../core'
 import type { Dialect } from './dialect'
 import { DriverError } from './sql-executor'
-import { TimeLimitError } from './time-limit'
+import { TimeLimitError, withTimeLimit } from './time-limit'
 
 /**
  * `conflict`: a lost race, nothing was changed. `busy`: not now. `unanswered`: nobody knows what became of it. `refused`:
  * every other answer of the server.
  */
 export type ErrorKind = 'conflict' | 'busy' | 'unanswered' | 'refused'
+
+/** Waits for work as long as a step has left, and then throws a `TimeLimitError`. */
+export type Within = <T>(work: Promise<T>) => Promise<T>
 
 const LONGEST_PAUSE = 100
 
@@ -31,18 +34,18 @@ export class Attempts {
   /**
    * Repeats the operation while it fails with these kinds of errors and time is left. Throws nothing but `LockError`.
    *
-   * @param operation gets how many milliseconds are left for it
+   * @param operation waits for the database by `within`
    */
   async repeat<T>(
     kinds: readonly ErrorKind[],
     lockName: string | undefined,
-    operation: (left: () => number) => Promise<T>,
+    operation: (within: Within) => Promise<T>,
   ): Promise<T> {
     const deadline = performance.now() + this.timeLimit
-    const left = (): number => Math.max(1, deadline - performance.now())
+    const within: Within = (work) => withTimeLimit(Math.max(1, deadline - performance.now()), work)
     for (let pause = 2; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       try {
-        return await operation(left)
+        return await operation(within)
       } catch (error) {
         if (error instanceof LockError) throw error
         if (

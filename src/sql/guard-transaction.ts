@@ -27,13 +27,13 @@ export function sqlAcquisition(lock: ActiveLock | SimpleLock | undefined): SqlAc
 /**
  * Makes sure that the lock is still held by this acquisition, and keeps its row as it is until the transaction ends.
  *
- * @param sql runs its statements inside the transaction
+ * @param executor runs its statements inside the transaction
  * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`. A lost race of the transaction itself (serialization failure,
  *   deadlock, busy file) comes through as the client's own error, so that what repeats your transactions sees it.
  */
-export async function guardTransaction(sql: SqlExecutor, acquisition: SqlAcquisition): Promise<void> {
+export async function guardTransaction(executor: SqlExecutor, acquisition: SqlAcquisition): Promise<void> {
   const lockName = acquisition.values.name
-  if (!(await pin(sql, acquisition))) {
+  if (!(await pin(executor, acquisition))) {
     throw new LockError(
       'LOCK_LOST',
       `Lock '${lockName}' is not held any more, as this transaction sees its table – roll back: somebody else may hold it.`,
@@ -42,11 +42,13 @@ export async function guardTransaction(sql: SqlExecutor, acquisition: SqlAcquisi
   }
 }
 
-async function pin(sql: SqlExecutor, { dialect, pin, values }: SqlAcquisition): Promise<boolean> {
+async function pin(executor: SqlExecutor, { dialect, pin, values }: SqlAcquisition): Promise<boolean> {
   try {
     const { kind, statement } = pin
     const rows =
-      kind === 'read' ? (await sql.query(statement, values)).length : await sql.execute(statement, values)
+      kind === 'read'
+        ? (await executor.query(statement, values)).length
+        : await executor.execute(statement, values)
     return rows > 0
   } catch (error) {
     if (!(error instanceof DriverError)) throw error

@@ -43,7 +43,7 @@ export class SqlLockProvider implements LockProvider {
   readonly #lockedBy: string
 
   /** @throws LockError `INVALID_CONFIGURATION`. Does not touch the database. */
-  constructor(sql: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
+  constructor(executor: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
     checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '5s')
     if (timeLimit === 0)
@@ -53,7 +53,13 @@ export class SqlLockProvider implements LockProvider {
     const statements = lockStatements(dialect, table)
     this.#dialect = dialect
     this.#pin = statements.pin
-    this.#session = new LockSession(sql, dialect, table, statements, Math.min(timeLimit, LONGEST_TIMEOUT))
+    this.#session = new LockSession(
+      executor,
+      dialect,
+      table,
+      statements,
+      Math.min(timeLimit, LONGEST_TIMEOUT),
+    )
   }
 
   /**
@@ -68,7 +74,7 @@ export class SqlLockProvider implements LockProvider {
     const values = { name, lockedBy: newOwner(this.#lockedBy), lockAtMostFor }
     await this.#session.checkTable()
     const lease = new Lease(lockAtMostFor - CLOCK_STEP)
-    const acquired = performance.now()
+    const asked = performance.now()
     if (!(await this.#session.acquire(values, lease))) return undefined
     if (lease.remaining() === 0) {
       throw new LockError(
@@ -78,7 +84,7 @@ export class SqlLockProvider implements LockProvider {
       )
     }
     const acquisition = new SqlAcquisition(this.#dialect, this.#pin, values)
-    return this.#lock(acquisition, lease, lockAtLeastFor, acquired)
+    return this.#lock(acquisition, lease, lockAtLeastFor, asked)
   }
 
   /**
@@ -112,8 +118,8 @@ export class SqlLockProvider implements LockProvider {
     return this.#session.inspectTable()
   }
 
-  /** @param lockAtLeastFor milliseconds after `locked_at`, which is at or after `acquired` on our clock */
-  #lock(acquisition: SqlAcquisition, lease: Lease, lockAtLeastFor: number, acquired: number): SimpleLock {
+  /** @param lockAtLeastFor milliseconds after `locked_at`, which is at or after `asked` on our clock */
+  #lock(acquisition: SqlAcquisition, lease: Lease, lockAtLeastFor: number, asked: number): SimpleLock {
     const session = this.#session
     const { values } = acquisition
     return spendableLock({
@@ -128,8 +134,8 @@ export class SqlLockProvider implements LockProvider {
         const atLeast =
           atLeastFromNow === undefined
             ? lockAtLeastFor
-            : Math.ceil(performance.now() - acquired) + atLeastFromNow
-        return this.#lock(acquisition, longer, atLeast, acquired)
+            : Math.ceil(performance.now() - asked) + atLeastFromNow
+        return this.#lock(acquisition, longer, atLeast, asked)
       },
     })
   }

@@ -12,11 +12,11 @@ import type { TableFinding } from './table-finding'
  * @throws DriverError when the database does not answer
  */
 export async function inspectTable(
-  sql: SqlExecutor,
+  executor: SqlExecutor,
   dialect: Dialect,
   table: LockTable,
 ): Promise<TableFinding[]> {
-  return new TableInspection(sql, dialect, table).findings()
+  return new TableInspection(executor, dialect, table).findings()
 }
 
 class TableInspection {
@@ -24,7 +24,7 @@ class TableInspection {
   #columns: TableFinding[] = []
 
   constructor(
-    private readonly sql: SqlExecutor,
+    private readonly executor: SqlExecutor,
     private readonly dialect: Dialect,
     private readonly table: LockTable,
   ) {
@@ -36,7 +36,7 @@ class TableInspection {
     const describe = this.dialect.describe(parameter('schema'), parameter('table'))
     const values = { schema: schema ?? null, table }
     const refused = await this.#refusal('describe the table', async () => {
-      this.#columns = tableFindings(this.dialect, this.table, await this.sql.query(describe, values))
+      this.#columns = tableFindings(this.dialect, this.table, await this.executor.query(describe, values))
     })
     if (refused) return [refused]
     if (this.#columns.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING'))
@@ -51,10 +51,10 @@ class TableInspection {
     const nothing = sql`where ${name} = ''`
     const select = sql`select ${columns} from ${table} ${nothing}`
     const steps: Readonly<Record<string, () => Promise<unknown>>> = {
-      select: () => this.sql.query(select, {}),
-      insert: () => this.sql.execute(sql`insert into ${table} (${columns}) ${select}`, {}),
+      select: () => this.executor.query(select, {}),
+      insert: () => this.executor.execute(sql`insert into ${table} (${columns}) ${select}`, {}),
       update: () =>
-        this.sql.execute(
+        this.executor.execute(
           sql`update ${table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`,
           {},
         ),
@@ -70,7 +70,7 @@ class TableInspection {
     const probe = sql`
       select probe.job from (select ${name} as job from ${table} where 1 = 0 union all select 'Job' ${this.#oneRow}) probe
       where probe.job = 'job'`
-    const rows = await this.sql.query(probe, {}).catch(answered)
+    const rows = await this.executor.query(probe, {}).catch(answered)
     if (!rows?.length) return []
     const mend = this.#mender.changeColumn('name', '')
     // What mends a finding about the column's type mends this as well.
@@ -115,7 +115,9 @@ class TableInspection {
   async #grantee(): Promise<string | undefined> {
     const { grantee } = this.dialect.inspection ?? {}
     if (!grantee) return undefined
-    const rows = await this.sql.query(sql`select ${grantee} as grantee ${this.#oneRow}`, {}).catch(answered)
+    const rows = await this.executor
+      .query(sql`select ${grantee} as grantee ${this.#oneRow}`, {})
+      .catch(answered)
     const value = Object.values(rows?.[0] ?? {})[0]
     return typeof value === 'string' ? value : undefined
   }
