@@ -31,7 +31,6 @@ describe.for(availableBackends().filter(hasClient))(
   'the migration for $name, run by its own client',
   (backend) => {
     const dialect = dialects[backend.dialect]
-    if (!dialect) throw new Error(`There is no dialect ${backend.dialect}`)
     let database: TestDatabase
     let dataSource: DataSource
 

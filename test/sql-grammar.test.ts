@@ -16,7 +16,6 @@ const GRAMMARS: { dialect: DialectName; grammar: string; unknown: readonly strin
 
 for (const { dialect: name, grammar, unknown } of GRAMMARS) {
   const dialect = dialects[name]
-  if (!dialect) throw new Error(`There is no dialect ${name}.`)
   const table = lockTable(dialect)
   const { acquire, pin, ...rest } = lockStatements(dialect, table)
   const inside = { takeExpired: takeExpired(dialect, table), insertNew: insertNew(dialect, table), pin }

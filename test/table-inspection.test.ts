@@ -25,8 +25,7 @@ describe.for(availableBackends())('on $name', (backend) => {
   }
 
   const migrated = async (options: LockTableOptions = {}): Promise<SqlLockProvider> => {
-    const dialect = dialects[backend.dialect]
-    if (dialect) await run(tableDefinition(dialect, options).up)
+    await run(tableDefinition(dialects[backend.dialect], options).up)
     return typeOrmLockProvider(dataSource, { ...options, lockedBy: 'tester' })
   }
 

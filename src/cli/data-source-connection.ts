@@ -23,9 +23,10 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   const { url, password, type } = dataSource.options
   hide(password)
   if (typeof url === 'string') hideUrl(url)
-  const dialect = dialects[CLIENT_DIALECTS[type] ?? ('' as never)]
+  const dialectName = CLIENT_DIALECTS[type]
+  if (!dialectName)
+    throw new CommandError(ExitCode.usage, `A DataSource of type '${type}' cannot keep locks.`)
   const provider = typeOrmLockProvider(dataSource, options)
-  if (!dialect) throw new CommandError(ExitCode.usage, `A DataSource of type '${type}' cannot keep locks.`)
   try {
     // Looking at locks must not migrate, synchronize or drop anything.
     dataSource.setOptions({
@@ -40,7 +41,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     throw new CommandError(ExitCode.database, `There is no connection to the database: ${oneLine(error)}`)
   }
   return {
-    dialect,
+    dialect: dialects[dialectName],
     provider,
     openSession: () => {
       const queryRunner = dataSource.createQueryRunner('master')

@@ -23,9 +23,7 @@ export function addPrintCommands(program: Command): void {
     .option('--down', 'the SQL that removes the table')
     .option('--dbmate', 'both ways in one file, for dbmate')
     .action((name: DialectName, flags: OutFlags & { down?: boolean; dbmate?: boolean }) => {
-      const dialect = dialects[name]
-      if (!dialect) return
-      const { up, down, dbmate } = migrationScripts(dialect, lockTableOptions(flags))
+      const { up, down, dbmate } = migrationScripts(dialects[name], lockTableOptions(flags))
       printOrWrite(flags.dbmate ? dbmate : flags.down ? down : up, flags)
     })
 

@@ -18,14 +18,14 @@ import { hideUrl } from './secrets'
 export async function connectUrl(url: string, options: LockTableOptions): Promise<Connection> {
   hideUrl(url)
   const scheme = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase() ?? ''
-  const { dialect: name, driver } = SCHEMES[scheme] ?? {}
-  const dialect = name && dialects[name]
-  if (!dialect || !driver) {
+  const known = SCHEMES[scheme]
+  if (!known) {
     throw new CommandError(
       ExitCode.usage,
       `A URL begins with ${Object.keys(SCHEMES).join(', ')} – '${scheme}' is none of them.`,
     )
   }
+  const { dialect: name, driver } = known
   const { address, schema } =
     name === 'postgres' || name === 'cockroachdb'
       ? postgresUrl(url, scheme)
@@ -49,12 +49,12 @@ export async function connectUrl(url: string, options: LockTableOptions): Promis
         connection = undefined
       },
     }),
-    dialect,
+    dialects[name],
     names,
   )
   connection = await open()
   return {
-    dialect,
+    dialect: dialects[name],
     provider,
     openSession: async () => session(await open()),
     close: async () => {

@@ -1,5 +1,5 @@
 import { LockError } from '../core'
-import { dialects, SqlLockProvider, type DialectName, type SqlLockProviderOptions } from '../sql'
+import { dialectNamed, SqlLockProvider, type DialectName, type SqlLockProviderOptions } from '../sql'
 import { CLIENT_DIALECTS, PLACEHOLDERS } from './client-dialects'
 import { CONFLICTS } from './native-code'
 import { internals, type PrismaClientLike } from './prisma-client-like'
@@ -28,13 +28,7 @@ export function prismaLockProvider(
   const { dialect: wanted, ...rest } = options
   checkClient(prisma)
   const client = primary(prisma)
-  const dialect = dialects[wanted ?? dialectOf(client)]
-  if (!dialect) {
-    throw new LockError(
-      'INVALID_CONFIGURATION',
-      `There is no dialect '${wanted ?? dialectOf(client)}' – known are ${Object.keys(dialects).join(', ')}.`,
-    )
-  }
+  const dialect = dialectNamed(wanted ?? dialectOf(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const executor = prismaSqlExecutor(PLACEHOLDERS[dialect.name], use ?? ((work) => work(client)))
   const conflict = { ...dialect.errors.conflict, ...CONFLICTS }

@@ -56,8 +56,7 @@ export function prismaModel(provider: PrismaProvider, options: LockTableOptions 
 /** @throws LockError `INVALID_CONFIGURATION` for a provider whose database has no dialect here */
 export function dialectOfProvider(provider: PrismaProvider): Dialect {
   const name = CLIENT_DIALECTS[provider]
-  const dialect = name && dialects[name]
-  if (dialect) return dialect
+  if (name) return dialects[name]
   throw new LockError(
     'INVALID_CONFIGURATION',
     `There is no lock table for provider '${provider}' – known are ${Object.keys(NATIVE_TYPES).join(', ')}.`,

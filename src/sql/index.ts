@@ -34,3 +34,6 @@ export { tableProblem } from './table-check'
 export type { TableFinding, TableFindingCode } from './table-finding'
 export { parameter, raw, spell, speller, sql } from './statement'
 export type { Spelled, Statement, Values } from './statement'
+
+/** @internal for `shedlock-orm/typeorm` and `shedlock-orm/prisma` */
+export { dialectNamed } from './dialects'

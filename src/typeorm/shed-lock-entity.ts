@@ -1,6 +1,6 @@
 import { checkOptions } from '../core'
 import {
-  dialects,
+  dialectNamed,
   lockTableNames,
   TABLE_OPTIONS,
   type Dialect,
@@ -34,7 +34,7 @@ export interface ShedLock {
  */
 export function shedLockEntity({ dialect, ...options }: ShedLockEntityOptions = {}) {
   checkOptions(options, TABLE_OPTIONS, 'entity options')
-  const known = dialect && dialects[dialect]
+  const known = dialect && dialectNamed(dialect)
   const { schema, table, columns } = lockTableNames(options, known)
   const collation = known?.ddl.collation
   const text = { type: String, ...(collation === undefined ? {} : { collation }) }

@@ -65,8 +65,7 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
 function dialectOf(queryRunner: MigrationQueryRunnerLike): Dialect {
   const type = (queryRunner.dataSource ?? queryRunner.connection)?.options.type ?? ''
   const name = CLIENT_DIALECTS[type]
-  const dialect = name && dialects[name]
-  if (dialect) return dialect
+  if (name) return dialects[name]
   throw new LockError(
     'INVALID_CLIENT',
     `There is no lock table for a DataSource of type '${type}' – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,

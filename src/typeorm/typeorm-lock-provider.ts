@@ -1,6 +1,6 @@
 import { LockError } from '../core'
 import {
-  dialects,
+  dialectNamed,
   SqlLockProvider,
   type DialectName,
   type SqlExecutor,
@@ -33,12 +33,7 @@ export function typeOrmLockProvider(
   options: TypeOrmLockProviderOptions = {},
 ): SqlLockProvider {
   const { dialect: wanted, ...rest } = options
-  const dialect = dialects[wanted ?? dialectOf(dataSource)]
-  if (!dialect)
-    throw new LockError(
-      'INVALID_CONFIGURATION',
-      `There is no dialect '${String(wanted)}' – known are ${Object.keys(dialects).join(', ')}.`,
-    )
+  const dialect = dialectNamed(wanted ?? dialectOf(dataSource))
   const executor =
     dialect.name === 'sqlite'
       ? sqliteSqlExecutor(dataSource)

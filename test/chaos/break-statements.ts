@@ -11,7 +11,6 @@ export function breakStatements(
   dialectName: WorkerConnection['dialect'],
 ): (text: string) => string {
   const dialect = dialects[dialectName]
-  if (!dialect) throw new Error(`There is no dialect ${dialectName}.`)
   const now = spell(dialect.now, () => '?').text
   const column = (name: string): string => dialect.quote(name)
   const onlyLocks =

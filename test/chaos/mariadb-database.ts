@@ -90,7 +90,7 @@ export async function mariadbDatabase(names: readonly string[]): Promise<ChaosDa
       }
     }
   }
-  const createTable = [...tableDefinition(dialects.mariadb as never).up, ...TRIGGERS]
+  const createTable = [...tableDefinition(dialects.mariadb).up, ...TRIGGERS]
 
   await start()
   await execute(

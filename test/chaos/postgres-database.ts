@@ -89,7 +89,7 @@ export async function postgresDatabase(names: readonly string[]): Promise<ChaosD
     }
   }
   const createTable = [
-    ...tableDefinition(dialects.postgres as never).up,
+    ...tableDefinition(dialects.postgres).up,
     'grant select, insert, update on shedlock to app',
     TRIGGER,
   ]

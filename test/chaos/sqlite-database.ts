@@ -66,7 +66,7 @@ export function sqliteDatabase(names: readonly string[]): Promise<ChaosDatabase>
       await work?.()
       connection.exec('commit')
     })
-  const createTable = [...tableDefinition(dialects.sqlite as never).up, ...TRIGGERS]
+  const createTable = [...tableDefinition(dialects.sqlite).up, ...TRIGGERS]
 
   const connection = new Database(database)
   connection.pragma('journal_mode = wal')

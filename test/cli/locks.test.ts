@@ -126,8 +126,7 @@ describe.for(backends)('the command line on $name', (backend) => {
   })
 
   it('finds the table under any names', async () => {
-    const dialect = dialects[backend.dialect]
-    for (const statement of dialect ? tableDefinition(dialect, hostileNames).up : [])
+    for (const statement of tableDefinition(dialects[backend.dialect], hostileNames).up)
       await dataSource.query(statement)
     provider = typeOrmLockProvider(dataSource, hostileNames)
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })

@@ -62,6 +62,16 @@ describe('shedlock sql', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 
+  it('refuses a DataSource of a database that has no dialect', async () => {
+    const file = join(folder, 'mongodb.cjs')
+    const dataSource = "{ '@instanceof': Symbol.for('DataSource'), options: { type: 'mongodb' } }"
+    writeFileSync(file, `exports.dataSource = ${dataSource}`)
+    expect(await runCli(cli, ['list', '--data-source', file])).toMatchObject({
+      status: 2,
+      stderr: "shedlock: A DataSource of type 'mongodb' cannot keep locks.\n",
+    })
+  })
+
   it('writes to a file, but not over one that is there', async () => {
     const file = join(folder, 'new', 'V1__shedlock.sql')
     expect(await runCli(cli, ['sql', 'sqlite', '--out', file])).toMatchObject({ status: 0, stdout: '' })

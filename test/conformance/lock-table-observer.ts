@@ -55,7 +55,6 @@ const TIME: Readonly<Record<DialectName, TimeSql>> = {
 /** Looks at a lock table, and changes it, past the library. */
 export function observeLockTable(observer: Observer, dialectName: DialectName, names: TableNames = {}) {
   const dialect = dialects[dialectName]
-  if (!dialect) throw new Error(`There is no dialect ${dialectName}.`)
   const time = TIME[dialectName]
   const placeholder = PLACEHOLDERS[dialectName]
   const text = (statement: Statement): string => spell(statement, placeholder).text

@@ -60,7 +60,7 @@ describe.for(cases)('the dialect $dialect on $backend.name', ({ backend, dialect
     expect(await lock()).toBeDefined()
   })
 
-  it.for(Object.entries(dialects[dialect]?.errors.conflict ?? {}))(
+  it.for(Object.entries(dialects[dialect].errors.conflict))(
     'takes error %s for a lost race: %s',
     async ([code]) => {
       await raiseAlways(code)

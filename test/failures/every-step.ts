@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { LockError, LockingTaskExecutor, type LockProvider } from '../../src/core'
-import { dialects, SqlLockProvider, type Dialect, type DialectName, type SqlExecutor } from '../../src/sql'
+import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql'
 import { PLACEHOLDERS } from '../../src/typeorm/placeholders'
 import { ownQueryRunner, queryRunnerSqlExecutor } from '../../src/typeorm/query-runner-sql-executor'
 import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
@@ -20,13 +20,7 @@ const { dialect: name, options } = JSON.parse(process.argv[2] ?? '') as {
   dialect: DialectName
   options: DataSourceOptions
 }
-const dialect = dialectOf(name)
-
-function dialectOf(dialectName: DialectName): Dialect {
-  const found = dialects[dialectName]
-  assert(found)
-  return found
-}
+const dialect = dialects[name]
 
 const signals: AbortSignal[] = []
 const unlockFailures: string[] = []

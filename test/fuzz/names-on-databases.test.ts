@@ -57,7 +57,6 @@ describe.each(availableBackends())('On $name', (backend) => {
 
   it('every identifier that is accepted makes a table that locks', async () => {
     const dialect = dialects[backend.dialect]
-    if (!dialect) throw new Error(`There is no dialect ${backend.dialect}.`)
     const options = (tableName: string): LockTableOptions => ({
       tableName,
       columnNames: { name: `${tableName}1`, lockUntil: `2${tableName}` },

@@ -28,7 +28,7 @@ describe.each(prismaBackends())('errors of Prisma on $name by $adapter', (backen
     const insert = `insert into shedlock values ('a', '2020-01-01 00:00:00.000', '2020-01-01 00:00:00.000', 'me')`
     await prisma.$executeRawUnsafe(insert)
     const code = nativeCode(await failure(prisma.$executeRawUnsafe(insert)))
-    expect(dialects[backend.dialect]?.errors.conflict).toHaveProperty(String(code))
+    expect(dialects[backend.dialect].errors.conflict).toHaveProperty(String(code))
   })
 
   test('a statement that is refused has the code of the server', async () => {

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LockingTaskExecutor } from '../../src/core'
 import type { LockTableOptions } from '../../src/sql'
-import { typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm'
+import { shedLockEntity, typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm'
 import { availableBackends, type TestDatabase } from '../backends'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -58,6 +58,12 @@ describe('typeOrmLockProvider', () => {
   ])('refuses %s', ([, options, message]) => {
     expect(() => typeOrmLockProvider(dataSource, options)).toThrow(
       lockError('INVALID_CONFIGURATION', message),
+    )
+  })
+
+  it('refuses an entity of an unknown dialect', () => {
+    expect(() => shedLockEntity({ dialect: 'foxpro' as never })).toThrow(
+      lockError('INVALID_CONFIGURATION', /There is no dialect 'foxpro'/),
     )
   })
 })

@@ -1,3 +1,4 @@
+import { LockError } from '../../core'
 import type { Dialect, DialectName } from '../dialect'
 import { cockroachdb } from './cockroachdb'
 import { mariadb } from './mariadb'
@@ -8,7 +9,7 @@ import { postgres } from './postgres'
 import { sqlite } from './sqlite'
 
 /** The dialects by name. */
-export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
+export const dialects: Readonly<Record<DialectName, Dialect>> = {
   postgres,
   cockroachdb,
   mysql,
@@ -16,4 +17,17 @@ export const dialects: Readonly<Partial<Record<DialectName, Dialect>>> = {
   sqlite,
   mssql,
   oracle,
+}
+
+/**
+ * The dialect that an option names.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` when there is none of that name
+ */
+export function dialectNamed(name: DialectName): Dialect {
+  if (Object.hasOwn(dialects, name)) return dialects[name]
+  throw new LockError(
+    'INVALID_CONFIGURATION',
+    `There is no dialect '${name}' – known are ${Object.keys(dialects).join(', ')}.`,
+  )
 }
