@@ -3,7 +3,7 @@ import { apiPages } from './api-pages.mjs'
 /** @type {Partial<import('typedoc').TypeDocOptions & import('typedoc-plugin-markdown').PluginOptions>} */
 export default {
   entryPoints: apiPages.map(({ source }) => source),
-  tsconfig: '../tsconfig.json',
+  tsconfig: '../tsconfig.build.json',
   plugin: ['typedoc-plugin-markdown'],
   out: '../docs/api',
   readme: 'none',

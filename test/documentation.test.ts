@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pages, programs } from './documentation/programs'
+import { pages } from './documentation/documents'
+import { programs } from './documentation/programs'
 
 const root = dirname(__dirname)
 const all = pages(root).flatMap((page) => programs(root, page))

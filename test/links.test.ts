@@ -1,13 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { documents } from './documentation/documents'
 
 const root = join(__dirname, '..')
-// Not what is generated: the API reference is checked when the site is built.
-const documents = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' })
-  .trim()
-  .split('\n')
+const all = documents(root)
 
 /** As GitHub and npm make them: no punctuation, blanks are dashes. */
 function anchors(file: string): string[] {
@@ -23,7 +20,7 @@ function text(file: string): string {
   return readFileSync(join(root, file), 'utf8').replace(/^```.*?^```$/gms, '')
 }
 
-it.for(documents)('the links of %s lead somewhere', (document) => {
+it.for(all)('the links of %s lead somewhere', (document) => {
   const links = [...text(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   const broken = links.filter((link) => {
     if (/^[a-z]+:/.test(link)) return false
@@ -35,7 +32,7 @@ it.for(documents)('the links of %s lead somewhere', (document) => {
 })
 
 /** Folders and files that a text names as code, and those of src that the page about the architecture draws. */
-it.for(documents)('the paths that %s names are there', (document) => {
+it.for(all)('the paths that %s names are there', (document) => {
   const named = [...text(document).matchAll(/`((?:src|test|docs|scripts|site|bench|examples)\/[\w./-]+)`/g)]
   const drawn = readFileSync(join(root, document), 'utf8').matchAll(
     /^ .* {2}((?:core|sql|typeorm|prisma)\/[\w-]+\.ts)/gm,
@@ -44,4 +41,11 @@ it.for(documents)('the paths that %s names are there', (document) => {
   const exists = (path: string): boolean =>
     ['', '.ts', '.test.ts'].some((ending) => existsSync(join(root, path + ending)))
   expect(paths.filter((path) => !exists(path))).toEqual([])
+})
+
+it('docs/README.md, which is the sidebar of the site, has every page', () => {
+  const contents = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  const pages = all.filter((document) => /^docs\/(?!README)/.test(document))
+  expect(pages.length).toBeGreaterThan(15)
+  expect(pages.filter((page) => !contents.includes(`](${page.slice('docs/'.length)})`))).toEqual([])
 })

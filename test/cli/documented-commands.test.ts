@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { pages } from '../documentation/programs'
+import { documents } from '../documentation/documents'
 import { buildCli, runCli } from './built-cli'
 
 const root = join(__dirname, '..', '..')
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
 }
-const texts = [...pages(root), 'CONTRIBUTING.md'].map((page) => readFileSync(join(root, page), 'utf8'))
+const texts = documents(root).map((document) => readFileSync(join(root, document), 'utf8'))
 
 const BLOCK = /^ *```(.*?)\n(.*?)^ *```$/gms
 

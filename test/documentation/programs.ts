@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -22,13 +21,6 @@ interface Block {
 }
 
 const BLOCK = /^( *)```ts(?: (no-run|fragment))?\n(.*?)^ *```$/gms
-
-/** The pages whose TypeScript is checked. */
-export function pages(root: string): string[] {
-  return execFileSync('git', ['ls-files', 'README.md', 'docs/*.md'], { cwd: root, encoding: 'utf8' })
-    .trim()
-    .split('\n')
-}
 
 /**
  * The `ts` blocks under one heading are one program; a block that begins with `// name.ts` is a file of that name. A block

@@ -1,0 +1,16 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** All that is written for people, as paths from the root; not the API reference, which is generated. */
+export function documents(root: string): string[] {
+  const inside = (folder: string): string[] =>
+    readdirSync(join(root, folder), { recursive: folder !== '', encoding: 'utf8' })
+      .map((file) => join(folder, file).replaceAll('\\', '/'))
+      .filter((file) => file.endsWith('.md') && !file.startsWith('docs/api/'))
+  return ['', 'docs', '.github'].flatMap(inside)
+}
+
+/** Of these, the pages whose TypeScript is checked. */
+export function pages(root: string): string[] {
+  return documents(root).filter((file) => file === 'README.md' || file.startsWith('docs/'))
+}
