@@ -4,7 +4,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 /** `--mode quick` is for `npm run check`: what needs no server and no minute. */
 const QUICK_BACKENDS = 'sqlite'
 const SLOW = [
-  ...['package', 'documentation', 'typeorm-projects', 'processes/processes', 'failures/every-step'],
+  ...['package/*', 'documentation', 'typeorm-projects', 'processes/processes', 'failures/every-step'],
   ...['conformance/prisma', 'conformance/migrated-table', 'cli/locks'],
 ].map((name) => `test/${name}.test.ts`)
 
@@ -22,7 +22,12 @@ export default defineConfig(({ mode }) => {
       include: lowest ? WITH_TYPEORM : ['test/**/*.test.ts'],
       alias: lowest ? { typeorm: LOWEST_TYPEORM } : {},
       // The examples are minutes long, and after a build: `npm run test:examples`.
-      exclude: [...configDefaults.exclude, 'test/examples/**', ...(quick ? SLOW : [])],
+      // test/package/registry installs from npm's registry: `npm run check:package`.
+      exclude: [
+        ...configDefaults.exclude,
+        ...['test/examples/**', 'test/package/registry/**'],
+        ...(quick ? SLOW : []),
+      ],
       // Some files are about servers alone, and none may answer.
       passWithNoTests: true,
       // Against hanging; how fast the machine is must not matter. Nor to what is awaited: a second is vitest's own limit.
