@@ -106,11 +106,14 @@ function bars(database: string, operations: readonly Measured[]) {
 function contendersChart(all: All): TopLevelSpec {
   const points = all.flatMap(([database, { contention }]) => {
     const alone = contention.find(({ contenders }) => contenders === 0)?.winsPerSecond ?? NaN
-    return contention.flatMap(({ contenders, winsPerSecond, loserMedian, loserP99 }) => [
+    return contention.flatMap(({ contenders, winsPerSecond, lose, read }) => [
       { database, contenders, what: 'how often it is taken, × uncontended', value: winsPerSecond / alone },
-      ...(loserMedian === null || loserP99 === null
-        ? []
-        : [{ database, contenders, what: 'p99 of a loser, × its median', value: loserP99 / loserMedian }]),
+      ...[
+        { what: 'loser: p99, × its median', ...lose },
+        { what: 'mere read: p99, × its median', ...read },
+      ].flatMap(({ what, median, p99 }) =>
+        median === null || p99 === null ? [] : [{ database, contenders, what, value: p99 / median }],
+      ),
     ])
   })
   return lines(

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import type { ContenderOrder, ContenderReport } from './contender-process'
 import { middle } from './measure'
@@ -11,13 +11,20 @@ export interface Contention {
   readonly contenders: number
   /** How often the lock was taken and released, by whomever. */
   readonly winsPerSecond: number
-  /** Of the contenders that heard "held", in microseconds; null without contenders. */
-  readonly loserMedian: number | null
-  readonly loserP99: number | null
+  /** Of the contenders that heard "held". */
+  readonly lose: Spread
+  /** Of mere reads by the same contenders. */
+  readonly read: Spread
+}
+
+/** In microseconds; null where there was nothing. */
+export interface Spread {
+  readonly median: number | null
+  readonly p99: number | null
 }
 
 const CONTENDERS = [0, 1, 4, 16, 64]
-/** How long each contender pauses on average, in milliseconds: jobs ask once in a minute, not ten times in a second. */
+/** Between two questions of one contender on average: jobs ask once in a minute, not ten times in a second. */
 const PAUSE = 100
 
 export async function contention(database: string, rounds: number, time: number): Promise<Contention[]> {
@@ -28,25 +35,30 @@ export async function contention(database: string, rounds: number, time: number)
     url,
     String(Math.max(...CONTENDERS)),
   ])
-  const answer = async (order: ContenderOrder): Promise<ContenderReport> => {
+  const order = async (contenders: number): Promise<ContenderReport> => {
     const answered = once(child, 'message')
-    child.send(order)
+    child.send({ contenders, pause: PAUSE } satisfies ContenderOrder)
     return (await answered)[0] as ContenderReport
   }
-  const seen = CONTENDERS.map((contenders) => ({ contenders, wins: [0], lost: [] as number[] }))
+  const seen = CONTENDERS.map((contenders) => ({
+    contenders,
+    wins: [] as number[],
+    lost: [] as number[],
+    read: [] as number[],
+  }))
   try {
     await once(child, 'message')
     for (let round = 0; round <= rounds; round++) {
       for (const one of seen) {
-        await answer({ contenders: one.contenders, pause: PAUSE })
+        await order(one.contenders)
         const began = performance.now()
         const wins = await winsUntil(began + time, () => winAndRelease(winner.provider, 'contended'))
-        const { won, lost } = await answer({ contenders: 0, pause: PAUSE })
-        const seconds = (performance.now() - began) / 1000
+        const { won, lost, read } = await order(0)
         // The first round is to warm up.
         if (round === 0) continue
-        one.wins.push((wins + won) / seconds)
+        one.wins.push(((wins + won.length) * 1000) / (performance.now() - began))
         one.lost.push(...lost)
+        one.read.push(...read)
       }
     }
   } finally {
@@ -55,19 +67,24 @@ export async function contention(database: string, rounds: number, time: number)
     await winner.close()
     remove()
   }
-  return seen.map(({ contenders, wins, lost }) => {
-    const sorted = lost.toSorted((a, b) => a - b)
-    return {
-      contenders,
-      winsPerSecond: middle(wins.slice(1).toSorted((a, b) => a - b)),
-      loserMedian: sorted.length > 0 ? middle(sorted) : null,
-      loserP99: sorted[Math.floor(sorted.length * 0.99)] ?? null,
-    }
-  })
+  return seen.map(({ contenders, wins, lost, read }) => ({
+    contenders,
+    winsPerSecond: middle(wins.toSorted((a, b) => a - b)),
+    lose: contenders === 0 ? spread([]) : spread(lost),
+    read: contenders === 0 ? spread([]) : spread(read),
+  }))
 }
 
 async function winsUntil(end: number, win: () => Promise<boolean>): Promise<number> {
   let wins = 0
   while (performance.now() < end) if (await win()) wins++
   return wins
+}
+
+function spread(times: readonly number[]): Spread {
+  const sorted = times.toSorted((a, b) => a - b)
+  return {
+    median: sorted[Math.floor(sorted.length / 2)] ?? null,
+    p99: sorted[Math.floor(sorted.length * 0.99)] ?? null,
+  }
 }

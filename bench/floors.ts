@@ -1,5 +1,5 @@
 import { OUR_STATEMENTS, RAW } from './floor'
-import type { Measured } from './measure'
+import { middle, type Measured } from './measure'
 
 /** What the same work costs at least. */
 const FLOOR: Readonly<Record<string, readonly [scenario: string, who: string]>> = {
@@ -11,7 +11,7 @@ const FLOOR: Readonly<Record<string, readonly [scenario: string, who: string]>> 
   extend: ['write one row', RAW],
 }
 
-/** How many times its floor an operation takes. */
+/** How many times its floor an operation takes: the median of the rounds' ratios, since each round has a pace of its own. */
 export function timesFloor(all: readonly Measured[], one: Measured): number {
   return times(all, one, FLOOR[one.scenario])
 }
@@ -28,5 +28,6 @@ function times(
   floor: readonly [scenario: string, who: string] | undefined,
 ): number {
   const least = all.find(({ scenario, who }) => scenario === floor?.[0] && who === floor[1])
-  return least ? one.median / least.median : NaN
+  const ratios = one.rounds.map((median, round) => median / (least?.rounds[round] ?? NaN))
+  return middle(ratios.toSorted((a, b) => a - b))
 }

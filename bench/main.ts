@@ -14,8 +14,8 @@ import type { Target } from './operation'
 const { values } = parseArgs({
   options: {
     db: { type: 'string', default: 'postgres,mariadb,sqlite' },
-    rounds: { type: 'string', default: '11' },
-    time: { type: 'string', default: '150' },
+    rounds: { type: 'string', default: '25' },
+    time: { type: 'string', default: '60' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -48,9 +48,9 @@ async function measureDatabase(name: string): Promise<DatabaseResults> {
     version,
     operations,
     costs: await on(name, true, costs),
-    contention: await contention(name, rounds, time * 4),
+    contention: await contention(name, Math.ceil(rounds / 3), time * 10),
     growth: await growth(name, rounds, time),
-    crowd: await crowd(name, rounds),
+    crowd: await crowd(name, Math.ceil(rounds / 3)),
   }
 }
 

@@ -12,6 +12,8 @@ export interface Measured {
   /** Median over the rounds of each round's 99th percentile, in microseconds. */
   readonly p99: number
   readonly samples: number
+  /** The median of each round, so that what ran side by side can be compared round by round. */
+  readonly rounds: readonly number[]
 }
 
 /** Runs every operation a little in each round, so that what else the machine does hits all of them alike. */
@@ -48,7 +50,8 @@ export async function measure(
     }
   }
   return operations.map(({ scenario, who }, index) => {
-    const sorted = (medians[index] ?? []).toSorted((a, b) => a - b)
+    const all = medians[index] ?? []
+    const sorted = all.toSorted((a, b) => a - b)
     return {
       scenario,
       who,
@@ -57,6 +60,7 @@ export async function measure(
       high: sorted.at(-1) ?? NaN,
       p99: middle((tails[index] ?? []).toSorted((a, b) => a - b)),
       samples: samples[index] ?? 0,
+      rounds: all.map((median) => Math.round(median * 10) / 10),
     }
   })
 }

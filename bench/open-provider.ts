@@ -8,6 +8,8 @@ const TABLE = 'shedlock_bench_more'
 
 export interface OpenProvider {
   readonly provider: LockProvider
+  /** A mere read of the lock's row, by its primary key. */
+  read(name: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -26,12 +28,25 @@ export async function openProvider(
   const dataSource = await new DataSource(database.typeOrm(url, connections)).initialize()
   return {
     provider: typeOrmLockProvider(dataSource, { tableName }),
+    read: (lock) =>
+      readThrough(
+        dataSource,
+        `select lock_until from ${tableName} where name = ${database.placeholder(0)}`,
+        lock,
+      ),
     close: async () => {
       await dataSource.destroy()
       await control?.run(`drop table ${tableName}`)
       await control?.close()
     },
   }
+}
+
+/** One statement on a query runner of its own, as our lock sends them. */
+export async function readThrough(dataSource: DataSource, text: string, lock: string): Promise<void> {
+  const queryRunner = dataSource.createQueryRunner()
+  await queryRunner.query(text, [lock])
+  await queryRunner.release()
 }
 
 /** @returns whether it was won */

@@ -62,10 +62,10 @@ function databaseTables(name: string, results: DatabaseResults): string[] {
     ),
     `### ${name}: one lock, many contenders`,
     table(
-      ['contenders', 'times taken and released per second', 'median µs of a loser', 'p99 µs of a loser'],
-      contention.map(({ contenders, winsPerSecond, loserMedian, loserP99 }) => [
+      ['contenders', 'taken and released per second', 'loser µs', 'its p99', 'mere read µs', 'its p99'],
+      contention.map(({ contenders, winsPerSecond, lose, read }) => [
         String(contenders),
-        ...[winsPerSecond, loserMedian, loserP99].map((value) => digits(value)),
+        ...[winsPerSecond, lose.median, lose.p99, read.median, read.p99].map((value) => digits(value)),
       ]),
     ),
     `### ${name}: rows in the table`,

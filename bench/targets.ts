@@ -3,7 +3,8 @@ import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
 import { alternativeOperations, floorOperations } from './floor'
 import { ourOperations } from './lock-operations'
 import { makeLockTable } from './lock-table'
-import type { Target } from './operation'
+import type { Operation, Target } from './operation'
+import { readThrough } from './open-provider'
 import { peersOn } from './peers'
 import { prismaOperations } from './prisma'
 import { benchDatabases, location } from './raw-clients'
@@ -26,21 +27,19 @@ export async function openTarget(name: string, counted: boolean): Promise<Target
   const read = `select lock_until from ${TABLE} where name = ${database.placeholder(0)}`
   const prisma = await prismaOperations(database.dialect.name, here, TABLE, read)
   const peers = await peersOn(name, here)
+  const operations: Operation[] = [
+    ...floorOperations(database, TABLE, raw.run),
+    ...alternativeOperations(database, TABLE, raw.run, raw.runPrepared),
+    { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read, 'held') },
+    ...(await ourOperations('ours: TypeORM', typeOrmLockProvider(dataSource, { tableName: TABLE }), 'held')),
+    ...prisma.operations,
+    ...peers.flatMap(({ operations }) => operations),
+  ]
   const [version] = await dataSource.query<Record<string, string>[]>(database.version)
   return {
     version: Object.values(version ?? {}).join(),
-    operations: [
-      ...floorOperations(database, TABLE, raw.run),
-      ...alternativeOperations(database, TABLE, raw.run, raw.runPrepared),
-      { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read) },
-      ...(await ourOperations(
-        'ours: TypeORM',
-        typeOrmLockProvider(dataSource, { tableName: TABLE }),
-        'held',
-      )),
-      ...prisma.operations,
-      ...peers.flatMap(({ operations }) => operations),
-    ],
+    // What is compared is measured one after the other.
+    operations: operations.toSorted((one, other) => one.scenario.localeCompare(other.scenario)),
     server: database.counters(control.run, url),
     traffic: wire?.traffic,
     whileRowIsLocked: async (work) => {
@@ -61,10 +60,4 @@ export async function openTarget(name: string, counted: boolean): Promise<Target
       remove()
     },
   }
-}
-
-async function readThrough(dataSource: DataSource, text: string): Promise<void> {
-  const queryRunner = dataSource.createQueryRunner()
-  await queryRunner.query(text, ['held'])
-  await queryRunner.release()
 }
