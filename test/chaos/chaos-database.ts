@@ -1,5 +1,5 @@
-import type { Commit, LockChange, Resource } from './history'
 import type { TcpProxy } from './tcp-proxy'
+import type { Witness } from './witness'
 
 /** How a worker reaches the database. */
 export interface WorkerConnection {
@@ -19,13 +19,6 @@ export interface ConnectionWishes {
   readonly serializable?: boolean
   /** Through a pooler that gives the connection away after each transaction. */
   readonly pooler?: boolean
-}
-
-/** What went on, as the database kept it. */
-export interface Witness {
-  readonly changes: LockChange[]
-  readonly commits: Commit[]
-  readonly resources: Resource[]
 }
 
 /** A private database, which may be broken in every way. What it cannot do is left out. */

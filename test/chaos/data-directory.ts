@@ -15,18 +15,15 @@ export class DataDirectory {
     process.once('exit', this.#remove)
   }
 
-  /** Writes until no byte is left. */
-  fill(): void {
-    const file = openSync(join(this.path, 'fill'), 'w')
+  /** Leaves no byte free until the work is done. */
+  async whileFull(work: () => Promise<void>): Promise<void> {
+    const file = join(this.path, 'fill')
     try {
-      for (let size = 1 << 20; size >= 512; size >>= 1) writeUntilFull(file, Buffer.alloc(size))
+      fill(file)
+      await work()
     } finally {
-      closeSync(file)
+      rmSync(file, { force: true })
     }
-  }
-
-  free(): void {
-    rmSync(join(this.path, 'fill'), { force: true })
   }
 
   remove(): void {
@@ -48,6 +45,15 @@ function mount(path: string, megabytes: number): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+function fill(path: string): void {
+  const file = openSync(path, 'w')
+  try {
+    for (let size = 1 << 20; size >= 512; size >>= 1) writeUntilFull(file, Buffer.alloc(size))
+  } finally {
+    closeSync(file)
   }
 }
 

@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { dialects, tableDefinition } from '../../src/sql'
+import { around } from './around'
 import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
 import { DataDirectory } from './data-directory'
-import { end, freePort, isRunning, runAs, startAs } from './server-process'
+import { freePort, runAs, ServerProcess, startAs } from './server-process'
 import { TcpProxy } from './tcp-proxy'
+import { noteDestroyed, readWitness } from './witness'
 
 // sysdate() moves on while a statement waits, unlike now(); the server runs in UTC.
 const EPOCH = (time: string): string => `timestampdiff(microsecond, '1970-01-01', ${time}) / 1000`
@@ -31,7 +33,6 @@ const GRANTS = [
   "grant select, insert, update on chaos.resource to app@'127.0.0.1'",
   "grant insert on chaos.task_commit to app@'127.0.0.1'",
 ]
-const DESTROYED = `insert into lock_history (at, name, locked_by, lock_until) select ${NOW}, name, null, 0 from resource`
 
 /** A MariaDB server of its own. */
 export async function mariadbDatabase(names: readonly string[]): Promise<ChaosDatabase> {
@@ -45,24 +46,19 @@ export async function mariadbDatabase(names: readonly string[]): Promise<ChaosDa
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
   ])
-  const start = async (): Promise<void> => {
-    server = startAs('mysql', 'mariadbd', [
-      '--no-defaults',
-      `--datadir=${data}`,
-      `--socket=${socket}`,
-      `--port=${port}`,
-      '--bind-address=127.0.0.1',
-      '--skip-log-bin',
-      '--skip-name-resolve',
-      '--default-time-zone=+00:00',
-      '--innodb-log-file-size=16M',
-      '--innodb-buffer-pool-size=64M',
-      '--max-connections=300',
-    ])
-    await whenReady()
-  }
-  let server = startAs('mysql', 'true', [])
-  const stop = (signal: NodeJS.Signals): Promise<void> => end(server, signal)
+  const startArguments = [
+    '--no-defaults',
+    `--datadir=${data}`,
+    `--socket=${socket}`,
+    `--port=${port}`,
+    '--bind-address=127.0.0.1',
+    '--skip-log-bin',
+    '--skip-name-resolve',
+    '--default-time-zone=+00:00',
+    '--innodb-log-file-size=16M',
+    '--innodb-buffer-pool-size=64M',
+    '--max-connections=300',
+  ]
 
   const admin = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
     const connection = await createConnection({ socketPath: socket, user: 'root' })
@@ -79,20 +75,13 @@ export async function mariadbDatabase(names: readonly string[]): Promise<ChaosDa
   const execute = (...statements: string[]): Promise<void> =>
     admin((connection) => executeOn(connection, statements))
   const inDatabase = (...statements: string[]): Promise<void> => execute('use chaos', ...statements)
-  const whenReady = async (): Promise<void> => {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await execute('select 1')
-        return
-      } catch (error) {
-        if (attempt > 300) throw error
-        await sleep(50)
-      }
-    }
-  }
+  const server = new ServerProcess(
+    () => startAs('mysql', 'mariadbd', startArguments),
+    () => execute('select 1'),
+  )
   const createTable = [...tableDefinition(dialects.mariadb).up, ...TRIGGERS]
 
-  await start()
+  await server.start()
   await execute(
     ...SCHEMA,
     ...createTable,
@@ -125,64 +114,36 @@ export async function mariadbDatabase(names: readonly string[]): Promise<ChaosDa
     }),
     witness: () =>
       admin(async (connection) => {
-        const rows = async <T>(query: string): Promise<T[]> => {
-          const [found] = await connection.query(query)
-          return found as T[]
-        }
         await connection.query('use chaos')
-        const commits = await rows<{ guarded: number; run: string; name: string; seen: string }>(
-          'select run, name, guarded, seen from task_commit',
-        )
-        return {
-          changes: await rows(
-            'select seq, at, name, locked_by lockedBy, lock_until lockUntil from lock_history order by seq',
-          ),
-          commits: commits.map((commit) => ({ ...commit, guarded: Boolean(commit.guarded) })),
-          resources: await rows('select name, value from resource'),
-        }
+        return readWitness(async (query) => (await connection.query<RowDataPacket[]>(query))[0])
       }),
     deleteRows: () => inDatabase('delete from shedlock'),
-    truncate: () => inDatabase('truncate shedlock', DESTROYED),
-    dropAndCreate: () => inDatabase('drop table shedlock', DESTROYED, ...createTable),
+    truncate: () => inDatabase('truncate shedlock', noteDestroyed(NOW)),
+    dropAndCreate: () => inDatabase('drop table shedlock', noteDestroyed(NOW), ...createTable),
     withTableLocked: (work) => locked(['lock tables shedlock write'], work),
     restart: async () => {
-      await stop('SIGKILL')
+      await server.stop('SIGKILL')
       await sleep(200)
-      await start()
+      await server.start()
     },
-    withReadOnly: async (work) => {
-      await execute('set global read_only = on')
-      try {
-        await work()
-      } finally {
-        await execute('set global read_only = off')
-      }
-    },
-    ...(directory.mounted
-      ? {
-          withDiskFull: async (work) => {
-            directory.fill()
-            try {
-              await work()
-            } finally {
-              directory.free()
-              if (!isRunning(server)) await start()
-              else await whenReady()
-            }
-          },
-        }
-      : {}),
-    withoutPrivileges: async (work) => {
-      await execute("revoke update on chaos.shedlock from app@'127.0.0.1'")
-      try {
-        await work()
-      } finally {
-        await execute("grant update on chaos.shedlock to app@'127.0.0.1'")
-      }
-    },
+    withReadOnly: (work) =>
+      around(
+        () => execute('set global read_only = on'),
+        work,
+        () => execute('set global read_only = off'),
+      ),
+    ...(directory.mounted && {
+      withDiskFull: (work) => directory.whileFull(work).finally(() => server.revive()),
+    }),
+    withoutPrivileges: (work) =>
+      around(
+        () => execute("revoke update on chaos.shedlock from app@'127.0.0.1'"),
+        work,
+        () => execute("grant update on chaos.shedlock to app@'127.0.0.1'"),
+      ),
     close: async () => {
       await proxy.close()
-      await stop('SIGKILL')
+      await server.stop('SIGKILL')
       directory.remove()
     },
   }

@@ -1,12 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { dialects, tableDefinition } from '../../src/sql'
+import { around } from './around'
 import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
 import { DataDirectory } from './data-directory'
-import { end, freePort, isRunning, runAs, startAs } from './server-process'
+import { startPooler } from './pgbouncer'
+import { freePort, runAs, ServerProcess, startAs } from './server-process'
 import { TcpProxy } from './tcp-proxy'
+import { noteDestroyed, readWitness } from './witness'
 
 const NOW = 'extract(epoch from clock_timestamp()) * 1000'
 const EPOCH = (column: string): string => `extract(epoch from ${column}) * 1000`
@@ -52,17 +54,6 @@ export async function postgresDatabase(names: readonly string[]): Promise<ChaosD
     max_wal_size: '16MB',
     timezone: 'America/New_York',
   }
-  const start = async (): Promise<void> => {
-    server = startAs('postgres', join(binaries, 'postgres'), [
-      '-D',
-      data,
-      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    ])
-    await whenReady()
-  }
-  let server = startAs('postgres', 'true', [])
-  const stop = (signal: NodeJS.Signals): Promise<void> => end(server, signal)
-
   const admin = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
     const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' })
     client.on('error', () => undefined)
@@ -77,25 +68,22 @@ export async function postgresDatabase(names: readonly string[]): Promise<ChaosD
     admin(async (client) => {
       for (const statement of statements) await client.query(statement)
     })
-  const whenReady = async (): Promise<void> => {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await execute('select 1')
-        return
-      } catch (error) {
-        if (attempt > 300) throw error
-        await sleep(50)
-      }
-    }
-  }
+  const startArguments = [
+    '-D',
+    data,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]
+  const server = new ServerProcess(
+    () => startAs('postgres', join(binaries, 'postgres'), startArguments),
+    () => execute('select 1'),
+  )
   const createTable = [
     ...tableDefinition(dialects.postgres).up,
     'grant select, insert, update on shedlock to app',
     TRIGGER,
   ]
-  const destroyed = `insert into lock_history (at, name, locked_by, lock_until) select ${NOW}, name, null, 0 from resource`
 
-  await start()
+  await server.start()
   await execute(
     ...SCHEMA,
     ...createTable,
@@ -128,21 +116,11 @@ export async function postgresDatabase(names: readonly string[]): Promise<ChaosD
       database: 'postgres',
       serializable,
     }),
-    witness: () =>
-      admin(async (client) => {
-        const rows = async <T>(query: string): Promise<T[]> => (await client.query(query)).rows as T[]
-        return {
-          changes: await rows(
-            'select seq::float8, at, name, locked_by "lockedBy", lock_until "lockUntil" from lock_history order by lock_history.seq',
-          ),
-          commits: await rows('select run, name, guarded, seen from task_commit'),
-          resources: await rows('select name, value::float8 from resource'),
-        }
-      }),
+    witness: () => admin((client) => readWitness(async (query) => (await client.query<object>(query)).rows)),
     deleteRows: () => execute('delete from shedlock'),
-    truncate: () => inTransaction(['truncate shedlock', destroyed], () => Promise.resolve()),
+    truncate: () => inTransaction(['truncate shedlock', noteDestroyed(NOW)], () => Promise.resolve()),
     dropAndCreate: () =>
-      inTransaction(['drop table shedlock', destroyed, ...createTable], () => Promise.resolve()),
+      inTransaction(['drop table shedlock', noteDestroyed(NOW), ...createTable], () => Promise.resolve()),
     withTableLocked: (work) => inTransaction(['lock table shedlock in access exclusive mode'], work),
     withTableAltered: (work) =>
       inTransaction(
@@ -155,94 +133,45 @@ export async function postgresDatabase(names: readonly string[]): Promise<ChaosD
       ),
     restart: async () => {
       // At once, as in a crash: the log is replayed at the next start.
-      await stop('SIGQUIT')
-      await start()
+      await server.stop('SIGQUIT')
+      await server.start()
     },
-    withReadOnly: async (work) => {
-      await execute('alter system set default_transaction_read_only = on', 'select pg_reload_conf()')
-      try {
-        await work()
-      } finally {
-        await execute(
-          'set default_transaction_read_only = off',
-          'alter system reset default_transaction_read_only',
-          'select pg_reload_conf()',
-        )
-      }
-    },
-    withRecovery: async (work) => {
-      await stop('SIGINT')
-      writeFileSync(join(data, 'standby.signal'), '')
-      await start()
-      try {
-        await work()
-      } finally {
-        await execute('select pg_promote()')
-      }
-    },
-    ...(directory.mounted
-      ? {
-          withDiskFull: async (work) => {
-            directory.fill()
-            try {
-              await work()
-            } finally {
-              directory.free()
-              // Without room for its log the server gives up.
-              if (!isRunning(server)) await start()
-              else await whenReady()
-            }
-          },
-        }
-      : {}),
-    withoutPrivileges: async (work) => {
-      await execute('revoke update on shedlock from app')
-      try {
-        await work()
-      } finally {
-        await execute('grant update on shedlock to app')
-      }
-    },
+    withReadOnly: (work) =>
+      around(
+        () => execute('alter system set default_transaction_read_only = on', 'select pg_reload_conf()'),
+        work,
+        () =>
+          execute(
+            'set default_transaction_read_only = off',
+            'alter system reset default_transaction_read_only',
+            'select pg_reload_conf()',
+          ),
+      ),
+    withRecovery: (work) =>
+      around(
+        async () => {
+          await server.stop('SIGINT')
+          writeFileSync(join(data, 'standby.signal'), '')
+          await server.start()
+        },
+        work,
+        () => execute('select pg_promote()'),
+      ),
+    // Without room for its log the server gives up.
+    ...(directory.mounted && {
+      withDiskFull: (work) => directory.whileFull(work).finally(() => server.revive()),
+    }),
+    withoutPrivileges: (work) =>
+      around(
+        () => execute('revoke update on shedlock from app'),
+        work,
+        () => execute('grant update on shedlock to app'),
+      ),
     close: async () => {
       await proxy.close()
       await pooler?.stop()
-      await stop('SIGQUIT')
+      await server.stop('SIGQUIT')
       directory.remove()
     },
   }
-}
-
-async function startPooler(
-  directory: string,
-  target: number,
-): Promise<{ port: number; stop(): Promise<void> } | undefined> {
-  const port = await freePort()
-  const configuration = join(directory, 'pgbouncer.ini')
-  // `any` gives every client one role.
-  writeFileSync(
-    configuration,
-    `[databases]
-postgres = host=127.0.0.1 port=${target} dbname=postgres user=app
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-default_pool_size = 5
-ignore_startup_parameters = extra_float_digits
-`,
-  )
-  const process = startAs('postgres', 'pgbouncer', ['-q', configuration])
-  const failed = new Promise<true>((resolve) =>
-    process
-      .once('exit', () => {
-        resolve(true)
-      })
-      .once('error', () => {
-        resolve(true)
-      }),
-  )
-  const gone = await Promise.race([failed, sleep(500, false)])
-  return gone ? undefined : { port, stop: () => end(process, 'SIGTERM') }
 }

@@ -1,5 +1,6 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -25,7 +26,7 @@ export function startAs(user: string, command: string, args: readonly string[]):
   return child
 }
 
-export function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
+function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid !== undefined && exitCode === null && signalCode === null
 }
 
@@ -42,4 +43,42 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo
   await new Promise((resolve) => server.close(resolve))
   return port
+}
+
+/** A database server that is started, stopped, and started again on the same data. */
+export class ServerProcess {
+  #child: ChildProcess | undefined
+
+  /** @param ask rejects while the server does not answer */
+  constructor(
+    private readonly spawnServer: () => ChildProcess,
+    private readonly ask: () => Promise<void>,
+  ) {}
+
+  async start(): Promise<void> {
+    this.#child = this.spawnServer()
+    await this.#whenReady()
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    if (this.#child) await end(this.#child, signal)
+  }
+
+  /** Starts it if it gave up by itself. */
+  async revive(): Promise<void> {
+    if (this.#child && isRunning(this.#child)) await this.#whenReady()
+    else await this.start()
+  }
+
+  async #whenReady(): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.ask()
+        return
+      } catch (error) {
+        if (attempt > 300) throw error
+        await sleep(50)
+      }
+    }
+  }
 }

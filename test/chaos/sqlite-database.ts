@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { dialects, tableDefinition } from '../../src/sql'
 import type { ChaosDatabase } from './chaos-database'
 import { DataDirectory } from './data-directory'
-import type { Commit, LockChange, Resource } from './history'
+import { noteDestroyed, readWitness } from './witness'
 
 /** What the harness uses of better-sqlite3, which brings no types. */
 interface Connection {
@@ -33,8 +33,6 @@ const SCHEMA = [
   'create table resource (name text primary key, value integer not null, current_run text)',
   'create table task_commit (run text primary key, name text, guarded integer, seen text)',
 ]
-const DESTROYED = `insert into lock_history (at, name, locked_by, lock_until) select ${NOW}, name, null, 0 from resource`
-
 /** A SQLite file of its own, with a write-ahead log. */
 export function sqliteDatabase(names: readonly string[]): Promise<ChaosDatabase> {
   const directory = new DataDirectory(100)
@@ -84,34 +82,12 @@ export function sqliteDatabase(names: readonly string[]): Promise<ChaosDatabase>
     version: `SQLite ${version}`,
     wishes: [],
     connection: () => ({ dialect: 'sqlite', host: '', port: 0, database, serializable: false }),
-    witness: () =>
-      admin((reader) => {
-        const rows = (query: string): unknown[] => reader.prepare(query).all()
-        const commits = rows('select run, name, guarded, seen from task_commit') as Commit[]
-        return {
-          changes: rows(
-            'select seq, at, name, locked_by lockedBy, lock_until lockUntil from lock_history order by seq',
-          ) as LockChange[],
-          commits: commits.map((commit) => ({ ...commit, guarded: Number(commit.guarded) === 1 })),
-          resources: rows('select name, value from resource') as Resource[],
-        }
-      }),
+    witness: () => admin((reader) => readWitness((query) => reader.prepare(query).all())),
     deleteRows: () => inTransaction(['delete from shedlock']),
     truncate: () => inTransaction(['delete from shedlock']),
-    dropAndCreate: () => inTransaction(['drop table shedlock', DESTROYED, ...createTable]),
+    dropAndCreate: () => inTransaction(['drop table shedlock', noteDestroyed(NOW), ...createTable]),
     withTableLocked: (work) => inTransaction([], work),
-    ...(directory.mounted
-      ? {
-          withDiskFull: async (work) => {
-            directory.fill()
-            try {
-              await work()
-            } finally {
-              directory.free()
-            }
-          },
-        }
-      : {}),
+    ...(directory.mounted && { withDiskFull: (work) => directory.whileFull(work) }),
     close: () => {
       directory.remove()
       return Promise.resolve()
