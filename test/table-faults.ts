@@ -22,7 +22,7 @@ const mysqlColumns = {
   lockedAt: 'locked_at datetime(3) not null',
   lockedBy: 'locked_by varchar(255) not null',
 }
-const with_ = (columns: typeof postgresColumns, changed: Partial<typeof postgresColumns>): string[] =>
+const tableWith = (columns: typeof postgresColumns, changed: Partial<typeof postgresColumns>): string[] =>
   table(...Object.values({ ...columns, ...changed }))
 
 const row = `insert into shedlock values ('old', '2020-01-01 00:00:00', '2020-01-01 00:00:00', 'somebody')`
@@ -39,42 +39,44 @@ const mysqlFaults: TableFault[] = [
   },
   {
     fault: 'a time without milliseconds',
-    make: [...with_(mysqlColumns, { lockUntil: 'lock_until datetime not null' }), row],
+    make: [...tableWith(mysqlColumns, { lockUntil: 'lock_until datetime not null' }), row],
     code: 'COLUMN_TYPE',
   },
   {
     fault: 'a TIMESTAMP, as in the tables of Java services',
-    make: [...with_(mysqlColumns, { lockUntil: 'lock_until timestamp(3) not null' }), row],
+    make: [...tableWith(mysqlColumns, { lockUntil: 'lock_until timestamp(3) not null' }), row],
     code: 'COLUMN_TYPE',
     severity: 'warning',
   },
   {
     fault: 'a name that ignores case',
-    make: with_(mysqlColumns, { name: 'name varchar(64) collate utf8mb4_general_ci not null primary key' }),
+    make: tableWith(mysqlColumns, {
+      name: 'name varchar(64) collate utf8mb4_general_ci not null primary key',
+    }),
     code: 'CASE_IGNORED',
     severity: 'warning',
   },
   {
     fault: 'no key',
-    make: with_(mysqlColumns, { name: 'name varchar(64) collate utf8mb4_bin not null' }),
+    make: tableWith(mysqlColumns, { name: 'name varchar(64) collate utf8mb4_bin not null' }),
     code: 'KEY_MISSING',
   },
   {
     fault: 'a key that is longer than the name',
     make: [
-      ...with_(mysqlColumns, { name: 'name varchar(64) collate utf8mb4_bin not null' }),
+      ...tableWith(mysqlColumns, { name: 'name varchar(64) collate utf8mb4_bin not null' }),
       'alter table shedlock add primary key (name, locked_at)',
     ],
     code: 'KEY_MISSING',
   },
   {
     fault: 'a name that is too short',
-    make: with_(mysqlColumns, { name: 'name varchar(20) collate utf8mb4_bin not null primary key' }),
+    make: tableWith(mysqlColumns, { name: 'name varchar(20) collate utf8mb4_bin not null primary key' }),
     code: 'COLUMN_TOO_SHORT',
   },
   {
     fault: 'a time that may be null',
-    make: with_(mysqlColumns, { lockUntil: 'lock_until datetime(3)' }),
+    make: tableWith(mysqlColumns, { lockUntil: 'lock_until datetime(3)' }),
     code: 'COLUMN_NULLABLE',
     severity: 'warning',
   },
@@ -94,19 +96,19 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
     },
     {
       fault: 'a time with a zone',
-      make: [...with_(postgresColumns, { lockUntil: 'lock_until timestamptz not null' }), row],
+      make: [...tableWith(postgresColumns, { lockUntil: 'lock_until timestamptz not null' }), row],
       code: 'COLUMN_TYPE',
     },
     {
       fault: 'a time without milliseconds',
-      make: [...with_(postgresColumns, { lockUntil: 'lock_until timestamp(0) not null' }), row],
+      make: [...tableWith(postgresColumns, { lockUntil: 'lock_until timestamp(0) not null' }), row],
       code: 'COLUMN_TYPE',
     },
     {
       fault: 'a name that ignores case',
       make: [
         `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
-        ...with_(postgresColumns, { name: 'name varchar(64) collate ignore_case not null primary key' }),
+        ...tableWith(postgresColumns, { name: 'name varchar(64) collate ignore_case not null primary key' }),
       ],
       code: 'CASE_IGNORED',
       severity: 'warning',
@@ -115,31 +117,31 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
       fault: 'a citext name',
       make: [
         'create extension citext',
-        ...with_(postgresColumns, { name: 'name citext not null primary key' }),
+        ...tableWith(postgresColumns, { name: 'name citext not null primary key' }),
       ],
       code: 'COLUMN_TYPE',
     },
     {
       fault: 'no key',
-      make: with_(postgresColumns, { name: 'name varchar(64) not null' }),
+      make: tableWith(postgresColumns, { name: 'name varchar(64) not null' }),
       code: 'KEY_MISSING',
     },
     {
       fault: 'a key for some rows only',
       make: [
-        ...with_(postgresColumns, { name: 'name varchar(64) not null' }),
+        ...tableWith(postgresColumns, { name: 'name varchar(64) not null' }),
         `create unique index some_rows on shedlock (name) where name <> 'job'`,
       ],
       code: 'KEY_MISSING',
     },
     {
       fault: 'an owner that is too short',
-      make: with_(postgresColumns, { lockedBy: 'locked_by varchar(40) not null' }),
+      make: tableWith(postgresColumns, { lockedBy: 'locked_by varchar(40) not null' }),
       code: 'COLUMN_TOO_SHORT',
     },
     {
       fault: 'a time that may be null',
-      make: with_(postgresColumns, { lockUntil: 'lock_until timestamp(3)' }),
+      make: tableWith(postgresColumns, { lockUntil: 'lock_until timestamp(3)' }),
       code: 'COLUMN_NULLABLE',
       severity: 'warning',
     },
@@ -162,18 +164,18 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
     },
     {
       fault: 'a name that ignores case',
-      make: [...with_(postgresColumns, { name: 'name text collate nocase not null primary key' }), row],
+      make: [...tableWith(postgresColumns, { name: 'name text collate nocase not null primary key' }), row],
       code: 'CASE_IGNORED',
       severity: 'warning',
     },
     {
       fault: 'no key',
-      make: with_(postgresColumns, { name: 'name text not null' }),
+      make: tableWith(postgresColumns, { name: 'name text not null' }),
       code: 'KEY_MISSING',
     },
     {
       fault: 'a time that may be null',
-      make: with_(postgresColumns, { lockUntil: 'lock_until datetime' }),
+      make: tableWith(postgresColumns, { lockUntil: 'lock_until datetime' }),
       code: 'COLUMN_NULLABLE',
       severity: 'warning',
     },

@@ -6,7 +6,7 @@
  * - `INVALID_CLIENT` the ORM client cannot be used: not initialised, destroyed, a transaction, an unsupported database
  * - `TABLE_MISSING` there is no lock table: run the migration
  * - `TABLE_MISMATCH` the lock table lacks a column, or a column has a type that breaks the lock
- * - `TIMEOUT` the database or the connection pool did not answer in time; the lock was not taken
+ * - `TIMEOUT` the database or the connection pool did not answer in time; a lock that comes too late is given back
  * - `DATABASE_ERROR` any other error of the database; `cause` has the driver's own
  * - `NOT_LOCKED` an assertion or an extension outside of a locked task
  * - `NOT_ACQUIRED` the lock is held elsewhere, and the caller asked for an error in that case

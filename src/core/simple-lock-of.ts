@@ -30,7 +30,7 @@ async function isExtended(
     return true
   } catch (error) {
     if (!(error instanceof LockError) || !['LOCK_LOST', 'NOT_LOCKED'].includes(error.code)) throw error
-    // The row may have been prolonged by an answer that came too late for us to trust it.
+    // The row may have been extended by an answer that came too late for us to trust it.
     await watched.end().catch(() => undefined)
     return false
   }

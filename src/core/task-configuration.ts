@@ -6,8 +6,10 @@ import { checkLockConfiguration, checkOptions, type CheckedLockConfiguration } f
 
 /** A lock configuration for a task: it may leave durations to the executor's defaults, and says what else is wanted. */
 export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFor'> {
-  /** Default: the executor's `defaultLockAtMostFor`. */
+  /** As in a lock configuration. Default: the executor's `defaultLockAtMostFor`. */
   readonly lockAtMostFor?: Duration | undefined
+  /** As in a lock configuration. Default: the executor's `defaultLockAtLeastFor`, which is 0 unless you set it. */
+  readonly lockAtLeastFor?: Duration | undefined
   /**
    * Extends the lock at half time for as long as the task runs, so that `lockAtMostFor` may be short (a minute, say)
    * however long the task is: it is then only the time until others take over from a holder that died. Default `false`.

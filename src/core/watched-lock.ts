@@ -111,6 +111,7 @@ export class WatchedLock implements ActiveLock {
       this.#lose('its lease is over: the task took longer than lockAtMostFor')
     })
     this.#alarms.push(over)
+    // The lease may be over at once.
     if (this.#lost) return
     const keepAliveFor = this.#keepAliveFor
     if (keepAliveFor !== undefined) this.#alarms.push(atHalfTime(remaining, () => this.extend(keepAliveFor)))

@@ -1,6 +1,6 @@
 import { activeLock, LockError, type ActiveLock, type SimpleLock } from '../core'
 import { guardTransaction, sqlAcquisition } from '../sql'
-import { PLACEHOLDERS } from './client-dialects'
+import { PLACEHOLDERS } from './placeholders'
 import type { RawClientLike } from './prisma-client-like'
 import { prismaSqlExecutor } from './prisma-sql-executor'
 

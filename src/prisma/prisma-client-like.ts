@@ -35,7 +35,7 @@ export interface AdapterFactoryLike {
 }
 
 /** One connection of a driver adapter. */
-export interface AdapterLike {
+interface AdapterLike {
   executeRaw(query: AdapterQuery): Promise<number>
   queryRaw(query: AdapterQuery): Promise<{ columnNames: string[]; rows: unknown[][] }>
   dispose(): Promise<void>

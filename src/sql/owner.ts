@@ -28,7 +28,7 @@ export function checkLockedBy(lockedBy: string): string {
 }
 
 /**
- * A fresh owner for one acquisition. Host and process alone would let a late holder free or prolong the lock of its
+ * A fresh owner for one acquisition. Host and process alone would let a late holder free or extend the lock of its
  * successor in the same process.
  */
 export function newOwner(lockedBy: string): string {

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { LockingTaskExecutor, type LockProvider } from '../core'
-import type { LockProviderEnvironment, SqlLockProviderEnvironment } from './lock-provider-environment'
+import type {
+  Counter,
+  LockProviderEnvironment,
+  SqlLockProviderEnvironment,
+} from './lock-provider-environment'
 import type { CaseDefinition } from './suite-case'
-
-/** A number that loses an update when two change it at the same time. */
-interface Counter {
-  read(): Promise<number>
-  write(value: number): Promise<void>
-}
 
 const WORKERS = 8
 const ITERATIONS = 100

@@ -34,7 +34,7 @@ export interface CallerTransaction {
   rollback(): Promise<void>
 }
 
-/** A number in the database. */
+/** A number that loses an update when two change it at the same time. */
 export interface Counter {
   /** Reads it. */
   read(): Promise<number>
