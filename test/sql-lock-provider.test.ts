@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { dialects, SqlLockProvider, type SqlExecutor } from '../src/sql'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../src/sql'
 
 const untouched: SqlExecutor = {
   execute: () => Promise.reject(new Error('the database was asked')),
@@ -27,4 +27,13 @@ it.for(Object.values(dialects))('a time limit that no timer can count waits for 
   const slow: SqlExecutor = { ...untouched, query: () => sleep(10, []) }
   const provider = new SqlLockProvider(slow, dialect, { timeLimit: '60d' })
   await expect(provider.listLocks()).resolves.toEqual([])
+})
+
+it('the first look at the table is repeated while another connection has the SQLite file', async () => {
+  const answers = [Promise.reject(new DriverError('SQLITE_BUSY', new Error('database is locked')))]
+  const busyOnce: SqlExecutor = { ...untouched, query: () => answers.shift() ?? Promise.resolve([]) }
+  const provider = new SqlLockProvider(busyOnce, dialects.sqlite)
+  await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+    code: 'TABLE_MISSING',
+  })
 })

@@ -41,7 +41,7 @@ export class LockSession {
   /** Looks once whether the table is as the lock needs it; a wrong type could let two hold one lock. */
   async checkTable(): Promise<void> {
     if (this.#tableChecked) return
-    const problem = await this.#attempts.repeat([], undefined, (within) => this.#tableProblem(within))
+    const problem = await this.#attempts.repeat(['busy'], undefined, (within) => this.#tableProblem(within))
     if (problem) throw problem
     this.#tableChecked = true
   }
