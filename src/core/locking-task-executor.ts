@@ -6,6 +6,7 @@ import { checkDuration, checkOptions, checkProvider } from './lock-configuration
 import { RunsInFlight } from './runs-in-flight'
 import type { Task, TaskResult } from './task'
 import {
+  checkTask,
   checkTaskConfiguration,
   checkWrapConfiguration,
   type TaskConfiguration,
@@ -58,7 +59,9 @@ export class LockingTaskExecutor {
    *   then the task was not run. What the task itself throws comes through as it is, even if the unlock fails.
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
-    return new Execution(this.#parts, checkTaskConfiguration(configuration, this.#defaults), task).result()
+    const checked = checkTaskConfiguration(configuration, this.#defaults)
+    checkTask(task)
+    return new Execution(this.#parts, checked, task).result()
   }
 
   /**
@@ -81,6 +84,7 @@ export class LockingTaskExecutor {
     task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
   ): (this: This, ...args: Arguments) => Promise<unknown> {
     checkWrapConfiguration(configuration, this.#defaults)
+    checkTask(task)
     return wrappedTask(this, configuration, task)
   }
 

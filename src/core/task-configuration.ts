@@ -78,6 +78,19 @@ export function checkWrapConfiguration<This, Arguments extends unknown[]>(
   if (onError !== undefined && typeof onError !== 'function') throw invalid(lockName, 'onError', 'a function')
 }
 
+/**
+ * Refuses what is no function before there is a lock: a promise says that the task was called instead of given.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkTask(task: unknown): void {
+  if (typeof task === 'function') return
+  throw new LockError(
+    'INVALID_CONFIGURATION',
+    'The task is no function – give the function itself, as the second argument, and not what it returns.',
+  )
+}
+
 function invalid(lockName: string, option: string, wanted: string): LockError {
   return new LockError('INVALID_CONFIGURATION', `${option} of lock '${lockName}' must be ${wanted}.`, {
     lockName,

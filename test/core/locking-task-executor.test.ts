@@ -67,6 +67,18 @@ describe('a task', () => {
     expect(heard).toEqual(['onLockAttempt job', 'onLockFailed job'])
   })
 
+  it.for([
+    ['nothing', undefined],
+    ['a promise', Promise.resolve()],
+  ])('that is %s is refused before its lock is asked for', async ([, task]) => {
+    const refused = {
+      code: 'INVALID_CONFIGURATION',
+      message: expect.stringContaining('no function') as string,
+    }
+    await expect(executor.executeWithLock(job, task as never)).rejects.toMatchObject(refused)
+    expect(heard).toEqual([])
+  })
+
   it('that throws, even synchronously, is unlocked, and its error comes through as it is', async () => {
     const error = new Error('business')
     await expect(

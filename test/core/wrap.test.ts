@@ -41,6 +41,13 @@ describe('wrap', () => {
     expect(() => executor.wrap({ name: 'job' }, () => undefined)).toThrow(invalid)
   })
 
+  it.for([
+    ['nothing', undefined],
+    ['a promise', Promise.resolve()],
+  ])('refuses %s for a task at once', ([, task]) => {
+    expect(() => executor.wrap(job, task as never)).toThrow(invalid)
+  })
+
   it('rejects instead of throwing, whatever goes wrong', async () => {
     const wrapped = executor.wrap(job, () => {
       throw new Error('synchronous')
