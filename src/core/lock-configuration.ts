@@ -26,6 +26,12 @@ const OPTIONS: readonly string[] = [
 export function checkLockConfiguration(configuration: LockConfiguration): CheckedLockConfiguration {
   checkOptions(configuration, OPTIONS, 'lock configuration')
   const name = checkLockName(configuration.name)
+  if ((configuration.lockAtMostFor as Duration | undefined) === undefined) {
+    throw invalid(
+      `Lock '${name}' has no lockAtMostFor – give one, such as '10m', here or as defaultLockAtMostFor.`,
+      name,
+    )
+  }
   return { name, ...checkLease(name, configuration.lockAtMostFor, configuration.lockAtLeastFor ?? 0) }
 }
 
@@ -92,7 +98,9 @@ export function checkOptions(options: object, known: readonly string[], what: st
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkProvider(provider: LockProvider): void {
   if (typeof (provider as LockProvider | undefined)?.lock !== 'function')
-    throw invalid('The first argument is no lock provider – give the object that has the method lock().')
+    throw invalid(
+      'The first argument is no lock provider – give it typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).',
+    )
 }
 
 /**

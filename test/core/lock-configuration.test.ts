@@ -45,7 +45,11 @@ describe('a lock configuration', () => {
     ['a blank at the beginning of the name', { name: ' job' }, /begins or ends with a blank/],
     ['a no-break space at the end of the name', { name: 'job\u00a0' }, /begins or ends with a blank/],
     ['a name of blanks', { name: '   ' }, /blank/],
-    ['no lockAtMostFor', { lockAtMostFor: undefined }, /lockAtMostFor of lock 'job' is undefined/],
+    [
+      'no lockAtMostFor',
+      { lockAtMostFor: undefined },
+      /Lock 'job' has no lockAtMostFor – .* defaultLockAtMostFor/,
+    ],
     ['a negative lockAtMostFor', { lockAtMostFor: '-1s' }, /lockAtMostFor of lock 'job' is negative \(-1s\)/],
     ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /locks nobody out/],
     ['a lockAtMostFor under one millisecond', { lockAtMostFor: '10us' }, /locks nobody out/],
