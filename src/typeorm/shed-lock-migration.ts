@@ -43,6 +43,12 @@ export interface ShedLockMigration {
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function createShedLockMigration(options: LockTableOptions = {}): new () => ShedLockMigration {
+  // `migrations: [createShedLockMigration]`: TypeORM would take the class that comes back for a migration without up().
+  if ((new.target as unknown) !== undefined)
+    throw new LockError(
+      'INVALID_CONFIGURATION',
+      'createShedLockMigration makes a migration and is none – call it: migrations: [createShedLockMigration()].',
+    )
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   lockTableNames(options)
 

@@ -2,7 +2,12 @@ import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LockingTaskExecutor } from '../../src/core'
 import type { LockTableOptions } from '../../src/sql'
-import { shedLockEntity, typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm'
+import {
+  createShedLockMigration,
+  shedLockEntity,
+  typeOrmLockProvider,
+  type DataSourceLike,
+} from '../../src/typeorm'
 import { availableBackends, type TestDatabase } from '../backends'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -58,6 +63,17 @@ describe('typeOrmLockProvider', () => {
   ])('refuses %s', ([, options, message]) => {
     expect(() => typeOrmLockProvider(dataSource, options)).toThrow(
       lockError('INVALID_CONFIGURATION', message),
+    )
+  })
+
+  it('refuses to be a migration without being called', async () => {
+    const uncalled = new DataSource({
+      type: 'better-sqlite3',
+      database: ':memory:',
+      migrations: [createShedLockMigration],
+    })
+    await expect(uncalled.initialize()).rejects.toThrow(
+      lockError('INVALID_CONFIGURATION', /call it: migrations: \[createShedLockMigration\(\)\]/),
     )
   })
 
