@@ -56,6 +56,7 @@ describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backe
       code: 'TIMEOUT',
       lockName: 'late',
       message: expect.stringContaining('connection pool exhausted') as unknown,
+      cause: { message: expect.stringMatching(/^no answer within \d+ ms$/) as unknown },
     })
     await queryRunner.rollbackTransaction()
     await queryRunner.release()

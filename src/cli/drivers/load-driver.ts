@@ -32,6 +32,11 @@ export function loadDriver(
   }
   throw new CommandError(
     ExitCode.database,
-    `There is no driver for this database in ${process.cwd()} – install ${packages.join(' or ')}, or use --data-source.`,
+    `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
   )
+}
+
+/** `mysql2` of `mysql2/promise`: npm takes the latter for a repository on GitHub. */
+function packageOf(path: string): string {
+  return path.split('/')[0] ?? path
 }
