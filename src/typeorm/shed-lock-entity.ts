@@ -27,8 +27,8 @@ export interface ShedLock {
 }
 
 /**
- * The lock table as a TypeORM `EntitySchema`, for `entities: [shedLockEntity()]`: so that the schema builder knows the
- * table and leaves it alone, and so that you can query it. The locks themselves do not need it.
+ * The lock table as a TypeORM `EntitySchema`, for `entities: [shedLockEntity()]`: so that `synchronize` and
+ * `migration:generate` make the table as the migration does, and so that you can query it. The locks themselves do not need it.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
