@@ -1,10 +1,18 @@
-import { LockingTaskExecutor, type LockingTaskExecutorOptions } from '../core'
-import type { SqlLockProvider } from '../sql'
+import { checkOptions, LockingTaskExecutor, type LockingTaskExecutorOptions } from '../core'
+import { SQL_LOCK_PROVIDER_OPTIONS, type SqlLockProvider } from '../sql'
 import type { PrismaClientLike } from './prisma-client-like'
 import { prismaLockProvider, type PrismaLockProviderOptions } from './prisma-lock-provider'
 
 /** Options of `shedlock()`: those of the lock provider and of the executor. */
 export interface ShedLockExtensionOptions extends PrismaLockProviderOptions, LockingTaskExecutorOptions {}
+
+const OPTIONS: readonly string[] = [
+  'defaultLockAtMostFor',
+  'defaultLockAtLeastFor',
+  'listeners',
+  'dialect',
+  ...SQL_LOCK_PROVIDER_OPTIONS,
+] satisfies (keyof ShedLockExtensionOptions)[]
 
 /** What `$extends(shedlock())` adds to the client. */
 export interface ShedLockClient {
@@ -46,6 +54,7 @@ export function shedlock(
   const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners, ...providerOptions } = options
   const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }
   return (client) => {
+    checkOptions(options, OPTIONS, 'options of shedlock()')
     const provider = prismaLockProvider(client, providerOptions)
     const executor = new LockingTaskExecutor(provider, executorOptions)
     const members: ShedLockClient = {

@@ -99,6 +99,9 @@ describe.each(backends)('client extensions on $name', (backend) => {
     expect(() => prisma.$extends(shedlock({ tableNam: 'x' } as never))).toThrow(
       refused('INVALID_CONFIGURATION'),
     )
+    expect(() => prisma.$extends(shedlock({ lockAtMostFor: '1m' } as never))).toThrow(
+      /'lockAtMostFor' .* known are defaultLockAtMostFor, .*tableName/,
+    )
     expect(() => prisma.$extends(shedlock({ defaultLockAtMostFor: 'soon' }))).toThrow(
       refused('INVALID_CONFIGURATION'),
     )
