@@ -26,6 +26,7 @@ beforeAll(() => {
     join(library, 'dist'),
     '--noCheck',
   )
+  node('scripts/build-entries.mjs', join(library, 'dist'))
   node('scripts/build-cli.mjs', join(library, 'dist', 'cli'))
 })
 

@@ -48,7 +48,7 @@ export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdow
   }
 
   #refuseSecondModule(): void {
-    const all = [...this.#modules.values()].filter(({ providers }) => providers.has(ShedLockLifecycle))
+    const all = [...this.#modules.values()].filter(({ providers }) => providers.has(this.constructor))
     if (all.length > 1) {
       throw new LockError(
         'INVALID_CONFIGURATION',

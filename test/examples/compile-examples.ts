@@ -7,6 +7,7 @@ const root = join(__dirname, '../..')
 /** Builds the package, and the examples against it as any other project would: through its exports. */
 export default async function compileExamples(): Promise<void> {
   await run('typescript/bin/tsc', '-p', 'tsconfig.build.json')
+  await run(join(root, 'scripts/build-entries.mjs'))
   await run('prisma/build/index.js', 'generate', '--schema', 'examples/nestjs-prisma/schema.prisma')
   await run('typescript/bin/tsc', '-p', 'examples')
 }

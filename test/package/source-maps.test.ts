@@ -23,7 +23,7 @@ test.each(['.js', '.d.ts'])('each %s has a map to a source that is installed wit
   expect(files).not.toEqual([])
   for (const file of files.map((name) => join(dist, name))) {
     const { sources } = JSON.parse(read(`${file}.map`)) as SourceMapPayload
-    expect(sources, file).toHaveLength(1)
+    expect(sources, file).not.toEqual([])
     for (const source of sources) expect(existsSync(join(dirname(file), source)), source).toBe(true)
   }
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -68,6 +68,15 @@ describe('the packed package', () => {
     '%s loads through require and import, with the same names',
     expectToLoad,
   )
+
+  test('is one file for each entry, in which classes have kept their names', () => {
+    for (const entry of entries) {
+      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
+      expect(readdirSync(folder).filter((name) => name.endsWith('.js'))).toEqual(['index.js'])
+      // A bundler renames a class that speaks of itself: `var A = class _A`.
+      expect(readFileSync(join(folder, 'index.js'), 'utf8')).not.toContain('= class _')
+    }
+  })
 
   test.each(Object.entries(FRAMEWORKS))('%s says that %s is missing', (entry, framework) => {
     const load = `try { require('${entry}') } catch (error) { console.log(error.code, error.message) }`
