@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { mutations, type Mutation } from './mutations'
 
 interface Report {
@@ -16,17 +16,8 @@ interface Report {
 
 const project = join(__dirname, '..')
 const copy = mkdtempSync(join(tmpdir(), 'shedlock-mutate-'))
-for (const entry of [
-  'src',
-  'test',
-  'scripts',
-  'package.json',
-  'tsconfig.json',
-  'vitest.config.ts',
-  'migrations',
-  'prisma',
-])
-  cpSync(join(project, entry), join(copy, entry), { recursive: true })
+const LEFT_OUT = ['.git', 'node_modules', 'dist']
+cpSync(project, copy, { recursive: true, filter: (path) => !LEFT_OUT.includes(basename(path)) })
 symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'))
 
 /** The titles of the tests that fail under the mutation. */

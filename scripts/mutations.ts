@@ -199,7 +199,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'a release that comes before its acquire is not repeated',
+    breaks: 'an unlock that comes before its acquire is not repeated',
     file: 'src/sql/lock-session.ts',
     find: "unlockInBackground(unlock, lease, 'freed')",
     replace: "unlockInBackground(unlock, lease, 'answered')",
