@@ -9,6 +9,8 @@ export default tseslint.config(
       // These need generated Prisma clients, or are some.
       'test/documentation/taken-for-granted.ts',
       ...['test/prisma/generated', 'test/prisma/types', 'examples/nestjs-prisma'],
+      // Compiled where they run, with the types of each version of a peer.
+      'test/package/registry/fixtures',
     ],
   },
   tseslint.configs.strictTypeChecked,
