@@ -18,15 +18,15 @@ export interface OtherNode {
 
 /** Another version of Node.js from npm's registry, and better-sqlite3 compiled for it. Kept for the next time. */
 export async function otherNode(major: number): Promise<OtherNode> {
-  const folder = installed(`.cache/shedlock-orm/node-${major}`)
+  const ours = readFileSync(installed('better-sqlite3/package.json'), 'utf8')
+  const { version } = JSON.parse(ours) as { version: string }
+  const folder = installed(`.cache/shedlock-orm/node-${major}-better-sqlite3-${version}`)
   const modules = join(folder, 'node_modules')
   const program = join(modules, `node-${PLATFORM}`, 'bin', 'node')
   const addon = join(modules, 'better-sqlite3/build/Release/better_sqlite3.node')
   // Programs that are started by name, and their children, are of that version too.
   const PATH = `${dirname(program)}${delimiter}${process.env['PATH'] ?? ''}`
   if (!existsSync(addon)) {
-    const ours = readFileSync(installed('better-sqlite3/package.json'), 'utf8')
-    const { version } = JSON.parse(ours) as { version: string }
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'package.json'), '{ "private": true }')
     const headers = `headers@npm:node-${PLATFORM}@${HEADERS[major] ?? major}`
