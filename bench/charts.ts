@@ -105,9 +105,8 @@ function bars(database: string, operations: readonly Measured[]) {
 
 function contendersChart(all: All): TopLevelSpec {
   const points = all.flatMap(([database, { contention }]) => {
-    const alone = contention.find(({ contenders }) => contenders === 0)?.winsPerSecond ?? NaN
-    return contention.flatMap(({ contenders, winsPerSecond, lose, read }) => [
-      { database, contenders, what: 'how often it is taken, × uncontended', value: winsPerSecond / alone },
+    return contention.flatMap(({ contenders, timesUncontended, lose, read }) => [
+      { database, contenders, what: 'how often it is taken, × uncontended', value: timesUncontended },
       ...[
         { what: 'loser: p99, × its median', ...lose },
         { what: 'mere read: p99, × its median', ...read },

@@ -11,6 +11,8 @@ export interface Contention {
   readonly contenders: number
   /** How often the lock was taken and released, by whomever. */
   readonly winsPerSecond: number
+  /** Compared with no contender, round by round: the median of the ratios. */
+  readonly timesUncontended: number
   /** Of the contenders that heard "held". */
   readonly lose: Spread
   /** Of mere reads by the same contenders. */
@@ -67,9 +69,11 @@ export async function contention(database: string, rounds: number, time: number)
     await winner.close()
     remove()
   }
+  const alone = seen[0]?.wins ?? []
   return seen.map(({ contenders, wins, lost, read }) => ({
     contenders,
     winsPerSecond: middle(wins.toSorted((a, b) => a - b)),
+    timesUncontended: middle(wins.map((one, round) => one / (alone[round] ?? NaN)).toSorted((a, b) => a - b)),
     lose: contenders === 0 ? spread([]) : spread(lost),
     read: contenders === 0 ? spread([]) : spread(read),
   }))

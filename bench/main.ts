@@ -48,7 +48,7 @@ async function measureDatabase(name: string): Promise<DatabaseResults> {
     version,
     operations,
     costs: await on(name, true, costs),
-    contention: await contention(name, Math.ceil(rounds / 3), time * 10),
+    contention: await contention(name, rounds, time * 6),
     growth: await growth(name, rounds, time),
     crowd: await crowd(name, Math.ceil(rounds / 3)),
   }

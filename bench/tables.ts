@@ -62,10 +62,20 @@ function databaseTables(name: string, results: DatabaseResults): string[] {
     ),
     `### ${name}: one lock, many contenders`,
     table(
-      ['contenders', 'taken and released per second', 'loser µs', 'its p99', 'mere read µs', 'its p99'],
-      contention.map(({ contenders, winsPerSecond, lose, read }) => [
+      [
+        'contenders',
+        'taken and released per second',
+        '× uncontended',
+        'loser µs',
+        'its p99',
+        'mere read µs',
+        'its p99',
+      ],
+      contention.map(({ contenders, winsPerSecond, timesUncontended, lose, read }) => [
         String(contenders),
-        ...[winsPerSecond, lose.median, lose.p99, read.median, read.p99].map((value) => digits(value)),
+        digits(winsPerSecond),
+        digits(timesUncontended, 2),
+        ...[lose.median, lose.p99, read.median, read.p99].map((value) => digits(value)),
       ]),
     ),
     `### ${name}: rows in the table`,
