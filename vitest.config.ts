@@ -5,7 +5,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 const QUICK_BACKENDS = 'sqlite'
 const SLOW = [
   ...['package/*', 'documentation', 'typeorm-projects', 'processes/processes', 'failures/every-step'],
-  ...['conformance/prisma', 'conformance/migrated-table', 'cli/locks'],
+  ...['conformance/prisma', 'conformance/migrated-table', 'cli/*'],
 ].map((name) => `test/${name}.test.ts`)
 
 /** `--mode lowest` is for `npm run test:lowest`: the oldest TypeORM that the library allows. */
