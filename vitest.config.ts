@@ -34,7 +34,8 @@ export default defineConfig(({ mode }) => {
       testTimeout: 180_000,
       hookTimeout: 180_000,
       expect: { poll: { timeout: 30_000 } },
-      maxWorkers: 2,
+      // Most of the time is spent waiting, for leases to end.
+      maxWorkers: quick ? 2 : 4,
     },
   }
 })
