@@ -35,7 +35,7 @@ export default defineConfig(({ mode }) => {
       hookTimeout: 180_000,
       expect: { poll: { timeout: 30_000 } },
       // Most of the time is spent waiting, for leases to end.
-      maxWorkers: quick ? 2 : 4,
+      maxWorkers: 4,
     },
   }
 })
