@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { ContenderOrder, ContenderReport } from './contender-process'
-import { middle } from './measure'
+import { median, quantile } from './measure'
 import { openProvider, winAndRelease } from './open-provider'
 import { location } from './raw-clients'
 
@@ -72,8 +72,8 @@ export async function contention(database: string, rounds: number, time: number)
   const alone = seen[0]?.wins ?? []
   return seen.map(({ contenders, wins, lost, read }) => ({
     contenders,
-    winsPerSecond: middle(wins.toSorted((a, b) => a - b)),
-    timesUncontended: middle(wins.map((one, round) => one / (alone[round] ?? NaN)).toSorted((a, b) => a - b)),
+    winsPerSecond: median(wins),
+    timesUncontended: median(wins.map((one, round) => one / (alone[round] ?? NaN))),
     lose: contenders === 0 ? spread([]) : spread(lost),
     read: contenders === 0 ? spread([]) : spread(read),
   }))
@@ -86,9 +86,7 @@ async function winsUntil(end: number, win: () => Promise<boolean>): Promise<numb
 }
 
 function spread(times: readonly number[]): Spread {
-  const sorted = times.toSorted((a, b) => a - b)
-  return {
-    median: sorted[Math.floor(sorted.length / 2)] ?? null,
-    p99: sorted[Math.floor(sorted.length * 0.99)] ?? null,
-  }
+  return times.length === 0
+    ? { median: null, p99: null }
+    : { median: median(times), p99: quantile(times, 0.99) }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { middle } from './measure'
+import { median } from './measure'
 import type { Operation, Target } from './operation'
 
 /** What one operation costs, on the wire and in the server. */
@@ -46,17 +46,15 @@ async function cost({ traffic, server, whileRowIsLocked }: Target, operation: Op
       clientCpu: (user + system) / RUNS,
     })
   }
-  const median = (of: (one: (typeof repeats)[number]) => number): number =>
-    middle(repeats.map(of).toSorted((a, b) => a - b))
   return {
     scenario,
     who,
-    statements: median((one) => one.statements),
-    roundTrips: median((one) => one.roundTrips),
+    statements: median(repeats.map((one) => one.statements)),
+    roundTrips: median(repeats.map((one) => one.roundTrips)),
     // The least: the server writes things of its own in between.
     logBytes: Math.min(...repeats.map((one) => one.logBytes)),
-    serverCpu: repeats[0]?.serverCpu === null ? null : median((one) => one.serverCpu ?? NaN),
-    clientCpu: median((one) => one.clientCpu),
+    serverCpu: repeats[0]?.serverCpu === null ? null : median(repeats.map((one) => one.serverCpu ?? NaN)),
+    clientCpu: median(repeats.map((one) => one.clientCpu)),
     waitsForRow:
       scenario === 'lose' && who.startsWith('ours') ? await whileRowIsLocked(() => isSlow(run())) : null,
   }

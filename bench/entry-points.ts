@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { build } from 'esbuild'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { middle } from './measure'
+import { median } from './measure'
 
 export interface EntryPoint {
   readonly name: string
@@ -28,7 +28,7 @@ export async function entryPoints(): Promise<EntryPoint[]> {
     const runs = Array.from({ length: PROCESSES }, () => load(file))
     all.push({
       name: name + path.slice(1),
-      milliseconds: middle(runs.map(({ milliseconds }) => milliseconds).toSorted((a, b) => a - b)),
+      milliseconds: median(runs.map(({ milliseconds }) => milliseconds)),
       minifiedBytes: await minified(file),
       packages: runs[0]?.packages ?? [],
     })

@@ -1,5 +1,5 @@
 import { OUR_STATEMENTS, RAW } from './floor'
-import { middle, type Measured } from './measure'
+import { median, type Measured } from './measure'
 
 /** What the same work costs at least. */
 const FLOOR: Readonly<Record<string, readonly [scenario: string, who: string]>> = {
@@ -28,6 +28,5 @@ function times(
   floor: readonly [scenario: string, who: string] | undefined,
 ): number {
   const least = all.find(({ scenario, who }) => scenario === floor?.[0] && who === floor[1])
-  const ratios = one.rounds.map((median, round) => median / (least?.rounds[round] ?? NaN))
-  return middle(ratios.toSorted((a, b) => a - b))
+  return median(one.rounds.map((time, round) => time / (least?.rounds[round] ?? NaN)))
 }

@@ -1,8 +1,8 @@
-import { measure, middle, type Measured } from './measure'
+import { measure, median, type Measured } from './measure'
 import { makeLockTable } from './lock-table'
 import { openProvider, winAndRelease } from './open-provider'
 import type { Operation } from './operation'
-import { benchDatabases, location } from './raw-clients'
+import { benchDatabase, location } from './raw-clients'
 import { OUR_STATEMENTS } from './floor'
 import { rawLock } from './statements'
 
@@ -46,8 +46,7 @@ const CONNECTIONS = 8
 
 /** A thousand locks taken and released at once, over eight connections. */
 export async function crowd(name: string, rounds: number): Promise<Crowd[]> {
-  const database = benchDatabases[name]
-  if (!database) throw new Error(`no database '${name}'`)
+  const database = benchDatabase(name)
   const { url, remove } = location(name)
   const raw = database.raw(url, CONNECTIONS)
   const all = names(NAMES)
@@ -70,10 +69,12 @@ export async function crowd(name: string, rounds: number): Promise<Crowd[]> {
   await raw.run('drop table shedlock_bench_raw')
   await raw.close()
   remove()
-  return seen.map(({ who, times }) => {
-    const sorted = times.toSorted((a, b) => a - b)
-    return { who, median: middle(sorted), low: sorted[0] ?? NaN, high: sorted.at(-1) ?? NaN }
-  })
+  return seen.map(({ who, times }) => ({
+    who,
+    median: median(times),
+    low: Math.min(...times),
+    high: Math.max(...times),
+  }))
 }
 
 function names(count: number): string[] {

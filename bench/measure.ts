@@ -51,20 +51,25 @@ export async function measure(
   }
   return operations.map(({ scenario, who }, index) => {
     const all = medians[index] ?? []
-    const sorted = all.toSorted((a, b) => a - b)
     return {
       scenario,
       who,
-      median: middle(sorted),
-      low: sorted[0] ?? NaN,
-      high: sorted.at(-1) ?? NaN,
-      p99: middle((tails[index] ?? []).toSorted((a, b) => a - b)),
+      median: median(all),
+      low: Math.min(...all),
+      high: Math.max(...all),
+      p99: median(tails[index] ?? []),
       samples: samples[index] ?? 0,
-      rounds: all.map((median) => Math.round(median * 10) / 10),
+      rounds: all.map((one) => Math.round(one * 10) / 10),
     }
   })
 }
 
-export function middle(sorted: readonly number[]): number {
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN
+/** Of these values, in any order; NaN of none. */
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5)
+}
+
+/** @param share 0.99 is the 99th percentile */
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN
 }

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm'
 import type { LockProvider } from 'shedlock-orm'
 import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
 import { makeLockTable } from './lock-table'
-import { benchDatabases } from './raw-clients'
+import { benchDatabase } from './raw-clients'
 
 const TABLE = 'shedlock_bench_more'
 
@@ -20,8 +20,7 @@ export async function openProvider(
   connections: number,
   make?: { expired: readonly string[]; table?: string },
 ): Promise<OpenProvider> {
-  const database = benchDatabases[name]
-  if (!database) throw new Error(`no database '${name}'`)
+  const database = benchDatabase(name)
   const tableName = make?.table ?? TABLE
   const control = make && database.raw(url)
   if (control) await makeLockTable(database, control, tableName, make.expired)

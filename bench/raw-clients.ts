@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
-import { dialects, type Dialect, type DialectName } from 'shedlock-orm/sql'
+import { dialects, type Dialect } from 'shedlock-orm/sql'
 import type { DataSourceOptions } from 'typeorm'
 import { mariadbCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
 
@@ -35,14 +35,9 @@ export interface BenchDatabase {
   lockRow(table: string, name: string): string[]
 }
 
-const known = (name: DialectName): Dialect => {
-  const dialect = dialects[name]
-  if (!dialect) throw new Error(`no dialect '${name}'`)
-  return dialect
-}
-const [postgres, mariadb, sqlite] = [known('postgres'), known('mariadb'), known('sqlite')]
+const { postgres, mariadb, sqlite } = dialects
 
-export const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
+const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   postgres: {
     dialect: postgres,
     alternatives: {
@@ -109,9 +104,15 @@ export const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   },
 }
 
+export function benchDatabase(name: string): BenchDatabase {
+  const database = benchDatabases[name]
+  if (database) return database
+  throw new Error(`There is no database '${name}' – known are ${Object.keys(benchDatabases).join(', ')}.`)
+}
+
 /** Where the server is, or a new file. */
 export function location(name: string): { url: string; remove(): void } {
-  const url = process.env[`${name.toUpperCase()}_URL`] ?? benchDatabases[name]?.defaultUrl
+  const url = process.env[`${name.toUpperCase()}_URL`] ?? benchDatabase(name).defaultUrl
   if (url) return { url, remove: () => undefined }
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-bench-'))
   return { url: join(folder, 'bench.sqlite'), remove: () => rmSync(folder, { recursive: true }) }

@@ -7,16 +7,14 @@ import type { Operation, Target } from './operation'
 import { readThrough } from './open-provider'
 import { peersOn } from './peers'
 import { prismaOperations } from './prisma'
-import { benchDatabases, location } from './raw-clients'
+import { benchDatabase, location } from './raw-clients'
 import { countingWire, type Wire } from './wire'
 
 const TABLE = 'shedlock_bench'
 
 /** @param counted whether everything goes over a wire that counts, so that times are of no use */
 export async function openTarget(name: string, counted: boolean): Promise<Target> {
-  const database = benchDatabases[name]
-  if (!database)
-    throw new Error(`There is no database '${name}' – known are ${Object.keys(benchDatabases).join(', ')}.`)
+  const database = benchDatabase(name)
   const { url, remove } = location(name)
   const wire: Wire | undefined = counted && name !== 'sqlite' ? await countingWire(url) : undefined
   const here = wire?.url ?? url
