@@ -5,7 +5,7 @@ import { lockRecord, type LockRecord } from './lock-record'
 import type { LockStatements } from './lock-statements'
 import type { LockTable } from './lock-table'
 import type { SqlExecutor } from './sql-executor'
-import type { Values } from './statement'
+import type { Statement, Values } from './statement'
 import { tableProblem } from './table-check'
 import type { TableFinding } from './table-finding'
 import { inspectTable } from './table-inspection'
@@ -63,9 +63,7 @@ export class LockSession {
 
   /** @returns whether the lock is still ours and lasts longer now */
   extend(values: NamedValues): Promise<boolean> {
-    return this.#attempts.repeat(['busy', 'conflict'], values.name, async (within) => {
-      return (await within(this.executor.execute(this.statements.extend, values))) > 0
-    })
+    return this.#changed(this.statements.extend, values)
   }
 
   async unlock(values: NamedValues, lease: Lease): Promise<void> {
@@ -83,9 +81,7 @@ export class LockSession {
 
   /** @returns whether the lock was still held by this owner, and is free now */
   release(values: NamedValues): Promise<boolean> {
-    return this.#attempts.repeat(['busy', 'conflict'], values.name, async (within) => {
-      return (await within(this.executor.execute(this.statements.release, values))) > 0
-    })
+    return this.#changed(this.statements.release, values)
   }
 
   list(): Promise<LockRecord[]> {
@@ -98,6 +94,12 @@ export class LockSession {
     return this.#attempts.repeat(['busy'], undefined, (within) =>
       within(inspectTable(this.executor, this.dialect, this.table)),
     )
+  }
+
+  #changed(statement: Statement, values: NamedValues): Promise<boolean> {
+    return this.#attempts.repeat(['busy', 'conflict'], values.name, async (within) => {
+      return (await within(this.executor.execute(statement, values))) > 0
+    })
   }
 
   async #acquireOnce(values: NamedValues, lease: Lease, within: Within): Promise<boolean> {
