@@ -1,3 +1,5 @@
+import { recogniseEveryCopy } from './every-copy'
+
 /**
  * What went wrong, as a closed set that code can branch on. A lock that somebody else holds is not in it: that is
  * an ordinary outcome (`undefined` from a provider, `{ executed: false }` from an executor).
@@ -8,7 +10,7 @@
  * - `TABLE_MISMATCH` the lock table lacks a column, or a column has a type that breaks the lock
  * - `TIMEOUT` the database or the connection pool did not answer in time; a lock that comes too late is given back
  * - `DATABASE_ERROR` any other error of the database; `cause` has the driver's own
- * - `NOT_LOCKED` an assertion or an extension outside of a locked task
+ * - `NOT_LOCKED` an assertion or an extension outside a locked task
  * - `NOT_ACQUIRED` the lock is held elsewhere, and the caller asked for an error in that case
  * - `LOCK_SPENT` a lock object was used again after its `unlock` or `extend`
  * - `LOCK_LOST` the lease is over, or an extension was refused: somebody else may hold the lock now
@@ -35,8 +37,15 @@ export interface LockErrorOptions {
   readonly cause?: unknown
 }
 
-/** The one error class of this library. Branch on `code`; `cause` keeps the error underneath. */
+/**
+ * The one error class of this library. Branch on `code`; `cause` keeps the error underneath. `instanceof` knows those of
+ * every copy of the package in the process, CommonJS or ES module.
+ */
 export class LockError extends Error {
+  static {
+    recogniseEveryCopy(this, 'LockError')
+  }
+
   override readonly name = 'LockError'
   /** What went wrong, to branch on. */
   readonly code: LockErrorCode

@@ -1,82 +1,132 @@
-import type { LockConfiguration, LockProvider, SimpleLock } from './lock'
-import { checkLockConfiguration } from './lock-configuration'
-import { spendableLock } from './spendable-lock'
+import type { Duration } from './duration'
+import { later, Lease, type Clock } from './lease'
+import type {
+  Acquisition,
+  LockConfiguration,
+  LockOptions,
+  LockProvider,
+  RefusalReason,
+  SimpleLock,
+} from './lock'
+import {
+  checkDuration,
+  checkLockConfiguration,
+  checkOptions,
+  slotTooFarAhead,
+  type CheckedLockConfiguration,
+} from './lock-configuration'
+import { simpleLock } from './simple-lock'
 
-/** Tells the time in milliseconds; only differences count. */
-export interface Clock {
-  /** Milliseconds since whenever, never fewer than at the call before. */
-  now(): number
+/** What a row is in a table. */
+interface Entry {
+  lease: Lease
+  /** Milliseconds since 1970: the slot, or when it was locked. It grows with every acquisition. */
+  readonly lockedAt: number
+  readonly hasSlots: boolean
 }
 
-/** Looked up at each call, because the fake timers of test runners replace `performance`. */
-const monotonicClock: Clock = { now: () => performance.now() }
-
-interface HeldLock {
-  readonly lockedAt: number
-  lockUntil: number
+/** Options of an `InMemoryLockProvider`. */
+export interface InMemoryLockProviderOptions {
+  /** How far a slot may lie in the future before it is refused as a mistake. Default 1 hour. */
+  readonly slotAtMostAhead?: Duration | undefined
 }
 
 /**
  * Keeps locks in this object, for unit tests and for apps of a single process: no lock outlives or leaves the process.
- * Share one provider among all that are to exclude each other.
+ * Share one provider among all that are to exclude each other. Names that were locked with a slot are remembered until
+ * `clear()`, as rows of a table are.
  */
 export class InMemoryLockProvider implements LockProvider {
-  readonly #clock: Clock
-  readonly #locks = new Map<string, HeldLock>()
+  readonly #clock: Clock | undefined
+  readonly #slotAtMostAhead: number
+  readonly #entries = new Map<string, Entry>()
+  #sweepAt = 100
 
-  /** @param clock default: the monotonic clock, `performance` */
-  constructor(clock: Clock = monotonicClock) {
+  /**
+   * @param clock for leases; default: the monotonic clock, `performance`. Slots and tokens are of the wall clock, `Date`
+   * @throws LockError `INVALID_CONFIGURATION`
+   */
+  constructor(clock?: Clock, options: InMemoryLockProviderOptions = {}) {
+    checkOptions(options, ['slotAtMostAhead'], 'in-memory provider options')
     this.#clock = clock
+    this.#slotAtMostAhead = checkDuration(undefined, 'slotAtMostAhead', options.slotAtMostAhead ?? '1h')
   }
 
   /**
-   * @returns the lock, or `undefined` if it is held
-   * @throws LockError `INVALID_CONFIGURATION`
+   * @returns the lock, or `undefined` if it is held, or its slot was given already
+   * @throws LockError `INVALID_CONFIGURATION`; the reason of `signal`, if it has aborted
    */
   // eslint-disable-next-line @typescript-eslint/require-await -- a wrong configuration rejects, as with every provider
-  async lock(configuration: LockConfiguration): Promise<SimpleLock | undefined> {
-    const { name, lockAtMostFor, lockAtLeastFor } = checkLockConfiguration(configuration)
-    if (this.isLocked(name)) return undefined
-    const now = this.#clock.now()
-    const held: HeldLock = { lockedAt: now, lockUntil: now + lockAtMostFor }
-    this.#locks.set(name, held)
-    return this.#lock(name, held, lockAtLeastFor)
+  async lock(
+    configuration: LockConfiguration,
+    { signal, onRefused }: LockOptions = {},
+  ): Promise<SimpleLock | undefined> {
+    const checked = checkLockConfiguration(configuration)
+    signal?.throwIfAborted()
+    const refused = this.#refusal(checked)
+    if (refused) {
+      onRefused?.(refused)
+      return undefined
+    }
+    this.#forgetExpired()
+    return simpleLock(checked.name, this.#acquire(checked))
   }
 
   /** Whether somebody holds the lock at this moment. */
   isLocked(name: string): boolean {
-    const held = this.#locks.get(name)
-    return held !== undefined && held.lockUntil > this.#clock.now()
+    return (this.#entries.get(name)?.lease.remaining() ?? 0) > 0
   }
 
-  /** Frees all locks, whoever holds them: for the time between two tests. */
+  /** Releases all locks, whoever holds them, and forgets their slots: for the time between two tests. */
   clear(): void {
-    this.#locks.clear()
+    this.#entries.clear()
   }
 
-  #lock(name: string, held: HeldLock, lockAtLeastFor: number): SimpleLock {
-    const isMine = (): boolean => this.#locks.get(name) === held
-    const lockUntil = held.lockUntil
-    return spendableLock({
-      name,
-      remaining: () => Math.max(0, lockUntil - this.#clock.now()),
+  #refusal({ name, slot }: CheckedLockConfiguration): RefusalReason | undefined {
+    if (slot !== undefined && slot > Date.now() + this.#slotAtMostAhead)
+      throw slotTooFarAhead(name, slot, this.#slotAtMostAhead)
+    if (this.isLocked(name)) return 'held'
+    const before = this.#entries.get(name)?.lockedAt ?? 0
+    return slot !== undefined && before >= slot ? 'already-run' : undefined
+  }
+
+  #acquire({ name, lockAtMostFor, lockAtLeastFor, slot }: CheckedLockConfiguration): Acquisition {
+    const before = this.#entries.get(name)
+    const entry: Entry = {
+      lease: new Lease(lockAtMostFor, this.#clock),
+      lockedAt: slot ?? Math.max(Date.now(), (before?.lockedAt ?? 0) + 1),
+      hasSlots: slot !== undefined || before?.hasSlots === true,
+    }
+    const late = slot === undefined ? 0 : Date.now() - slot
+    let atLeast = new Lease(lockAtLeastFor && lockAtLeastFor - late, this.#clock)
+    const isMine = (): boolean => this.#entries.get(name) === entry && this.isLocked(name)
+    this.#entries.set(name, entry)
+    return {
+      lease: entry.lease,
       // eslint-disable-next-line @typescript-eslint/require-await
-      unlock: async () => {
+      extend: async (duration, atLeastFromNow) => {
+        if (!isMine()) return undefined
+        if (atLeastFromNow !== undefined) atLeast = new Lease(atLeastFromNow, this.#clock)
+        return (entry.lease = later(entry.lease, new Lease(duration, this.#clock)))
+      },
+      // eslint-disable-next-line @typescript-eslint/require-await
+      fencingToken: async () => (isMine() ? entry.lockedAt : undefined),
+      // eslint-disable-next-line @typescript-eslint/require-await
+      unlock: async (early) => {
         if (!isMine()) return
-        held.lockUntil = Math.max(held.lockedAt + lockAtLeastFor, this.#clock.now())
-        if (!this.isLocked(name)) this.#locks.delete(name)
+        const left = early ? 0 : Math.min(atLeast.remaining(), entry.lease.remaining())
+        const lease = new Lease(left, this.#clock)
+        this.#entries.set(name, { ...entry, lease, lockedAt: entry.lockedAt - (early ? 1 : 0) })
       },
-      // eslint-disable-next-line @typescript-eslint/require-await
-      extend: async (lockAtMostFor, atLeastFromNow) => {
-        if (!isMine() || !this.isLocked(name)) return undefined
-        const now = this.#clock.now()
-        held.lockUntil = now + lockAtMostFor
-        return this.#lock(
-          name,
-          held,
-          atLeastFromNow === undefined ? lockAtLeastFor : now - held.lockedAt + atLeastFromNow,
-        )
-      },
-    })
+    }
+  }
+
+  /** Once in a while, so that it costs little however many names there are. What is forgotten still has a smaller token. */
+  #forgetExpired(): void {
+    if (this.#entries.size < this.#sweepAt) return
+    const now = Date.now()
+    for (const [name, { lockedAt, hasSlots }] of this.#entries)
+      if (!hasSlots && lockedAt < now && !this.isLocked(name)) this.#entries.delete(name)
+    this.#sweepAt = Math.max(100, 2 * this.#entries.size)
   }
 }

@@ -3,12 +3,12 @@
  *
  * @module shedlock-orm
  */
-export { activeLock, assertLocked, extendActiveLock } from './active-lock'
+export { activeLock, assertLocked, extendActiveLock } from './scope'
 export type { Duration } from './duration'
 export { LockError } from './errors'
 export type { LockErrorCode, LockErrorOptions } from './errors'
 export { InMemoryLockProvider } from './in-memory-lock-provider'
-export type { Clock } from './in-memory-lock-provider'
+export type { InMemoryLockProviderOptions } from './in-memory-lock-provider'
 export { KeepAliveLockProvider } from './keep-alive-lock-provider'
 export type { KeepAliveLockProviderOptions } from './keep-alive-lock-provider'
 export type {
@@ -16,27 +16,62 @@ export type {
   LockFailureEvent,
   LockingTaskExecutorListener,
   LockLostEvent,
+  LockSkippedEvent,
+  SkipReason,
   TaskFinishedEvent,
 } from './listener'
-export type { ActiveLock, LockConfiguration, LockProvider, SimpleLock } from './lock'
+export type {
+  ActiveLock,
+  LockConfiguration,
+  LockOptions,
+  LockProvider,
+  RefusalReason,
+  SimpleLock,
+} from './lock'
+export { loggingListener } from './logging-listener'
+export type { LoggerLike } from './logging-listener'
 export { LockingTaskExecutor } from './locking-task-executor'
 export type { LockingTaskExecutorOptions, ShutdownOptions } from './locking-task-executor'
-export type { Task, TaskContext, TaskResult } from './task'
-export type { TaskConfiguration, WrapConfiguration } from './task-configuration'
+export type {
+  Task,
+  TaskConfiguration,
+  TaskContext,
+  TaskResult,
+  WrapConfiguration,
+} from './task-configuration'
 export { TrackingLockProvider } from './tracking-lock-provider'
 export { WaitingLockProvider } from './waiting-lock-provider'
 export type { WaitingLockProviderOptions } from './waiting-lock-provider'
 
 // For those who write a provider of their own.
-export { LONGEST_TIMEOUT } from './alarm'
+export { LONGEST_TIMEOUT } from './timers'
 export { milliseconds } from './duration'
-export { Lease } from './lease'
-export { checkDuration, checkLockConfiguration, checkLockName, checkOptions } from './lock-configuration'
+export { later, Lease } from './lease'
+export type { Clock } from './lease'
+export {
+  checkDuration,
+  checkLockConfiguration,
+  checkLockName,
+  checkOptions,
+  slotTooFarAhead,
+} from './lock-configuration'
 export type { CheckedLockConfiguration } from './lock-configuration'
-export { spendableLock } from './spendable-lock'
-export type { LockOperations } from './spendable-lock'
+export type { Acquisition } from './lock'
+export { simpleLock } from './simple-lock'
+export { slotOf } from './slot-of'
+export type { CronLike } from './slot-of'
 
 /** @internal for `shedlock-orm/testing` */
-export { makeAllAssertsPass } from './active-lock'
+export { makeAllAssertsPass } from './scope'
+/** @internal for `shedlock-orm/sql` */
+export { recogniseEveryCopy } from './every-copy'
+/** @internal for `shedlock-orm/sql` */
+export { keepsNothingAlive } from './timers'
+/** @internal for `shedlock-orm/node-cron` */
+export { heldLockOf } from './simple-lock'
+/** @internal for `shedlock-orm/node-cron` */
+export { checkListeners, notify } from './listener'
+/** @internal for `shedlock-orm/node-cron` */
+export type { EventOf } from './listener'
 /** @internal for `shedlock-orm/node-cron` */
 export { RunsInFlight } from './runs-in-flight'

@@ -1,8 +1,7 @@
-import { notify, type LockingTaskExecutorListener } from './listener'
-import type { LockConfiguration, LockProvider, SimpleLock } from './lock'
+import { checkListeners, notify, type LockingTaskExecutorListener } from './listener'
+import type { LockConfiguration, LockOptions, LockProvider, SimpleLock } from './lock'
 import { checkLockConfiguration, checkOptions, checkProvider } from './lock-configuration'
-import { simpleLockOf } from './simple-lock-of'
-import { WatchedLock } from './watched-lock'
+import { heldLockOf, simpleLockOf } from './simple-lock'
 
 /** Options of a `KeepAliveLockProvider`. */
 export interface KeepAliveLockProviderOptions {
@@ -28,17 +27,17 @@ export class KeepAliveLockProvider implements LockProvider {
     checkProvider(provider)
     checkOptions(options, ['listeners'], 'keep-alive options')
     this.#provider = provider
-    this.#listeners = options.listeners ?? []
+    this.#listeners = checkListeners(options.listeners)
   }
 
   /** As the other provider's `lock`. */
-  async lock(configuration: LockConfiguration): Promise<SimpleLock | undefined> {
+  async lock(configuration: LockConfiguration, options?: LockOptions): Promise<SimpleLock | undefined> {
     const checked = checkLockConfiguration(configuration)
     const event = { name: checked.name, configuration: checked }
-    const lock = await this.#provider.lock(checked)
+    const lock = await this.#provider.lock(checked, options)
     if (!lock) return undefined
-    const watched = new WatchedLock(lock, {
-      keepAliveFor: checked.lockAtMostFor,
+    const held = heldLockOf(lock)
+    held.observe({
       onExtended: () => {
         notify(this.#listeners, 'onLockExtended', event)
       },
@@ -46,6 +45,7 @@ export class KeepAliveLockProvider implements LockProvider {
         notify(this.#listeners, 'onExtendFailed', { ...event, error })
       },
     })
-    return simpleLockOf(watched)
+    held.keepAlive(checked.lockAtMostFor)
+    return simpleLockOf(held)
   }
 }

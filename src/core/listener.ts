@@ -1,11 +1,27 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
-import type { LockError } from './errors'
+import { LockError } from './errors'
+import type { RefusalReason } from './lock'
 import type { CheckedLockConfiguration } from './lock-configuration'
 
 /** What every event tells: which lock, as it was configured. */
 export interface LockEvent {
   readonly name: string
   readonly configuration: CheckedLockConfiguration
+}
+
+/**
+ * Why a task was skipped.
+ *
+ * - `held` somebody else holds the lock
+ * - `already-run` the lock was given for this slot, or for a later one
+ * - `nested` the task runs inside its own lock, where a task of the same name runs already
+ * - `shutdown` the executor was shut down
+ */
+export type SkipReason = RefusalReason | 'nested' | 'shutdown'
+
+/** A task was skipped. */
+export interface LockSkippedEvent extends LockEvent {
+  readonly reason: SkipReason
 }
 
 /** A task ended: its outcome, and how long it took. */
@@ -37,17 +53,17 @@ export interface LockLostEvent extends LockEvent {
  * `shedlock-orm:lock-acquired`, and so on.
  */
 export interface LockingTaskExecutorListener {
-  /** The lock is asked for: the first event of each call that is not inside of its own lock. */
+  /** The lock is asked for: the first event of each call that is not inside its own lock. */
   onLockAttempt?(event: LockEvent): void
-  /** The lock was had; the task runs next. */
+  /** The lock was acquired; the task runs next. */
   onLockAcquired?(event: LockEvent): void
-  /** Somebody else holds the lock; the task is skipped. */
-  onLockNotAcquired?(event: LockEvent): void
-  /** The database could not say whether the lock is free; the task is not run and the caller gets the error. */
+  /** The lock was not acquired; the task is skipped, and `reason` says why. */
+  onLockNotAcquired?(event: LockSkippedEvent): void
+  /** The database could not say whether the lock is free; the task does not run and the caller gets the error. */
   onLockFailed?(event: LockFailureEvent): void
   /** The task is called. */
   onTaskStarted?(event: LockEvent): void
-  /** The task returned or threw; the lock is freed afterwards. */
+  /** The task returned or threw; the lock is released afterwards. */
   onTaskFinished?(event: TaskFinishedEvent): void
   /** By the task, or because the lock is kept alive. */
   onLockExtended?(event: LockEvent): void
@@ -55,7 +71,7 @@ export interface LockingTaskExecutorListener {
   onExtendFailed?(event: LockFailureEvent): void
   /** The lease is over or an extension was refused while the task runs; its signal is aborted. */
   onLockLost?(event: LockLostEvent): void
-  /** The lock could not be freed; it ends by itself after `lockAtMostFor`. The task's own outcome stands. */
+  /** The lock could not be released; it expires after `lockAtMostFor`. The task's own outcome stands. */
   onUnlockFailed?(event: LockFailureEvent): void
 }
 
@@ -72,11 +88,12 @@ const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
   onUnlockFailed: channel('shedlock-orm:unlock-failed'),
 }
 
+/** What a method of a listener is given. */
 export type EventOf<Method extends keyof LockingTaskExecutorListener> = Parameters<
   NonNullable<LockingTaskExecutorListener[Method]>
 >[0]
 
-/** Calls the same method of every listener, and lets none of them matter. */
+/** Calls the same method of every listener; what they throw is dropped. */
 export function notify<Method extends keyof LockingTaskExecutorListener>(
   listeners: readonly LockingTaskExecutorListener[],
   method: Method,
@@ -86,10 +103,28 @@ export function notify<Method extends keyof LockingTaskExecutorListener>(
   for (const listener of listeners) {
     try {
       const result: unknown = listener[method]?.(event as never)
-      // An async listener fits the type, so its rejection has to be taken care of as well.
+      // An async listener fits the type, so its rejection is handled as well.
       void Promise.resolve(result).catch(() => undefined)
     } catch {
       continue
     }
   }
+}
+
+/**
+ * The listeners of an option, or none.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` when they are no array of objects
+ */
+export function checkListeners<Listener extends object>(
+  listeners: readonly Listener[] | undefined,
+): readonly Listener[] {
+  if (listeners === undefined) return []
+  const isListener = (each: unknown): boolean => typeof each === 'object' && each !== null
+  const given: unknown = listeners
+  if (Array.isArray(given) && given.every(isListener)) return listeners
+  throw new LockError(
+    'INVALID_CONFIGURATION',
+    'listeners must be an array of objects, each with methods such as onLockAcquired.',
+  )
 }

@@ -6,16 +6,21 @@ import type { LockConfiguration, LockProvider } from './lock'
 export interface CheckedLockConfiguration extends LockConfiguration {
   readonly lockAtMostFor: number
   readonly lockAtLeastFor: number
+  /** In milliseconds since 1970. */
+  readonly slot?: number
 }
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
 const MAX_NAME_LENGTH = 64
-/** Beyond this some database's calendar ends, and nobody means it. */
+/** Beyond this some database's calendar ends, and nobody wants it. */
 const MAX_DURATION = milliseconds('36500d')
+/** No database's calendar ends before. */
+const MAX_SLOT = Date.UTC(10_000, 0) - 1
 const OPTIONS: readonly string[] = [
   'name',
   'lockAtMostFor',
   'lockAtLeastFor',
+  'slot',
 ] satisfies (keyof LockConfiguration)[]
 
 /**
@@ -32,7 +37,34 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
       name,
     )
   }
-  return { name, ...checkLease(name, configuration.lockAtMostFor, configuration.lockAtLeastFor ?? 0) }
+  const lease = checkLease(name, configuration.lockAtMostFor, configuration.lockAtLeastFor ?? 0)
+  const slot = checkSlot(name, configuration.slot)
+  return { name, ...lease, ...(slot === undefined ? {} : { slot }) }
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkSlot(name: string, slot: unknown): number | undefined {
+  if (slot === undefined) return undefined
+  const time = isDate(slot) ? slot.getTime() : slot
+  if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= MAX_SLOT) return time
+  throw invalid(
+    `slot of lock '${name}' must be a valid Date, or whole milliseconds since 1970: when this run was due.`,
+    name,
+  )
+}
+
+/** For a provider that sees by the clock of its storage that a slot is too far in the future. */
+export function slotTooFarAhead(name: string, slot: number, slotAtMostAhead: number): LockError {
+  const time = new Date(slot).toISOString()
+  return invalid(
+    `The slot of lock '${name}', ${time}, is more than ${slotAtMostAhead} ms in the future by the clock of the database – give the time at which this run was due, or set slotAtMostAhead.`,
+    name,
+  )
+}
+
+/** Also one of another realm, as test runners have them. */
+function isDate(value: unknown): value is Date {
+  return Object.prototype.toString.call(value) === '[object Date]'
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
@@ -79,7 +111,7 @@ export function checkLockName(name: unknown): string {
 }
 
 /**
- * Refuses an option that does not exist: a typing mistake would otherwise be silently without effect.
+ * Refuses an unknown option: a typing mistake would otherwise silently have no effect.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -99,7 +131,7 @@ export function checkOptions(options: object, known: readonly string[], what: st
 export function checkProvider(provider: LockProvider): void {
   if (typeof (provider as LockProvider | undefined)?.lock !== 'function')
     throw invalid(
-      'The first argument is no lock provider – give it typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).',
+      'The first argument is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).',
     )
 }
 

@@ -1,17 +1,32 @@
 import type { Duration } from './duration'
-import { Execution, type ExecutorParts } from './execution'
-import type { LockingTaskExecutorListener } from './listener'
-import type { LockConfiguration, LockProvider } from './lock'
+import { LockError } from './errors'
+import type { HeldLock } from './held-lock'
+import {
+  checkListeners,
+  notify,
+  type EventOf,
+  type LockEvent,
+  type LockFailureEvent,
+  type LockSkippedEvent,
+  type LockingTaskExecutorListener,
+  type SkipReason,
+} from './listener'
+import type { LockConfiguration, LockProvider, RefusalReason, SimpleLock } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
-import { RunsInFlight } from './runs-in-flight'
-import type { Task, TaskResult } from './task'
+import { RunsInFlight, shutdownError, type RunInFlight } from './runs-in-flight'
+import { enclosingScope, runInScope, type Scope } from './scope'
+import { heldLockOf } from './simple-lock'
 import {
   checkTask,
   checkTaskConfiguration,
   checkWrapConfiguration,
+  type CheckedTaskConfiguration,
+  type Task,
   type TaskConfiguration,
+  type TaskResult,
   type WrapConfiguration,
 } from './task-configuration'
+import { warn } from './warn'
 import { wrappedTask } from './wrapped-task'
 
 /** Options of a `LockingTaskExecutor`: defaults for all its tasks, and who hears of them. */
@@ -30,20 +45,38 @@ export interface ShutdownOptions {
   readonly timeout?: Duration | undefined
 }
 
+const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
+
+const WHY: Readonly<Record<Exclude<SkipReason, 'shutdown'>, string>> = {
+  held: 'is held by somebody else',
+  'already-run': 'was given for this slot, or for a later one',
+  nested: 'is in use by another task inside of its own task',
+}
+
+function skipped(reason: SkipReason): TaskResult<never> {
+  return { executed: false, reason }
+}
+
 /** Runs tasks under a lock: asks for it once, skips the task if somebody else holds it, and always unlocks. */
 export class LockingTaskExecutor {
-  readonly #parts: ExecutorParts
+  readonly #provider: LockProvider
+  readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: Partial<LockConfiguration>
+  readonly #runs = new RunsInFlight()
 
-  /** @throws LockError `INVALID_CONFIGURATION` for a provider that is none, unknown options and impossible durations */
+  /**
+   * @throws LockError `INVALID_CONFIGURATION` for a provider that is none, unknown options, impossible durations and
+   *   listeners that are no array of objects
+   */
   constructor(provider: LockProvider, options: LockingTaskExecutorOptions = {}) {
     checkProvider(provider)
-    checkOptions(options, ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'], 'executor options')
-    const { defaultLockAtMostFor, defaultLockAtLeastFor = 0, listeners = [] } = options
+    checkOptions(options, EXECUTOR_OPTIONS, 'executor options')
+    const { defaultLockAtMostFor, defaultLockAtLeastFor = 0, listeners } = options
     if (defaultLockAtMostFor !== undefined)
       checkDuration(undefined, 'defaultLockAtMostFor', defaultLockAtMostFor)
     checkDuration(undefined, 'defaultLockAtLeastFor', defaultLockAtLeastFor)
-    this.#parts = { provider, listeners, runs: new RunsInFlight() }
+    this.#provider = provider
+    this.#listeners = checkListeners(listeners)
     this.#defaults = {
       lockAtLeastFor: defaultLockAtLeastFor,
       ...(defaultLockAtMostFor === undefined ? {} : { lockAtMostFor: defaultLockAtMostFor }),
@@ -51,17 +84,121 @@ export class LockingTaskExecutor {
   }
 
   /**
-   * Runs the task if the lock can be had, else skips it without waiting. Inside a task that holds this very lock
+   * Runs the task if the lock can be acquired, else skips it without waiting. Inside a task that holds this very lock
    * (same name, same provider) it runs at once, one at a time.
    *
-   * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false }`
+   * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
    * @throws LockError when the configuration is wrong, or when the database could not say whether the lock is free:
-   *   then the task was not run. What the task itself throws comes through as it is, even if the unlock fails.
+   *   then the task did not run. What the task itself throws comes through as it is, even if the unlock fails.
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
     const checked = checkTaskConfiguration(configuration, this.#defaults)
     checkTask(task)
-    return new Execution(this.#parts, checked, task).result()
+    const { name } = checked.lockConfiguration
+    const event: LockEvent = { name, configuration: checked.lockConfiguration }
+    const scope = enclosingScope(this.#provider, name)
+    const result = scope
+      ? await this.#runNested(scope, event, task)
+      : await this.#runs.track(name, (inFlight) => this.#askAndRun(inFlight, checked, event, task))
+    if (!result.executed) await this.#skipped(checked, { ...event, reason: result.reason })
+    return result
+  }
+
+  async #askAndRun<T>(
+    inFlight: RunInFlight,
+    { keepAlive }: CheckedTaskConfiguration,
+    event: LockEvent,
+    task: Task<T>,
+  ): Promise<TaskResult<T>> {
+    if (this.#runs.isStopped()) return skipped('shutdown')
+    const lock = await this.#ask(event)
+    if (typeof lock === 'string') return skipped(this.#runs.isStopped() ? 'shutdown' : lock)
+    const held = (inFlight.lock = heldLockOf(lock))
+    let early = true
+    try {
+      if (this.#runs.isStopped()) return skipped('shutdown')
+      early = false
+      this.#listenTo(held, event)
+      if (keepAlive) held.keepAlive(event.configuration.lockAtMostFor)
+      return await this.#run(held, event, task)
+    } finally {
+      await held.end({ early }).catch((error: unknown) => {
+        this.#unlockFailed({ ...event, error })
+      })
+    }
+  }
+
+  async #ask(event: LockEvent): Promise<SimpleLock | RefusalReason> {
+    let reason: RefusalReason = 'held'
+    const onRefused = (why: RefusalReason): void => {
+      reason = why
+    }
+    const signal = this.#runs.stopped
+    this.#tell('onLockAttempt', event)
+    try {
+      const lock = await this.#provider.lock(event.configuration, { signal, onRefused })
+      if (lock) this.#tell('onLockAcquired', event)
+      else this.#tell('onLockNotAcquired', { ...event, reason })
+      return lock ?? reason
+    } catch (error) {
+      // It waited, and was told to stop.
+      if (signal.aborted && error === signal.reason) return reason
+      this.#tell('onLockFailed', { ...event, error })
+      throw error
+    }
+  }
+
+  #listenTo(held: HeldLock, event: LockEvent): void {
+    held.observe({
+      onExtended: () => {
+        this.#tell('onLockExtended', event)
+      },
+      onExtendFailed: (error) => {
+        this.#tell('onExtendFailed', { ...event, error })
+      },
+      onLost: (error) => {
+        this.#tell('onLockLost', { ...event, error })
+      },
+    })
+  }
+
+  /** The same name again inside its own task. A sibling that came second must not run beside the first. */
+  async #runNested<T>({ lock, inner }: Scope, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
+    return lock && inner === 0 ? this.#run(lock, event, task) : skipped('nested')
+  }
+
+  async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
+    const started = performance.now()
+    const duration = (): number => performance.now() - started
+    this.#tell('onTaskStarted', event)
+    try {
+      const value = await runInScope(lock, this.#provider, () => task({ signal: lock.signal, lock }))
+      this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'success' })
+      return { executed: true, value }
+    } catch (error) {
+      this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'error', error })
+      throw error
+    }
+  }
+
+  async #skipped({ onNotAcquired }: CheckedTaskConfiguration, event: LockSkippedEvent): Promise<void> {
+    if (typeof onNotAcquired === 'function') await onNotAcquired(event)
+    if (onNotAcquired !== 'throw') return
+    const { name } = event
+    if (event.reason === 'shutdown') throw shutdownError(name)
+    throw new LockError('NOT_ACQUIRED', `Lock '${name}' ${WHY[event.reason]} – the task was skipped.`, {
+      lockName: name,
+    })
+  }
+
+  /** The task's outcome stands and the lease releases the lock; but somebody should hear of it. */
+  #unlockFailed(event: LockFailureEvent): void {
+    this.#tell('onUnlockFailed', event)
+    if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(event.error)
+  }
+
+  #tell<Method extends keyof LockingTaskExecutorListener>(method: Method, event: EventOf<Method>): void {
+    notify(this.#listeners, method, event)
   }
 
   /**
@@ -90,12 +227,14 @@ export class LockingTaskExecutor {
 
   /**
    * For the end of the process: aborts the signals of the tasks that run, with a `LockError` `SHUTDOWN`, and waits until
-   * they have ended and their locks are freed. From now on tasks are skipped, for other instances to run. Call it
+   * they have ended and their locks are released. From now on tasks are skipped, for other instances to run. Call it
    * before the database is disconnected.
    *
    * @returns the names of the locks whose tasks still ran after the timeout; those stay locked
    */
-  async shutdown({ timeout = '10s' }: ShutdownOptions = {}): Promise<readonly string[]> {
-    return this.#parts.runs.stop(checkDuration(undefined, 'timeout', timeout))
+  async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
+    checkOptions(options, ['timeout'], 'shutdown options')
+    const { timeout = '10s' } = options
+    return this.#runs.stop(checkDuration(undefined, 'timeout', timeout))
   }
 }

@@ -1,20 +1,25 @@
-import { LONGEST_TIMEOUT } from './alarm'
+import type { HeldLock } from './held-lock'
 import { LockError } from './errors'
-import type { WatchedLock } from './watched-lock'
+import { LONGEST_TIMEOUT } from './timers'
 
-/** One call of an executor, from its question for the lock until the lock is freed. */
+/** One call of an executor, from its attempt to acquire the lock until the lock is released. */
 export interface RunInFlight {
   readonly name: string
-  lock: WatchedLock | undefined
+  lock: HeldLock | undefined
 }
 
 /** @internal The runs of one executor that have not ended, so that a shutdown can stop them and wait for them. */
 export class RunsInFlight {
   readonly #runs = new Map<RunInFlight, Promise<unknown>>()
-  #stopped = false
+  readonly #stop = new AbortController()
+
+  /** Aborts when no run may begin any more. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal
+  }
 
   isStopped(): boolean {
-    return this.#stopped
+    return this.#stop.signal.aborted
   }
 
   track<T>(name: string, work: (run: RunInFlight) => Promise<T>): Promise<T> {
@@ -33,7 +38,7 @@ export class RunsInFlight {
    * @returns the names of those that have not ended
    */
   async stop(timeout: number): Promise<readonly string[]> {
-    this.#stopped = true
+    this.#stop.abort()
     const runs = [...this.#runs]
     for (const [{ name, lock }] of runs) lock?.abort(shutdownError(name))
     let timer: NodeJS.Timeout | undefined
@@ -47,11 +52,7 @@ export class RunsInFlight {
 }
 
 export function shutdownError(lockName: string): LockError {
-  return new LockError(
-    'SHUTDOWN',
-    `The executor shuts down – the task under lock '${lockName}' is not to run on.`,
-    {
-      lockName,
-    },
-  )
+  return new LockError('SHUTDOWN', `The executor shuts down – the task under lock '${lockName}' must stop.`, {
+    lockName,
+  })
 }

@@ -1,8 +1,23 @@
 import type { Duration } from './duration'
 import { LockError } from './errors'
-import type { LockEvent } from './listener'
-import type { LockConfiguration } from './lock'
+import type { LockSkippedEvent, SkipReason } from './listener'
+import type { ActiveLock, LockConfiguration } from './lock'
 import { checkLockConfiguration, checkOptions, type CheckedLockConfiguration } from './lock-configuration'
+
+/** The outcome of a task: its value if it ran here, or why it was skipped. */
+export type TaskResult<T> =
+  { readonly executed: true; readonly value: T } | { readonly executed: false; readonly reason: SkipReason }
+
+/** What a task gets to know. */
+export interface TaskContext {
+  /** Aborts when the lock can no longer be trusted. Pass it to `fetch`, timers and queries, so that the task stops. */
+  readonly signal: AbortSignal
+  /** The lock that the task runs under: to look at, and to extend. */
+  readonly lock: ActiveLock
+}
+
+/** What runs under a lock. What it returns or throws is passed on as it is; the lock is held until its promise settles. */
+export type Task<T> = (context: TaskContext) => T | PromiseLike<T>
 
 /** A lock configuration for a task: it may leave durations to the executor's defaults, and says what else is wanted. */
 export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFor'> {
@@ -16,21 +31,26 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
    */
   readonly keepAlive?: boolean | undefined
   /**
-   * What to do when the task is skipped, because somebody else holds the lock or the executor was shut down: be told, or
-   * have a `LockError` `NOT_ACQUIRED` or `SHUTDOWN` thrown. Default: only return `{ executed: false }`.
+   * What to do when the task is skipped: call a function, or throw a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Default: only
+   * return `{ executed: false, reason }`.
    */
-  readonly onNotAcquired?: 'throw' | ((event: LockEvent) => unknown) | undefined
+  readonly onNotAcquired?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
 }
 
 /** A task configuration for `wrap`. */
 export interface WrapConfiguration<This = unknown, Arguments extends unknown[] = never[]> extends Omit<
   TaskConfiguration,
-  'name'
+  'name' | 'slot'
 > {
   /** The lock's name, or how to make it from the arguments of a call: a lock for each customer, for example. */
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
-   * Is given every error, the task's own included, and the returned function then never rejects: for hosts that crash on
+   * When the run is due, from the arguments that the scheduler calls with; `undefined` for a call without a slot. Default: no
+   * slots. `setInterval` has none: each instance counts from its own start.
+   */
+  readonly slot?: ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
+  /**
+   * Receives every error, the task's own included; the returned function then never rejects: for hosts that crash on
    * a rejection, such as `setInterval` and croner. It then resolves to nothing.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined
@@ -39,10 +59,10 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
 export interface CheckedTaskConfiguration {
   readonly lockConfiguration: CheckedLockConfiguration
   readonly keepAlive: boolean
-  readonly onNotAcquired: 'throw' | ((event: LockEvent) => unknown) | undefined
+  readonly onNotAcquired: TaskConfiguration['onNotAcquired']
 }
 
-const OPTIONS = ['name', 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'onNotAcquired'] as const
+const OPTIONS = ['name', 'lockAtMostFor', 'lockAtLeastFor', 'slot', 'keepAlive', 'onNotAcquired'] as const
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkTaskConfiguration(
@@ -55,6 +75,7 @@ export function checkTaskConfiguration(
     name,
     lockAtMostFor: configuration.lockAtMostFor ?? defaults.lockAtMostFor,
     lockAtLeastFor: configuration.lockAtLeastFor ?? defaults.lockAtLeastFor,
+    slot: configuration.slot,
   } as LockConfiguration)
   if (typeof keepAlive !== 'boolean') throw invalid(name, 'keepAlive', 'true or false')
   if (onNotAcquired !== undefined && onNotAcquired !== 'throw' && typeof onNotAcquired !== 'function')
@@ -72,9 +93,11 @@ export function checkWrapConfiguration<This, Arguments extends unknown[]>(
   defaults: Partial<LockConfiguration>,
 ): void {
   checkOptions(configuration, [...OPTIONS, 'onError'], 'lock configuration')
-  const { name, onError, ...rest } = configuration
+  const { name, slot, onError, ...rest } = configuration
   const lockName = typeof name === 'function' ? 'made from arguments' : name
   checkTaskConfiguration({ ...rest, name: lockName }, defaults)
+  if (slot !== undefined && typeof slot !== 'function')
+    throw invalid(lockName, 'slot', 'a function here, because every call has another')
   if (onError !== undefined && typeof onError !== 'function') throw invalid(lockName, 'onError', 'a function')
 }
 
@@ -87,7 +110,7 @@ export function checkTask(task: unknown): void {
   if (typeof task === 'function') return
   throw new LockError(
     'INVALID_CONFIGURATION',
-    'The task is no function – give the function itself, as the second argument, and not what it returns.',
+    'The task is not a function – pass the function itself as the second argument, not what it returns.',
   )
 }
 

@@ -1,16 +1,16 @@
 import { LockError } from './errors'
-import type { ActiveLock, LockConfiguration, LockProvider, SimpleLock } from './lock'
+import type { HeldLock } from './held-lock'
+import type { ActiveLock, LockConfiguration, LockOptions, LockProvider, SimpleLock } from './lock'
 import { checkProvider } from './lock-configuration'
-import { simpleLockOf } from './simple-lock-of'
-import { WatchedLock } from './watched-lock'
+import { heldLockOf, simpleLockOf } from './simple-lock'
 
 /**
- * Knows which locks of another provider this process holds, and can free them all: for a shutdown, for those who use a
+ * Knows which locks of another provider this process holds, and can release them all at shutdown: for those who use a
  * provider without an executor. An executor has `shutdown()`, which also stops its tasks and waits for them.
  */
 export class TrackingLockProvider implements LockProvider {
   readonly #provider: LockProvider
-  readonly #held = new Set<WatchedLock>()
+  readonly #held = new Set<HeldLock>()
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(provider: LockProvider) {
@@ -19,18 +19,20 @@ export class TrackingLockProvider implements LockProvider {
   }
 
   /** As the other provider's `lock`. */
-  async lock(configuration: LockConfiguration): Promise<SimpleLock | undefined> {
-    const lock = await this.#provider.lock(configuration)
+  async lock(configuration: LockConfiguration, options?: LockOptions): Promise<SimpleLock | undefined> {
+    const lock = await this.#provider.lock(configuration, options)
     if (!lock) return undefined
+    const held = heldLockOf(lock)
     const forget = (): void => {
       this.#held.delete(held)
     }
-    const held: WatchedLock = new WatchedLock(lock, { onLost: forget, onEnded: forget })
-    this.#held.add(held)
+    // An expired lock is not held.
+    if (held.remaining() > 0) this.#held.add(held)
+    held.observe({ onLost: forget, onEnded: forget })
     return simpleLockOf(held)
   }
 
-  /** The locks that are held at this moment, each with its lease as the last extension left it. */
+  /** The locks that this process holds now, each with its lease as the last extension left it. */
   get activeLocks(): readonly ActiveLock[] {
     return [...this.#held]
   }
@@ -39,7 +41,7 @@ export class TrackingLockProvider implements LockProvider {
    * Unlocks all that is held, as each lock's own `unlock` would. Whoever works under one of them finds it lost: `signal`
    * aborts with `SHUTDOWN`, `extend` gives `undefined`, and `unlock` has nothing left to do.
    *
-   * @throws AggregateError of what went wrong, after all were tried; a lock that could not be freed ends by its lease
+   * @throws AggregateError of what went wrong, after all were tried; a lock that could not be released expires
    */
   async releaseAll(): Promise<void> {
     const outcomes = await Promise.allSettled(

@@ -1,5 +1,4 @@
-import type { Task, TaskResult } from './task'
-import type { TaskConfiguration, WrapConfiguration } from './task-configuration'
+import type { Task, TaskConfiguration, TaskResult, WrapConfiguration } from './task-configuration'
 import { warn } from './warn'
 
 interface Executor {
@@ -9,13 +8,14 @@ interface Executor {
 /** The task as a function that can be given to a scheduler; `LockingTaskExecutor.wrap` says what it does. */
 export function wrappedTask<This, Arguments extends unknown[], T>(
   executor: Executor,
-  { name, onError, ...rest }: WrapConfiguration<This, Arguments>,
+  { name, slot, onError, ...rest }: WrapConfiguration<This, Arguments>,
   task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
 ): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
   return async function (this: This, ...args: Arguments) {
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name
-      const result = await executor.executeWithLock({ ...rest, name: lockName }, () => task.apply(this, args))
+      const configuration = { ...rest, name: lockName, slot: slot?.apply(this, args) }
+      const result = await executor.executeWithLock(configuration, () => task.apply(this, args))
       return onError ? undefined : result
     } catch (error) {
       if (!onError) throw error
@@ -25,7 +25,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   }
 }
 
-/** Whoever asked for a promise that never rejects gets one, even if the error handler itself fails. */
+/** A caller who asked for a promise that never rejects gets one, even if the error handler itself fails. */
 async function report(error: unknown, onError: (error: unknown) => unknown): Promise<void> {
   try {
     await onError(error)

@@ -1,0 +1,124 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Duration } from './duration'
+import { LockError } from './errors'
+import { sharedByEveryCopy } from './every-copy'
+import type { HeldLock } from './held-lock'
+import type { ActiveLock, LockProvider } from './lock'
+
+/** One run of a task, as seen by the code inside. Scopes are nested as the runs are. */
+export interface Scope {
+  /** `undefined` once the run has ended: what it left running belongs to the scope outside. */
+  lock: HeldLock | undefined
+  readonly provider: LockProvider
+  outer: Scope | undefined
+  /** How many runs under the same lock go on inside, at any depth. */
+  inner: number
+}
+
+const state = sharedByEveryCopy('scopes.1', () => ({
+  scopes: new AsyncLocalStorage<Scope>(),
+  allAssertsPass: false,
+}))
+const { scopes } = state
+
+/** The scopes around the calling code that have not ended, the innermost first. */
+function* openScopes(): Generator<Scope & { readonly lock: HeldLock }> {
+  for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer))
+    yield scope as Scope & { readonly lock: HeldLock }
+}
+
+/** The scope itself, or the next one outside that has not ended. Drops those passed over, or they would pile up. */
+function opened(scope: Scope | undefined): Scope | undefined {
+  let open = scope
+  while (open && !open.lock) open = open.outer
+  for (let ended = scope; ended && ended !== open;) {
+    const next: Scope | undefined = ended.outer
+    ended.outer = open
+    ended = next
+  }
+  return open
+}
+
+/** The innermost scope in which this provider's lock of this name is held. */
+export function enclosingScope(provider: LockProvider, name: string): Scope | undefined {
+  for (const scope of openScopes())
+    if (scope.provider === provider && scope.lock.name === name && scope.lock.remaining() > 0) return scope
+  return undefined
+}
+
+/** Calls the task so that all it calls and awaits sees the lock. */
+export async function runInScope<T>(
+  lock: HeldLock,
+  provider: LockProvider,
+  task: () => T | PromiseLike<T>,
+): Promise<T> {
+  const around = [...openScopes()].filter((scope) => scope.lock === lock)
+  const scope: Scope = { lock, provider, outer: opened(scopes.getStore()), inner: 0 }
+  for (const each of around) each.inner++
+  try {
+    return await scopes.run(scope, task)
+  } finally {
+    scope.lock = undefined
+    for (const each of around) each.inner--
+  }
+}
+
+/**
+ * The innermost lock that the calling code runs under, or `undefined`. Code that outlives its task – a promise nobody
+ * awaited, a timer – is not under the lock any more. Its `signal` tells when to stop.
+ */
+export function activeLock(): ActiveLock | undefined {
+  const [innermost] = openScopes()
+  return innermost?.lock
+}
+
+/**
+ * Makes sure that the calling code runs under a lock, and that the innermost one is still held: for jobs that must never be
+ * called without one.
+ *
+ * @throws LockError `NOT_LOCKED` when it does not, or when the lease of that lock is over
+ */
+export function assertLocked(): void
+/**
+ * Makes sure that the calling code runs under the lock of this name, on whatever level.
+ *
+ * @throws LockError `NOT_LOCKED` when it does not, or when the lease of that lock is over
+ */
+// Two signatures, so that it may be given to `then`, which passes what it got.
+// eslint-disable-next-line @typescript-eslint/unified-signatures
+export function assertLocked(name: string): void
+export function assertLocked(name?: string): void {
+  if (state.allAssertsPass) return
+  // Given to something that calls it, it may get what is no name.
+  const lockName = typeof name === 'string' ? name : undefined
+  const locks = [...openScopes()].map(({ lock }) => lock)
+  const asked = lockName === undefined ? locks.slice(0, 1) : locks.filter((lock) => lock.name === lockName)
+  if (asked.some((lock) => lock.remaining() > 0)) return
+  throw new LockError(
+    'NOT_LOCKED',
+    `The task is not locked${lockName === undefined ? '' : ` by '${lockName}'`} – run it through executeWithLock, wrap or @SchedulerLock.`,
+    { lockName },
+  )
+}
+
+/** @internal For `shedlock-orm/testing`, which says what it is for. */
+export function makeAllAssertsPass(pass: boolean): void {
+  state.allAssertsPass = pass
+}
+
+/**
+ * Makes the lease of the innermost active lock last at least `lockAtMostFor` from now; it never shortens it.
+ * `lockAtLeastFor` counts from now too; left out, the one given before stands.
+ *
+ * @throws LockError `NOT_LOCKED` outside a locked task; `LOCK_LOST` when the lease was over already
+ */
+export async function extendActiveLock(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void> {
+  const lock = activeLock()
+  if (!lock) {
+    throw new LockError(
+      'NOT_LOCKED',
+      'There is no active lock to extend – call extendActiveLock inside a locked task.',
+    )
+  }
+  await lock.extend(lockAtMostFor, lockAtLeastFor)
+}
