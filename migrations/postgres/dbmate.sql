@@ -1,11 +1,16 @@
 -- migrate:up
-create table if not exists "shedlock" (
-  "name" varchar(64) not null,
-  "lock_until" timestamp(3) not null,
-  "locked_at" timestamp(3) not null,
-  "locked_by" varchar(255) not null,
-  primary key ("name")
-);
+do $shedlock$
+begin
+  create table if not exists "shedlock" (
+    "name" varchar(64) not null,
+    "lock_until" timestamp(3) not null,
+    "locked_at" timestamp(3) not null,
+    "locked_by" varchar(255) not null,
+    primary key ("name")
+  );
+exception when unique_violation or duplicate_table or duplicate_object then null;
+end
+$shedlock$;
 
 update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 

@@ -11,7 +11,7 @@ export function sqlAcquisition(lock: ActiveLock | SimpleLock | undefined): SqlAc
   if (!lock) {
     throw new LockError(
       'NOT_LOCKED',
-      'There is no active lock to guard the transaction – call guard inside of a locked task, or give it the lock.',
+      'There is no active lock to guard the transaction – call guard inside a locked task, or give it the lock.',
     )
   }
   if (!(lock.acquisition instanceof SqlAcquisition)) {
@@ -32,31 +32,31 @@ export function sqlAcquisition(lock: ActiveLock | SimpleLock | undefined): SqlAc
  *   deadlock, busy file) comes through as the client's own error, so that what repeats your transactions sees it.
  */
 export async function guardTransaction(executor: SqlExecutor, acquisition: SqlAcquisition): Promise<void> {
-  const lockName = acquisition.values.name
+  const lockName = acquisition.holder.name
   if (!(await pin(executor, acquisition))) {
     throw new LockError(
       'LOCK_LOST',
-      `Lock '${lockName}' is not held any more, as this transaction sees its table – roll back: somebody else may hold it.`,
+      `Lock '${lockName}' is no longer held, as this transaction sees its table – roll back: somebody else may hold it.`,
       { lockName },
     )
   }
 }
 
-async function pin(executor: SqlExecutor, { dialect, pin, values }: SqlAcquisition): Promise<boolean> {
+async function pin(executor: SqlExecutor, { dialect, pin, holder }: SqlAcquisition): Promise<boolean> {
   try {
     const { kind, statement } = pin
     const rows =
       kind === 'read'
-        ? (await executor.query(statement, values)).length
-        : await executor.execute(statement, values)
+        ? (await executor.query(statement, holder)).length
+        : await executor.execute(statement, holder)
     return rows > 0
   } catch (error) {
     if (!(error instanceof DriverError)) throw error
     const { code, message, cause } = error
     const lostRace = code !== undefined && (code in dialect.errors.conflict || code in dialect.errors.busy)
     if (lostRace) throw cause
-    throw new LockError('DATABASE_ERROR', `The guard of lock '${values.name}' failed: ${message}`, {
-      lockName: values.name,
+    throw new LockError('DATABASE_ERROR', `The guard of lock '${holder.name}' failed: ${message}`, {
+      lockName: holder.name,
       cause,
     })
   }

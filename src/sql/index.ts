@@ -7,6 +7,8 @@ export { idleConnection } from './idle-connection'
 export { dialects } from './dialects'
 export type {
   AcquireStep,
+  Claim,
+  AcquireOutcome,
   Dialect,
   DialectName,
   Inspection,
@@ -19,6 +21,7 @@ export { tableDefinition } from './create-table'
 export type { TableDefinition } from './create-table'
 export { guardTransaction, sqlAcquisition } from './guard-transaction'
 export type { LockRecord } from './lock-record'
+export type { Holder } from './lock-rows'
 export { lockStatements } from './lock-statements'
 export type { LockStatements } from './lock-statements'
 export { lockTable, lockTableNames, TABLE_OPTIONS } from './lock-table'

@@ -1,18 +1,26 @@
-import type { AcquireStep, Dialect, LockStatementForm, Pin } from './dialect'
+import { anyTime, forSlot } from './claim'
+import type { AcquireStep, Claim, Dialect, LockStatementForm, Pin } from './dialect'
+import { isHeldByMe, isNamed } from './lock-row'
 import type { LockTable } from './lock-table'
 import { parameter, raw, sql, type Statement } from './statement'
 
 /** All that the lock says to the database, once and for every dialect. `lock_until <= now` is free, `lock_until > now` is held. */
 export interface LockStatements {
   readonly acquire: readonly AcquireStep[]
+  /** The same for a slot, which is taken only if `locked_at` is before it. */
+  readonly acquireSlot: readonly AcquireStep[]
+  /** Prolongs the lease and never shortens it. It changes the row in any case, because some clients count only changes. */
   readonly extend: Statement
+  /** Ends the lease, and changes the owner: nothing that the owner sent before finds the row any more. */
   readonly unlock: Statement
-  /** Frees the lock, but not before `lockAtLeastFor` after its `locked_at`. */
+  /** The same, but not before `lockAtLeastFor` after `locked_at`; never later than the lease would have ended. */
   readonly unlockAtLeast: Statement
+  /** The same at once, for who did not use the lock: its slot can be given again. Tokens grow all the same. */
+  readonly giveBack: Statement
+  /** Reads the fencing token, `locked_at` in milliseconds since 1970, while the lock is held. */
+  readonly fencingToken: Statement
   /** For the caller's own transaction. */
   readonly pin: Pin
-  /** Frees the lock of an owner whose name one has read, if it is still held. */
-  readonly release: Statement
   /** All rows, with times as milliseconds since 1970. */
   readonly list: Statement
   readonly describe: Statement
@@ -22,29 +30,45 @@ const name = parameter('name')
 const lockedBy = parameter('lockedBy')
 const lockAtMostFor = parameter('lockAtMostFor')
 const lockAtLeastFor = parameter('lockAtLeastFor')
+const unlockedBy = parameter('unlockedBy')
 
 /** The statements of one lock table in the words of one dialect. Pure; make them once for each table. */
 export function lockStatements(dialect: Dialect, table: LockTable): LockStatements {
-  const mine = isMine(dialect, table)
+  const { lockUntil } = table
+  const held = isHeldByMe(dialect, table)
+  const asked = dialect.plus(dialect.now, lockAtMostFor)
   const atLeast = dialect.plus(table.lockedAt, lockAtLeastFor)
-  const free = dialect.release ?? update
-  return {
-    acquire: dialect.acquire.map((form) => form(dialect, table)),
-    extend: sql`
-      update ${table.table} set ${table.lockUntil} = ${dialect.plus(dialect.now, lockAtMostFor)}
-      where ${isHeldByMe(dialect, table)}`,
-    unlock: free(table.table, sql`${table.lockUntil} = ${dialect.now}`, mine),
-    unlockAtLeast: free(
-      table.table,
-      sql`${table.lockUntil} = case when ${atLeast} > ${dialect.now} then ${atLeast} else ${dialect.now} end`,
-      mine,
-    ),
-    pin: dialect.pin(dialect, table),
-    release: sql`
-      update ${table.table} set ${table.lockUntil} = ${dialect.now} where ${isHeldByMe(dialect, table)}`,
-    list: list(dialect, table),
-    describe: dialect.describe(parameter('schema'), parameter('table')),
+  const counted = dialect.counted ?? ((statement: Statement): Statement => statement)
+  const unlock = (until: Statement, more = sql``): Statement => {
+    const assignments = sql`${lockUntil} = ${until}, ${table.lockedBy} = ${dialect.text(unlockedBy)}${more}`
+    return counted((dialect.unlock ?? update)(table.table, assignments, held))
   }
+  return {
+    acquire: dialect.acquire.map((form) => form(dialect, table, anyTime)),
+    acquireSlot: dialect.acquire.map((form) => form(dialect, table, forSlot)),
+    extend: counted(
+      update(
+        table.table,
+        sql`${lockUntil} = case when ${asked} > ${lockUntil} then ${asked} else ${dialect.plus(lockUntil, raw('1'))} end`,
+        held,
+      ),
+    ),
+    unlock: unlock(dialect.now),
+    unlockAtLeast: unlock(
+      sql`case when ${atLeast} <= ${dialect.now} then ${dialect.now} when ${atLeast} < ${lockUntil} then ${atLeast} else ${lockUntil} end`,
+    ),
+    giveBack: unlock(dialect.now, sql`, ${table.lockedAt} = ${dialect.plus(table.lockedAt, raw('-1'))}`),
+    fencingToken: sql`select ${dialect.epochMilliseconds(table.lockedAt)} as ${raw(dialect.quote('token'))} from ${table.table} where ${held}`,
+    pin: dialect.pin(dialect, table),
+    list: list(dialect, table),
+    describe: describeTable(dialect, table),
+  }
+}
+
+/** Finds the columns of this table; binds `schema` and `table`. */
+export function describeTable(dialect: Dialect, { names }: LockTable): Statement {
+  const nameless = names.schema === undefined ? dialect.defaultSchema : undefined
+  return dialect.describe(nameless ?? parameter('schema'), parameter('table'))
 }
 
 function update(table: Statement, assignment: Statement, condition: Statement): Statement {
@@ -52,56 +76,74 @@ function update(table: Statement, assignment: Statement, condition: Statement): 
 }
 
 /** Takes the row if it is there and free. */
-export const takeExpired: LockStatementForm = (dialect, table) => ({
+export const takeExpired: LockStatementForm = (dialect, table, claim) => ({
   kind: 'take',
-  statement: sql`update ${table.table} set ${assignments(dialect, table)} where ${isNamed(dialect, table)} and ${table.lockUntil} <= ${dialect.now}`,
+  statement: sql`update ${table.table} set ${assignments(dialect, table, claim)} where ${isNamed(dialect, table)} and ${claim.isFree(dialect, table)}`,
 })
 
 /** Makes the row; fails with a duplicate key if it is there. */
-export const insertNew: LockStatementForm = (dialect, table) => ({
+export const insertNew: LockStatementForm = (dialect, table, claim) => ({
   kind: 'take',
-  statement: sql`insert into ${table.table} (${columns(table)}) values (${newRow(dialect)})`,
+  statement: sql`insert into ${table.table} (${columns(table)}) values (${newRow(dialect, claim)})`,
 })
 
 /** Makes the row if it is not there; a duplicate key only if another session makes it at this moment. */
-export const insertMissing: LockStatementForm = (dialect, table) => ({
+export const insertMissing: LockStatementForm = (dialect, table, claim) => ({
   kind: 'take',
   statement: sql`
-    insert into ${table.table} (${columns(table)}) select ${newRow(dialect)} from dual
-    where not exists (${lookExists(dialect, table).statement})`,
+    insert into ${table.table} (${columns(table)}) select ${newRow(dialect, claim)} from dual
+    where not exists (${rowExists(dialect, table)})`,
 })
 
 /** Makes the row, or takes it if it is free: one statement that never fails on a duplicate key. */
-export const upsert: LockStatementForm = (dialect, table) => ({
+export const upsert: LockStatementForm = (dialect, table, claim) => ({
   kind: 'take',
-  statement: sql`
-    insert into ${table.table} as held (${columns(table)}) values (${newRow(dialect)})
-    ${onConflictTakeExpired(dialect, table)}`,
+  statement: insertOrTake(dialect, table, claim, sql`values (${newRow(dialect, claim)})`),
 })
 
 /**
  * The upsert, unless the row is seen to be held: then it is a mere read. A plain upsert that loses has locked the row,
  * and costs a transaction id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time).
  */
-export const guardedUpsert: LockStatementForm = (dialect, table) => ({
+export const guardedUpsert: LockStatementForm = (dialect, table, claim) => ({
   kind: 'take',
-  statement: sql`
-    insert into ${table.table} as held (${columns(table)}) select ${newRow(dialect)}
-    where not exists (
-      select 1 from ${table.table} where ${isNamed(dialect, table)} and ${table.lockUntil} > ${dialect.now})
-    ${onConflictTakeExpired(dialect, table)}`,
+  statement: insertOrTake(
+    dialect,
+    table,
+    claim,
+    sql`select ${newRow(dialect, claim)} where not exists (${claim.look(dialect, table)})`,
+  ),
 })
 
-/** Sees whether somebody holds the lock. */
-export const lookHeld: LockStatementForm = (dialect, table) => ({
+/** The guarded upsert for a slot: the same statement says why it took nothing. */
+export const decidingUpsert: LockStatementForm = (dialect, table, claim) => {
+  const outcome = raw(dialect.quote('outcome'))
+  const source = sql`select ${newRow(dialect, claim)} from shedlock_seen where ${outcome} = 'free'`
+  return {
+    kind: 'decide',
+    statement: sql`
+      with shedlock_seen as (${claim.look(dialect, table)}),
+      shedlock_taken as (${insertOrTake(dialect, table, claim, source)} returning 1)
+      select case when exists (select 1 from shedlock_taken) then 'taken' else ${outcome} end as ${outcome} from shedlock_seen`,
+  }
+}
+
+/** One form for a lock without a slot, and another for a slot. */
+export const either =
+  (withoutSlot: LockStatementForm, withSlot: LockStatementForm): LockStatementForm =>
+  (dialect, table, claim) =>
+    (claim === forSlot ? withSlot : withoutSlot)(dialect, table, claim)
+
+/** Sees whether the lock is refused. */
+export const look: LockStatementForm = (dialect, table, claim) => ({
   kind: 'look',
-  statement: sql`select 1 from ${table.table} where ${isNamed(dialect, table)} and ${table.lockUntil} > ${dialect.now}`,
+  statement: claim.look(dialect, table),
 })
 
-/** Sees whether the row is there: after a `takeExpired` that took nothing, that means it is held. */
-export const lookExists: LockStatementForm = (dialect, table) => ({
+/** The same after a take that took nothing: a row that is there and was not taken is held. */
+export const lookAgain: LockStatementForm = (dialect, table, claim) => ({
   kind: 'look',
-  statement: sql`select 1 from ${table.table} where ${isNamed(dialect, table)}`,
+  statement: claim.lookAgain(dialect, table),
 })
 
 export interface LockingRead {
@@ -139,31 +181,31 @@ function list(dialect: Dialect, table: LockTable): Statement {
     from ${table.table} order by ${table.name}`
 }
 
-function isNamed(dialect: Dialect, table: LockTable): Statement {
-  return sql`${table.name} = ${dialect.text(name)}`
-}
-
-function isMine(dialect: Dialect, table: LockTable): Statement {
-  return sql`${isNamed(dialect, table)} and ${table.lockedBy} = ${dialect.text(lockedBy)}`
-}
-
-function isHeldByMe(dialect: Dialect, table: LockTable): Statement {
-  return sql`${isMine(dialect, table)} and ${table.lockUntil} > ${dialect.now}`
+export function rowExists(dialect: Dialect, table: LockTable): Statement {
+  return sql`select 1 from ${table.table} where ${isNamed(dialect, table)}`
 }
 
 function columns(table: LockTable): Statement {
   return sql`${table.name}, ${table.lockUntil}, ${table.lockedAt}, ${table.lockedBy}`
 }
 
-function newRow(dialect: Dialect): Statement {
-  return sql`${dialect.text(name)}, ${dialect.plus(dialect.now, lockAtMostFor)}, ${dialect.now}, ${dialect.text(lockedBy)}`
+function newRow(dialect: Dialect, claim: Claim): Statement {
+  return sql`${dialect.text(name)}, ${dialect.plus(dialect.now, lockAtMostFor)}, ${claim.firstLockedAt(dialect)}, ${dialect.text(lockedBy)}`
 }
 
-/** The clock is read here again, not taken from the proposed row: that one is old when the row was waited for. */
-function assignments(dialect: Dialect, table: LockTable): Statement {
-  return sql`${table.lockUntil} = ${dialect.plus(dialect.now, lockAtMostFor)}, ${table.lockedAt} = ${dialect.now}, ${table.lockedBy} = ${dialect.text(lockedBy)}`
+/**
+ * The clock is read here again, not taken from the proposed row: that one is old when the row was waited for.
+ *
+ * @param row the table, with its columns as the statement calls those of the row before
+ */
+function assignments(dialect: Dialect, table: LockTable, claim: Claim, row = table): Statement {
+  return sql`${table.lockUntil} = ${dialect.plus(dialect.now, lockAtMostFor)}, ${table.lockedAt} = ${claim.lockedAt(dialect, row)}, ${table.lockedBy} = ${dialect.text(lockedBy)}`
 }
 
-function onConflictTakeExpired(dialect: Dialect, table: LockTable): Statement {
-  return sql`on conflict (${table.name}) do update set ${assignments(dialect, table)} where ${raw('held')}.${table.lockUntil} <= ${dialect.now}`
+function insertOrTake(dialect: Dialect, table: LockTable, claim: Claim, source: Statement): Statement {
+  const held = (column: Statement): Statement => sql`${raw('held')}.${column}`
+  const row = { ...table, lockUntil: held(table.lockUntil), lockedAt: held(table.lockedAt) }
+  return sql`
+    insert into ${table.table} as held (${columns(table)}) ${source}
+    on conflict (${table.name}) do update set ${assignments(dialect, table, claim, row)} where ${claim.isFree(dialect, row)}`
 }

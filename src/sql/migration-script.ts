@@ -20,9 +20,11 @@ export function migrationScripts(dialect: Dialect, options: LockTableOptions = {
   const { up, down } = tableDefinition(dialect, options)
   const script = (statements: readonly string[]): string =>
     statements.map((statement) => `${statement};\n`).join('\n')
+  // Liquibase would cut a block at its first semicolon.
+  const attributes = dialect.ddl.createTogether ? ' splitStatements:false' : ''
   return {
     up:
-      `-- liquibase formatted sql\n\n-- changeset shedlock-orm:create-shedlock\n${script(up)}\n` +
+      `-- liquibase formatted sql\n\n-- changeset shedlock-orm:create-shedlock${attributes}\n${script(up)}\n` +
       down.map((statement) => `-- rollback ${statement};\n`).join(''),
     down: script(down),
     dbmate: `-- migrate:up\n${script(up)}\n-- migrate:down\n${script(down)}`,

@@ -6,7 +6,7 @@ import { LockError } from '../core'
 /** What is left of `varchar(255)` beside the random part. */
 const LONGEST = 255 - '/00000000-0000-0000-0000-000000000000'.length
 
-/** Who this process is, for people who look into the table. */
+/** This process, for people who read the table. */
 export function defaultLockedBy(): string {
   return `${hostname()}/${process.pid}${isMainThread ? '' : `/${threadId}`}`.slice(-LONGEST)
 }
@@ -28,9 +28,17 @@ export function checkLockedBy(lockedBy: string): string {
 }
 
 /**
- * A fresh owner for one acquisition. Host and process alone would let a late holder free or extend the lock of its
+ * A fresh owner for one acquisition. Host and process alone would let a late holder release or extend the lock of its
  * successor in the same process.
  */
 export function newOwner(lockedBy: string): string {
   return `${lockedBy}/${randomUUID()}`
+}
+
+/**
+ * What stands in `locked_by` after the unlock, so that nothing that its holder sent before finds the row. Never longer
+ * than the owner; who has no random part, such as a Java service, is left as it is.
+ */
+export function unlockedOwner(owner: string): string {
+  return owner.replace(/\/[\da-f-]{36}$/, '/unlocked')
 }

@@ -1,3 +1,4 @@
+import { recogniseEveryCopy } from '../core'
 import type { Statement, Values } from './statement'
 
 /** A column's name and type, as `LockStatements.describe` finds them; other queries name their own columns. */
@@ -16,6 +17,10 @@ export interface SqlExecutor {
 
 /** An error of the database's driver, with what matters for a lock: what the server called it, if it answered. */
 export class DriverError extends Error {
+  static {
+    recogniseEveryCopy(this, 'DriverError')
+  }
+
   override readonly name = 'DriverError'
   /** The server's own code as text (`'40001'`, `'1213'`); `undefined` when no answer came, so that nobody knows what happened. */
   readonly code: string | undefined

@@ -2,22 +2,23 @@ import {
   checkDuration,
   checkLockConfiguration,
   checkOptions,
-  Lease,
   LockError,
   LONGEST_TIMEOUT,
-  spendableLock,
+  simpleLock,
+  slotTooFarAhead,
   type Duration,
   type LockConfiguration,
+  type LockOptions,
   type LockProvider,
   type SimpleLock,
 } from '../core'
 import type { Dialect, Pin } from './dialect'
 import type { LockRecord } from './lock-record'
-import { LockSession } from './lock-session'
+import { LockRows } from './lock-rows'
 import { lockStatements } from './lock-statements'
 import { lockTable, TABLE_OPTIONS, type LockTableOptions } from './lock-table'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
-import { SqlAcquisition } from './sql-acquisition'
+import { leaseOf, SqlAcquisition } from './sql-acquisition'
 import type { SqlExecutor } from './sql-executor'
 import type { TableFinding } from './table-finding'
 
@@ -25,22 +26,30 @@ import type { TableFinding } from './table-finding'
 export interface SqlLockProviderOptions extends LockTableOptions {
   /** The readable part of the owner in `locked_by`; a random part follows it. Default `host/process-id`. */
   readonly lockedBy?: string | undefined
-  /** How long one step (take, extend, free) may wait for the pool and the database in all. Default 5 seconds. */
+  /** How long one step (acquire, extend, release) may wait for the pool and the database in all. Default 5 seconds. */
   readonly timeLimit?: Duration | undefined
+  /**
+   * How far a slot may lie in the future by the database's clock: as far as the clocks of the instances may differ. One that
+   * lies further is refused as a mistake, because it would keep the task from running until then. Default 1 hour.
+   */
+  readonly slotAtMostAhead?: Duration | undefined
 }
 
 /** The keys of `SqlLockProviderOptions`, for those whose own options include them. */
-export const SQL_LOCK_PROVIDER_OPTIONS = [...TABLE_OPTIONS, 'lockedBy', 'timeLimit'] as const
-
-/** The database's clock is cut to milliseconds, so a lease may begin that much in the past, and end as much earlier. */
-const CLOCK_STEP = 1
+export const SQL_LOCK_PROVIDER_OPTIONS = [
+  ...TABLE_OPTIONS,
+  'lockedBy',
+  'timeLimit',
+  'slotAtMostAhead',
+] as const
 
 /** Hands out locks from a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. */
 export class SqlLockProvider implements LockProvider {
-  readonly #session: LockSession
+  readonly #rows: LockRows
   readonly #dialect: Dialect
   readonly #pin: Pin
   readonly #lockedBy: string
+  readonly #slotAtMostAhead: number
 
   /** @throws LockError `INVALID_CONFIGURATION`. Does not touch the database. */
   constructor(executor: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
@@ -48,43 +57,58 @@ export class SqlLockProvider implements LockProvider {
     const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '5s')
     if (timeLimit === 0)
       throw new LockError('INVALID_CONFIGURATION', 'timeLimit is 0 – give the database a moment to answer.')
+    this.#slotAtMostAhead = checkDuration(undefined, 'slotAtMostAhead', options.slotAtMostAhead ?? '1h')
     const table = lockTable(dialect, options)
     this.#lockedBy = checkLockedBy(options.lockedBy ?? defaultLockedBy())
     const statements = lockStatements(dialect, table)
     this.#dialect = dialect
     this.#pin = statements.pin
-    this.#session = new LockSession(
+    this.#rows = new LockRows(
       executor,
       dialect,
       table,
       statements,
       Math.min(timeLimit, LONGEST_TIMEOUT),
+      this.#slotAtMostAhead,
     )
   }
 
   /**
    * Asks for the lock once.
    *
-   * @returns the lock, or `undefined` if somebody else holds it
+   * @returns the lock, or `undefined` if somebody else holds it, or its slot was given already
    * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`,
-   *   `DATABASE_ERROR`: in each case the lock was not taken, or is freed again in the background
+   *   `DATABASE_ERROR`: in each case the lock was not acquired, or is released again in the background; the reason of `signal`,
+   *   if it has aborted
    */
-  async lock(configuration: LockConfiguration): Promise<SimpleLock | undefined> {
-    const { name, lockAtMostFor, lockAtLeastFor } = checkLockConfiguration(configuration)
-    const values = { name, lockedBy: newOwner(this.#lockedBy), lockAtMostFor }
-    await this.#session.checkTable()
-    const lease = new Lease(lockAtMostFor - CLOCK_STEP)
+  async lock(
+    configuration: LockConfiguration,
+    { signal, onRefused }: LockOptions = {},
+  ): Promise<SimpleLock | undefined> {
+    const { name, lockAtMostFor, lockAtLeastFor, slot } = checkLockConfiguration(configuration)
+    signal?.throwIfAborted()
+    await this.#rows.refuseWrongTable()
+    const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const asked = performance.now()
-    if (!(await this.#session.acquire(values, lease))) return undefined
+    const lease = leaseOf(lockAtMostFor)
+    const outcome = await this.#rows.take(holder, { lockAtMostFor, slot })
+    if (outcome === 'ahead') throw slotTooFarAhead(name, Number(slot), this.#slotAtMostAhead)
+    if (outcome !== 'taken') {
+      onRefused?.(outcome)
+      return undefined
+    }
     if (lease.remaining() === 0) {
+      void this.#rows.free(holder, lockAtMostFor)
       throw new LockError(
         'TIMEOUT',
-        `The database took longer to give lock '${name}' than the lock lasts (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
+        `The database took longer to acquire lock '${name}' than the lock lasts (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
         { lockName: name },
       )
     }
-    const acquisition = new SqlAcquisition(this.#dialect, this.#pin, values)
-    return this.#lock(acquisition, lease, lockAtLeastFor, asked)
+    return simpleLock(
+      name,
+      new SqlAcquisition(this.#rows, holder, this.#dialect, this.#pin, lease, asked, lockAtLeastFor),
+    )
   }
 
   /**
@@ -93,50 +117,29 @@ export class SqlLockProvider implements LockProvider {
    * @throws LockError `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
    */
   listLocks(): Promise<LockRecord[]> {
-    return this.#session.list()
+    return this.#rows.list()
   }
 
   /**
-   * Frees a lock whose holder is known to be gone, only if it is still held by the owner that `listLocks` showed. A
-   * holder that is alive goes on running, and somebody else may start beside it.
+   * Releases a lock whose holder is known to be gone, only if it is still held by the owner that `listLocks` showed. A
+   * holder that is alive goes on running, and somebody else may start beside it. The owner of a Java service is its host,
+   * the same for each of its acquisitions: there a later one may be released.
    *
-   * @returns whether it was freed; `false`: nobody or somebody else holds it now
+   * @returns whether it was released; `false`: nobody or somebody else holds it now
    * @throws LockError `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
    */
   releaseLock(name: string, owner: string): Promise<boolean> {
-    return this.#session.release({ name, lockedBy: owner })
+    return this.#rows.release({ name, lockedBy: owner })
   }
 
   /**
    * Looks the lock table over, more closely than the first lock does: columns, types, lengths, key, case of names, and
    * what this user may do. Changes nothing.
    *
-   * @returns what is wrong, worst first, with the SQL that mends it; empty when all is well
+   * @returns what is wrong, worst first, with the SQL that fixes it; empty when all is well
    * @throws LockError `INVALID_CLIENT`, `TIMEOUT`, `DATABASE_ERROR`
    */
   checkTable(): Promise<TableFinding[]> {
-    return this.#session.inspectTable()
-  }
-
-  /** @param lockAtLeastFor milliseconds after `locked_at`, which is at or after `asked` on our clock */
-  #lock(acquisition: SqlAcquisition, lease: Lease, lockAtLeastFor: number, asked: number): SimpleLock {
-    const session = this.#session
-    const { values } = acquisition
-    return spendableLock({
-      name: values.name,
-      acquisition,
-      remaining: () => lease.remaining(),
-      unlock: () => session.unlock({ ...values, lockAtLeastFor }, lease),
-      extend: async (lockAtMostFor, atLeastFromNow) => {
-        const longer = new Lease(lockAtMostFor - CLOCK_STEP)
-        if (!(await session.extend({ ...values, lockAtMostFor }))) return undefined
-        // The row remembers when it was locked, not when it was extended.
-        const atLeast =
-          atLeastFromNow === undefined
-            ? lockAtLeastFor
-            : Math.ceil(performance.now() - asked) + atLeastFromNow
-        return this.#lock(acquisition, longer, atLeast, asked)
-      },
-    })
+    return this.#rows.inspect()
   }
 }

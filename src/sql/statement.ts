@@ -6,6 +6,11 @@ export interface Values {
   readonly lockAtMostFor?: number
   /** In milliseconds. */
   readonly lockAtLeastFor?: number
+  readonly unlockedBy?: string
+  /** In milliseconds since 1970. */
+  readonly slot?: number | undefined
+  /** In milliseconds. */
+  readonly slotAtMostAhead?: number
   readonly schema?: string | null
   readonly table?: string
 }

@@ -1,14 +1,14 @@
 import { LockError } from '../core'
 import type { Dialect, LockColumn } from './dialect'
 import type { LockTable } from './lock-table'
-import { TableMender } from './mend-table'
+import { TableFixes } from './table-fixes'
 import type { Row } from './sql-executor'
 import type { TableFinding, TableFindingCode } from './table-finding'
 
 /** What a name and an owner may need. */
 const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
 
-/** With these a lock could be wrong, so that none is given. */
+/** With these two could hold one lock, so none is given. */
 const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', 'COLUMN_TYPE', 'KEY_MISSING']
 
 /**
@@ -22,6 +22,12 @@ export function tableProblem(
   described: readonly Row[],
   cause?: unknown,
 ): LockError | undefined {
+  if (described.some((row) => told(row['autocommit']) === 0))
+    return new LockError(
+      'INVALID_CLIENT',
+      'Autocommit is off, so nobody else would see a lock – switch it on for this user or pool.',
+      { cause },
+    )
   const problem = tableFindings(dialect, table, described).find(
     ({ code, severity }) => severity === 'error' && FATAL.includes(code),
   )
@@ -30,24 +36,29 @@ export function tableProblem(
   return new LockError(code, problem.message, { cause })
 }
 
-/** All that is to be said about the described columns, worst first. */
-export function tableFindings(dialect: Dialect, table: LockTable, described: readonly Row[]): TableFinding[] {
+/** All that is to be said about the described columns, each with all the SQL that fixes it, worst first. */
+export function tableFindings(
+  dialect: Dialect,
+  table: LockTable,
+  described: readonly Row[],
+  zone?: string,
+): TableFinding[] {
   const { names } = table
   const title = names.schema === undefined ? names.table : `${names.schema}.${names.table}`
-  const mender = new TableMender(dialect, table)
+  const fixes = new TableFixes(dialect, table, zone)
   if (described.length === 0) {
     return [
       {
         code: 'TABLE_MISSING',
         severity: 'error',
         message: `There is no lock table '${title}' that this connection can see – run the migration, or correct schema and tableName.`,
-        mend: mender.create(),
+        fix: fixes.create(),
       },
     ]
   }
   const rows = new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
   return (Object.keys(names.columns) as LockColumn[])
-    .flatMap((column) => columnFindings(dialect, title, names.columns[column], column, rows, mender))
+    .flatMap((column) => columnFindings(dialect, title, names.columns[column], column, rows, fixes))
     .sort((one, other) => one.severity.localeCompare(other.severity))
 }
 
@@ -57,18 +68,18 @@ function columnFindings(
   name: string,
   column: LockColumn,
   rows: ReadonlyMap<string, Row>,
-  mender: TableMender,
+  fixes: TableFixes,
 ): TableFinding[] {
   const row = rows.get(name.toLowerCase())
   if (!row) {
     const message = `Table '${title}' has no column '${name}' – add it, or correct columnNames.${column}.`
-    return [{ code: 'COLUMN_MISSING', severity: 'error', message, mend: mender.addColumn(column) }]
+    return [{ code: 'COLUMN_MISSING', severity: 'error', message, fix: fixes.addColumn(column) }]
   }
   const type = String(row['column_type'])
   const findings: TableFinding[] = []
   const add = (code: TableFindingCode, severity: TableFinding['severity'], what: string): void => {
     const message = `Column '${name}' of table '${title}' ${what} – make it '${dialect.ddl.columns[column]}'.`
-    findings.push({ code, severity, message, mend: mender.changeColumn(column, type) })
+    findings.push({ code, severity, message, fix: fixes.changeColumn(column, type) })
   }
 
   const doubt = dialect.doubtfulTypes?.find(({ pattern }) => pattern.test(type))
@@ -88,7 +99,7 @@ function columnFindings(
   }
   if (column === 'name' && told(row['unique_keys']) === 0) {
     const message = `Table '${title}' has no primary key and no unique index on '${name}' alone, so that two could hold one lock – add one.`
-    findings.push({ code: 'KEY_MISSING', severity: 'error', message, mend: mender.addKey() })
+    findings.push({ code: 'KEY_MISSING', severity: 'error', message, fix: fixes.addKey() })
   }
   return findings
 }

@@ -7,6 +7,7 @@
  * - `COLUMN_TOO_SHORT` a text column that does not hold every name or owner
  * - `COLUMN_NULLABLE` a row without a time would be held for ever
  * - `KEY_MISSING` no primary key and no unique index is on the name alone: two rows could have one name
+ * - `LOCKED_IN_FUTURE` somebody writes times of another clock or another time zone: two could hold one lock
  * - `CASE_IGNORED` names that differ in case only are one lock
  * - `PRIVILEGE_MISSING` this user may not select, insert or update
  * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
@@ -18,6 +19,7 @@ export type TableFindingCode =
   | 'COLUMN_TOO_SHORT'
   | 'COLUMN_NULLABLE'
   | 'KEY_MISSING'
+  | 'LOCKED_IN_FUTURE'
   | 'CASE_IGNORED'
   | 'PRIVILEGE_MISSING'
   | 'REFUSED'
@@ -29,6 +31,10 @@ export interface TableFinding {
   readonly severity: 'error' | 'warning'
   /** What is wrong, and what to do about it. */
   readonly message: string
-  /** The SQL that mends it, one statement each, without semicolons. Empty where SQL cannot. Stop the jobs first. */
-  readonly mend: readonly string[]
+  /**
+   * The SQL that fixes it, one statement each, without semicolons. Stop the jobs, and run the statements of all findings
+   * in their order, in one session. None stands there twice, and running all of them once more changes nothing. Empty
+   * where SQL cannot fix it, or where that of an earlier finding does.
+   */
+  readonly fix: readonly string[]
 }

@@ -1,10 +1,12 @@
 import type { Dialect } from './dialect'
+import { describeTable } from './lock-statements'
 import type { LockTable } from './lock-table'
-import { TableMender } from './mend-table'
+import { fixOnce } from './fix-once'
 import { DriverError, type SqlExecutor } from './sql-executor'
-import { parameter, raw, sql, type Statement } from './statement'
+import { raw, sql, type Statement } from './statement'
 import { tableFindings } from './table-check'
 import type { TableFinding } from './table-finding'
+import { TableFixes } from './table-fixes'
 
 /**
  * Looks the table over: its columns and key, whether its names differ by case, and what this user may do. Changes nothing.
@@ -19,8 +21,14 @@ export async function inspectTable(
   return new TableInspection(executor, dialect, table).findings()
 }
 
+/**
+ * Above this, in milliseconds, a row was written by another clock or in another time zone. Below it, it may be a slot that an
+ * instance with a fast clock took.
+ */
+const CLOCK_TOLERANCE = '3300000'
+
 class TableInspection {
-  readonly #mender: TableMender
+  readonly #fixes: TableFixes
   #columns: TableFinding[] = []
 
   constructor(
@@ -28,20 +36,32 @@ class TableInspection {
     private readonly dialect: Dialect,
     private readonly table: LockTable,
   ) {
-    this.#mender = new TableMender(dialect, table)
+    this.#fixes = new TableFixes(dialect, table)
   }
 
   async findings(): Promise<TableFinding[]> {
+    const found = await this.#allFindings()
+    return fixOnce(found.sort((one, other) => one.severity.localeCompare(other.severity)))
+  }
+
+  async #allFindings(): Promise<TableFinding[]> {
     const { schema, table } = this.table.names
-    const describe = this.dialect.describe(parameter('schema'), parameter('table'))
+    const describe = describeTable(this.dialect, this.table)
     const values = { schema: schema ?? null, table }
+    const zone = await this.#answer(this.dialect.inspection?.timeZone?.ask)
     const refused = await this.#refusal('describe the table', async () => {
-      this.#columns = tableFindings(this.dialect, this.table, await this.executor.query(describe, values))
+      const described = await this.executor.query(describe, values)
+      this.#columns = tableFindings(this.dialect, this.table, described, zone)
     })
     if (refused) return [refused]
     if (this.#columns.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING'))
       return this.#columns
-    return [...this.#columns, ...(await this.#privileges()), ...(await this.#caseIgnored())]
+    return [
+      ...this.#columns,
+      ...(await this.#privileges()),
+      ...(await this.#lockedInFuture()),
+      ...(await this.#caseIgnored()),
+    ]
   }
 
   /** Statements that touch no row: a name is never empty. */
@@ -64,6 +84,24 @@ class TableInspection {
     return findings.filter((finding) => finding !== undefined)
   }
 
+  /** Nobody acquires a lock later than now: a row that says so comes from another clock or time zone. */
+  async #lockedInFuture(): Promise<TableFinding[]> {
+    const { table, name, lockedAt, names } = this.table
+    const late = this.dialect.plus(this.dialect.now, raw(CLOCK_TOLERANCE))
+    const ask = sql`select ${name} as job from ${table} where ${lockedAt} > ${late} order by ${name}`
+    const rows = await this.executor.query(ask, {}).catch(answered)
+    if (!rows?.length) return []
+    const [job] = Object.values(rows[0] ?? {})
+    return [
+      {
+        code: 'LOCKED_IN_FUTURE',
+        severity: 'error',
+        message: `${rows.length === 1 ? 'Lock' : `${rows.length} locks, the first of them`} '${String(job)}' has a time in '${names.columns.lockedAt}' that is still to come, so that two could hold it – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), or sessions in different time zones.`,
+        fix: [],
+      },
+    ]
+  }
+
   /** Asks under the collation of the column, without a row. */
   async #caseIgnored(): Promise<TableFinding[]> {
     const { table, name, names } = this.table
@@ -72,16 +110,16 @@ class TableInspection {
       where probe.job = 'job'`
     const rows = await this.executor.query(probe, {}).catch(answered)
     if (!rows?.length) return []
-    const mend = this.#mender.changeColumn('name', '')
-    // What mends a finding about the column's type mends this as well.
-    if (this.#columns.some((finding) => finding.mend.join() === mend.join())) return []
+    const fix = this.#fixes.changeColumn('name', '')
+    // What fixes a finding about the column's type fixes this as well.
+    if (this.#columns.some((finding) => finding.fix.join() === fix.join())) return []
     return [
       {
         code: 'CASE_IGNORED',
         // Never two holders, but jobs that keep each other out: so it is with most tables of Java services on MySQL.
         severity: 'warning',
         message: `Column '${names.columns.name}' does not tell 'Job' from 'job', so that they are one lock here – give it a case-sensitive collation.`,
-        mend,
+        fix,
       },
     ]
   }
@@ -99,24 +137,24 @@ class TableInspection {
           code: 'REFUSED',
           severity: 'error',
           message: `${refused} – connect to a server and as a user that may write.`,
-          mend: [],
+          fix: [],
         }
       }
-      const grantee = (await this.#grantee()) ?? 'the_user'
+      const grantee = (await this.#answer(this.dialect.inspection.grantee)) ?? 'the_user'
       return {
         code: 'PRIVILEGE_MISSING',
         severity: 'error',
         message: `${refused} – grant this user select, insert and update.`,
-        mend: what === 'describe the table' ? this.#mender.grantSchema(grantee) : this.#mender.grant(grantee),
+        fix: what === 'describe the table' ? this.#fixes.grantSchema(grantee) : this.#fixes.grant(grantee),
       }
     }
   }
 
-  async #grantee(): Promise<string | undefined> {
-    const { grantee } = this.dialect.inspection ?? {}
-    if (!grantee) return undefined
+  /** One value, as text; `undefined` where it is not available. */
+  async #answer(question: Statement | undefined): Promise<string | undefined> {
+    if (!question) return undefined
     const rows = await this.executor
-      .query(sql`select ${grantee} as grantee ${this.#oneRow}`, {})
+      .query(sql`select ${question} as answer ${this.#oneRow}`, {})
       .catch(answered)
     const value = Object.values(rows?.[0] ?? {})[0]
     return typeof value === 'string' ? value : undefined

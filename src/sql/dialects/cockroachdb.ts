@@ -8,8 +8,11 @@ export const cockroachdb: Dialect = {
   ...postgres,
   name: 'cockroachdb',
 
+  // A float times an interval need not be exact here, and a slot is compared with the one before.
+  plus: (time, milliseconds) => sql`(${postgres.plus(time, milliseconds)})::timestamp(3)`,
+
   // It has no synchronous_commit.
-  release: undefined,
+  unlock: undefined,
 
   // `for share` locks nothing under SERIALIZABLE, and `for update` is a lock that may get lost; what was written is not.
   pin: pinByWrite,
@@ -22,6 +25,9 @@ export const cockroachdb: Dialect = {
     },
     busy: {},
   },
+
+  // Its transactions are serializable, and it knows no exceptions around `create table`.
+  ddl: { ...postgres.ddl, createTogether: undefined },
 
   // Its pg_index was not seen: whether there is a unique index is left open.
   describe: describeColumns(sql`null`),

@@ -1,11 +1,13 @@
 import { LockError } from '../../core'
 import type { Dialect, DialectName } from '../dialect'
 import { cockroachdb } from './cockroachdb'
+import { hana } from './hana'
 import { mariadb } from './mariadb'
 import { mssql } from './mssql'
 import { mysql } from './mysql'
 import { oracle } from './oracle'
 import { postgres } from './postgres'
+import { spanner } from './spanner'
 import { sqlite } from './sqlite'
 
 /** The dialects by name. */
@@ -17,6 +19,8 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
   sqlite,
   mssql,
   oracle,
+  hana,
+  spanner,
 }
 
 /**

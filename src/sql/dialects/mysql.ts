@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect'
-import { insertNew, lookExists, lookHeld, pinByRead, takeExpired } from '../lock-statements'
+import { insertNew, look, lookAgain, pinByRead, takeExpired } from '../lock-statements'
 import { raw, sql, type Statement } from '../statement'
 
 export const mysql: Dialect = {
@@ -12,6 +12,7 @@ export const mysql: Dialect = {
   // Of the statement's start, in UTC whatever the session's time zone, and cut, not rounded.
   now: sql`utc_timestamp(3)`,
   plus: (time, milliseconds) => sql`${time} + interval ${milliseconds} * 1000 microsecond`,
+  epoch: sql`timestamp '1970-01-01 00:00:00'`,
   epochMilliseconds: (time) => sql`timestampdiff(microsecond, '1970-01-01', ${time}) div 1000`,
   text: (parameter) => parameter,
 
@@ -20,7 +21,7 @@ export const mysql: Dialect = {
   // one transaction: they deadlock (1213) by the thousand.
   // The look comes first because an update waits for the row's lock even when it finds the row held: behind a guarded
   // transaction, until its commit. It costs a winner a third more, and a loser less than half (measured on MariaDB 10.11).
-  acquire: [lookHeld, takeExpired, lookExists, insertNew],
+  acquire: [look, takeExpired, lookAgain, insertNew],
 
   // Reads the newest row, whatever the isolation level. `for share` is not known to MariaDB.
   pin: pinByRead({ clause: 'lock in share mode' }),
@@ -30,11 +31,13 @@ export const mysql: Dialect = {
     conflict: {
       '1062': 'ER_DUP_ENTRY: another session made the row first',
       '1213': 'ER_LOCK_DEADLOCK: this session was chosen to give way',
-      '1205': 'ER_LOCK_WAIT_TIMEOUT: another session kept the row longer than innodb_lock_wait_timeout',
       '3101': 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT: another member wrote first (Group Replication)',
       '1020': 'ER_CHECKREAD: another session wrote first (MariaDB with innodb_snapshot_isolation)',
     },
-    busy: {},
+    busy: {
+      // Not a lost race: the transaction that blocks the row or the gap need not be one that takes this lock.
+      '1205': 'ER_LOCK_WAIT_TIMEOUT: another session kept the row longer than innodb_lock_wait_timeout',
+    },
   },
 
   ddl: {
@@ -51,6 +54,7 @@ export const mysql: Dialect = {
     collation: 'utf8mb4_bin',
     alterColumn: (table, column, definition) =>
       `alter table ${table} modify ${column} ${definition.replace(/^varchar\(\d+\)/, '$& character set utf8mb4 collate utf8mb4_bin')}`,
+    createSchema: (schema) => `create schema if not exists ${schema}`,
   },
 
   describe: (schema, table) => {
@@ -58,7 +62,7 @@ export const mysql: Dialect = {
       sql`${raw(alias)}.table_schema = coalesce(${schema}, database()) and ${raw(alias)}.table_name = ${table}`
     return sql`
       select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
-        case c.is_nullable when 'YES' then 1 else 0 end as nullable,
+        case c.is_nullable when 'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
         (select count(*) from information_schema.statistics s
           where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
             and not exists (
@@ -83,6 +87,11 @@ export const mysql: Dialect = {
 
   inspection: {
     grantee: sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`,
+    timeZone: {
+      types: /^timestamp/,
+      ask: sql`@@session.time_zone`,
+      set: (zone) => `set time_zone = '${zone}'`,
+    },
     // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
     denied: ['1044', '1142', '1143'],
     session: sql`connection_id()`,
@@ -95,7 +104,7 @@ export const mysql: Dialect = {
         severity: 'warning',
         message:
           'reading locks rows, so that losers may wait – repeatable read or read committed is enough for locks',
-        mend: () => 'set global transaction isolation level repeatable read',
+        fix: () => 'set global transaction isolation level repeatable read',
       },
       {
         name: 'autocommit',
@@ -104,7 +113,7 @@ export const mysql: Dialect = {
         severity: 'error',
         message:
           'no lock is ever committed, and its row stays locked – switch it on for this user or for all',
-        mend: () => 'set global autocommit = 1',
+        fix: () => 'set global autocommit = 1',
       },
       {
         name: 'flush at commit',
@@ -112,7 +121,17 @@ export const mysql: Dialect = {
         wrong: /^[02]$/,
         severity: 'warning',
         message: 'a server that crashes may forget a lock that it has just given – set it to 1',
-        mend: () => 'set global innodb_flush_log_at_trx_commit = 1',
+        fix: () => 'set global innodb_flush_log_at_trx_commit = 1',
+      },
+      {
+        name: 'flush of the binary log',
+        // A transaction that is not in the binary log is undone when the server starts again after a crash.
+        ask: sql`select if(@@log_bin, @@sync_binlog, 1) as value`,
+        wrong: /^(?!1$)/,
+        severity: 'warning',
+        message:
+          'a server that crashes may forget a lock that it has just given – set sync_binlog to 1, or do without the binary log',
+        fix: () => 'set global sync_binlog = 1',
       },
     ],
   },

@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect'
-import { insertMissing, lookHeld, pinByRead, takeExpired } from '../lock-statements'
+import { insertMissing, look, pinByRead, takeExpired } from '../lock-statements'
 import { sql } from '../statement'
 
 export const oracle: Dialect = {
@@ -12,6 +12,7 @@ export const oracle: Dialect = {
   now: sql`cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))`,
   // A timestamp plus a number would be a DATE, of whole seconds.
   plus: (time, milliseconds) => sql`${time} + numtodsinterval(${milliseconds} / 1000, 'second')`,
+  epoch: sql`timestamp '1970-01-01 00:00:00'`,
   epochMilliseconds: (time) => {
     const since1970 = sql`(${time} - timestamp '1970-01-01 00:00:00')`
     return sql`
@@ -22,7 +23,7 @@ export const oracle: Dialect = {
 
   // Reading waits for nobody here. Not one MERGE: an update that waited for a row starts again when its WHERE is true no
   // more, but what a MERGE does then is seen (it watches its SET columns) and not documented.
-  acquire: [lookHeld, takeExpired, insertMissing],
+  acquire: [look, takeExpired, insertMissing],
 
   // There are no shared locks on rows: two guarded transactions of one task wait for each other.
   pin: pinByRead({ clause: 'for update' }),
@@ -50,12 +51,32 @@ export const oracle: Dialect = {
     alterColumn: (table, column, definition) => `alter table ${table} modify (${column} ${definition})`,
   },
 
-  // In the schema itself, or where a synonym leads to. Without quotes the names of the result would be upper case.
+  // In the schema itself, or where a synonym leads to. Without quotes the names of the result would be upper case. The
+  // views show what a user may see, so keys count only in the user's own schema: unique indexes, and constraints, which may
+  // stand on another index.
   describe: (schema, table) => {
     const owner = sql`coalesce(${schema}, sys_context('userenv', 'current_schema'))`
     return sql`
-      select column_name as "column_name", data_type as "column_type" from all_tab_columns
-      where (owner, table_name) in (
+      select c.column_name as "column_name", c.data_type as "column_type", c.char_length as "max_length",
+        case c.nullable when 'Y' then 1 else 0 end as "nullable",
+        case when c.owner = user then (
+          select count(*) from all_ind_columns k join all_indexes i on i.owner = k.index_owner and i.index_name = k.index_name
+          where k.table_owner = c.owner and k.table_name = c.table_name and k.column_name = c.column_name
+            and k.column_position = 1 and i.uniqueness = 'UNIQUE'
+            and not exists (
+              select 1 from all_ind_columns o
+              where o.index_owner = k.index_owner and o.index_name = k.index_name and o.column_position > 1)
+        ) + (
+          select count(*) from all_cons_columns k
+            join all_constraints n on n.owner = k.owner and n.constraint_name = k.constraint_name
+          where k.owner = c.owner and k.table_name = c.table_name and k.column_name = c.column_name
+            and n.constraint_type in ('P', 'U') and n.status = 'ENABLED' and n.deferrable = 'NOT DEFERRABLE'
+            and not exists (
+              select 1 from all_cons_columns o
+              where o.owner = k.owner and o.constraint_name = k.constraint_name and o.column_name <> k.column_name)
+        ) end as "unique_keys"
+      from all_tab_columns c
+      where (c.owner, c.table_name) in (
         select ${owner}, ${table} from dual
         union all
         select table_owner, table_name from all_synonyms

@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialect'
 import type { LockTable } from '../lock-table'
-import { guardedUpsert, pinByRead } from '../lock-statements'
+import { decidingUpsert, either, guardedUpsert, pinByRead } from '../lock-statements'
 import { sql, type Statement } from '../statement'
 
 export const postgres: Dialect = {
@@ -11,16 +11,17 @@ export const postgres: Dialect = {
   // Not now(): that is when the transaction began. clock_timestamp() is when the row is written.
   now: sql`date_trunc('millisecond', clock_timestamp() at time zone 'UTC')`,
   plus: (time, milliseconds) => sql`${time} + ${milliseconds}::float8 * interval '1 millisecond'`,
+  epoch: sql`timestamp '1970-01-01'`,
   epochMilliseconds: (time) => sql`round(extract(epoch from ${time}) * 1000)::bigint`,
   // Without the cast: 42P08, could not determine data type of parameter.
   text: (parameter) => sql`${parameter}::varchar`,
 
-  acquire: [guardedUpsert],
+  acquire: [either(guardedUpsert, decidingUpsert)],
 
   // For this one statement the commit does not wait for the disk or for a replica; `true` makes it end with the
   // statement, so the session is left as it was, behind a pooler too.
   // https://www.postgresql.org/docs/current/wal-async-commit.html
-  release: (table, assignment, condition) => sql`
+  unlock: (table, assignment, condition) => sql`
     with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous)
     update ${table} set ${assignment} from shedlock_commit where ${condition} and shedlock_synchronous = 'off'`,
 
@@ -48,10 +49,27 @@ export const postgres: Dialect = {
     },
     alterColumn: (table, column, definition, type) => {
       const newType = definition.replace(' not null', '')
-      // Else the zone would be the session's.
-      const using = type.includes('with time zone') ? ` using ${column} at time zone 'UTC'` : ''
+      // In UTC whatever the session's zone; and, unlike `at time zone`, the same again when it is run twice: the seconds of
+      // a timestamp without a zone are counted as if it were UTC.
+      const using = /^timestamp.* with time zone/.test(type)
+        ? ` using to_timestamp(extract(epoch from ${column})) at time zone 'UTC'`
+        : ''
       return `alter table ${table} alter column ${column} type ${newType}${using}, alter column ${column} set not null`
     },
+    // `if not exists` looks before it makes the table, and fails on pg_type's unique index when another session is faster.
+    createTogether: (createTable) => {
+      let quote = '$shedlock$'
+      while (createTable.includes(quote)) quote = quote.replace(/\$$/, '_$')
+      return [
+        `do ${quote}`,
+        'begin',
+        `${createTable.replace(/^/gm, '  ')};`,
+        'exception when unique_violation or duplicate_table or duplicate_object then null;',
+        'end',
+        quote,
+      ].join('\n')
+    },
+    createSchema: (schema) => `create schema if not exists ${schema}`,
   },
 
   describe: describeColumns(sql`(
@@ -80,7 +98,7 @@ export const postgres: Dialect = {
         severity: 'warning',
         message:
           'each lost race is an error 40001 in the log of the server, and is asked again – read committed is enough for locks',
-        mend: (grantee) => `alter role ${grantee} set default_transaction_isolation = 'read committed'`,
+        fix: (grantee) => `alter role ${grantee} set default_transaction_isolation = 'read committed'`,
       },
       {
         name: 'synchronous commit',
@@ -89,7 +107,7 @@ export const postgres: Dialect = {
         severity: 'warning',
         message:
           'a server that crashes may forget a lock that it has just given – switch it on for this user',
-        mend: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
+        fix: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
       },
     ],
   },

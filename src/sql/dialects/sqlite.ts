@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect'
-import { lookHeld, pinByWrite, upsert } from '../lock-statements'
+import { look, pinByWrite, upsert } from '../lock-statements'
 import { sql } from '../statement'
 
 export const sqlite: Dialect = {
@@ -11,12 +11,13 @@ export const sqlite: Dialect = {
   now: sql`strftime('%Y-%m-%d %H:%M:%f', 'now')`,
   plus: (time, milliseconds) =>
     sql`strftime('%Y-%m-%d %H:%M:%f', ${time}, (${milliseconds} / 1000.0) || ' seconds')`,
+  epoch: sql`'1970-01-01 00:00:00.000'`,
   epochMilliseconds: (time) => sql`cast(round((julianday(${time}) - 2440587.5) * 86400000) as integer)`,
   text: (parameter) => parameter,
 
   // A write waits for every other writer of the file, a read for nobody. And never begin a transaction with a read:
   // its write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
-  acquire: [lookHeld, upsert],
+  acquire: [look, upsert],
 
   // Who has written is the only writer of the file until the transaction ends.
   pin: pinByWrite,

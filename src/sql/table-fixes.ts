@@ -5,15 +5,26 @@ import { spell, type Statement } from './statement'
 
 const text = (identifier: Statement): string => spell(identifier, () => '?').text
 
-/** SQL that gives a lock table what it lacks. For people to read and run, never run by this library. */
-export class TableMender {
+function addColumn(table: string, column: string, definition: string, value: string): string {
+  return `alter table ${table} add ${column} ${definition.replace('not null', `default ${value} not null`)}`
+}
+
+/** SQL that gives a lock table what it lacks. For people to read and run; this library never runs it. */
+export class TableFixes {
   constructor(
     private readonly dialect: Dialect,
     private readonly table: LockTable,
+    /** The time zone of the sessions that use the table, where that matters. */
+    private readonly zone?: string,
   ) {}
 
   create(): readonly string[] {
-    return this.#definition(this.table).up.slice(0, 1)
+    const { schema } = this.table.names
+    const { createSchema } = this.dialect.ddl
+    const { create } = this.#definition(this.table)
+    return schema === undefined || !createSchema
+      ? [create]
+      : [createSchema(this.dialect.quote(schema)), create]
   }
 
   addColumn(column: LockColumn): readonly string[] {
@@ -25,20 +36,28 @@ export class TableMender {
       lockedBy: `'-'`,
     }[column]
     if (value === undefined) return []
-    const definition = this.dialect.ddl.columns[column].replace('not null', `default ${value} not null`)
-    return [`alter table ${text(this.table.table)} add ${text(this.table[column])} ${definition}`]
+    const add = this.dialect.ddl.addColumn ?? addColumn
+    return [add(text(this.table.table), text(this.table[column]), this.dialect.ddl.columns[column], value)]
   }
 
   /** @param type the one it has now */
   changeColumn(column: LockColumn, type: string): readonly string[] {
-    const { alterColumn, columns } = this.dialect.ddl
+    const { alterColumn, alterKey, columns } = this.dialect.ddl
+    if (column === 'name' && alterKey) {
+      const key = this.dialect.quote(`${this.table.names.table}_pkey`)
+      return alterKey(text(this.table.table), text(this.table.name), columns.name, key)
+    }
     if (!alterColumn) return this.#rebuild()
-    return [alterColumn(text(this.table.table), text(this.table[column]), columns[column], type)]
+    const { timeZone } = this.dialect.inspection ?? {}
+    return [
+      ...(this.zone !== undefined && timeZone?.types.test(type) ? [timeZone.set(this.zone)] : []),
+      alterColumn(text(this.table.table), text(this.table[column]), columns[column], type),
+    ]
   }
 
   /** A unique index, because the table may have another primary key. */
   addKey(): readonly string[] {
-    const index = this.dialect.quote(`${this.table.names.table}_name`)
+    const index = this.dialect.quote(this.#shortened(this.table.names.table, '_name'))
     return [`create unique index ${index} on ${text(this.table.table)} (${text(this.table.name)})`]
   }
 
@@ -53,7 +72,7 @@ export class TableMender {
   /** For a database that cannot alter columns: SQLite. */
   #rebuild(): readonly string[] {
     const { names } = this.table
-    const renamed = `${names.table}_new`
+    const renamed = this.#shortened(names.table, '_new')
     const qualified = names.schema === undefined ? '' : `${this.dialect.quote(names.schema)}.`
     const columns = [this.table.name, this.table.lockUntil, this.table.lockedAt, this.table.lockedBy]
       .map(text)
@@ -61,11 +80,19 @@ export class TableMender {
     const old = text(this.table.table)
     const temporary = `${qualified}${this.dialect.quote(renamed)}`
     return [
-      ...this.#definition({ ...this.table, names: { ...names, table: renamed } }).up.slice(0, 1),
+      this.#definition({ ...this.table, names: { ...names, table: renamed } }).create,
       `insert into ${temporary} (${columns}) select ${columns} from ${old}`,
       `drop table ${old}`,
       `alter table ${temporary} rename to ${this.dialect.quote(names.table)}`,
     ]
+  }
+
+  /** A table's name may be as long as a name can be. */
+  #shortened(name: string, suffix: string): string {
+    let start = name
+    while (Buffer.byteLength(start + suffix) > this.dialect.longestIdentifier)
+      start = Array.from(start).slice(0, -1).join('')
+    return start + suffix
   }
 
   #definition({ names }: LockTable) {

@@ -1,0 +1,13 @@
+-- liquibase formatted sql
+
+-- changeset shedlock-orm:create-shedlock
+create table if not exists `shedlock` (
+  `name` string(64) not null,
+  `lock_until` timestamp not null,
+  `locked_at` timestamp not null,
+  `locked_by` string(255) not null
+) primary key (`name`);
+
+update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
+
+-- rollback drop table if exists `shedlock`;

@@ -1,0 +1,88 @@
+import type { Dialect } from '../dialect'
+import { insertNew, look, lookAgain, pinByRead, takeExpired } from '../lock-statements'
+import { sql } from '../statement'
+
+/**
+ * SAP HANA, by its documentation:
+ * https://help.sap.com/docs/hana-cloud-database/sap-hana-cloud-sap-hana-database-sql-reference-guide
+ */
+export const hana: Dialect = {
+  name: 'hana',
+  quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
+  longestIdentifier: 127,
+  upperCaseNames: true,
+
+  // Cut to milliseconds by its argument, in UTC whatever the server's time zone.
+  now: sql`current_utctimestamp(3)`,
+  // In units of a tenth of a microsecond.
+  plus: (time, milliseconds) => sql`add_nano100(${time}, cast(${milliseconds} as bigint) * 10000)`,
+  epoch: sql`to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS')`,
+  epochMilliseconds: (time) => sql`
+    cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), ${time}) / 10000 as bigint)`,
+  text: (parameter) => sql`cast(${parameter} as nvarchar(255))`,
+
+  // Reading sets no locks here. Each step is a statement of its own; the update decides under the row's lock.
+  acquire: [look, takeExpired, lookAgain, insertNew],
+
+  pin: pinByRead({ clause: 'for update' }),
+
+  // https://help.sap.com/docs/hana-cloud-database/sap-hana-cloud-sap-hana-database-sql-reference-guide/sql-error-codes
+  errors: {
+    conflict: {
+      '301': 'unique constraint violated: another session made the row first',
+      '144': 'transaction rolled back by a unique constraint: another session made the row first',
+      '131': 'transaction rolled back by lock wait timeout: another session has the row',
+      '133': 'transaction rolled back by detected deadlock: this session was chosen to give way',
+      '138': 'transaction serialization failure: another session wrote first',
+      '143': 'transaction serialization failure until timeout expires: another session wrote first',
+      '146': 'resource busy and NOWAIT specified: another session has the row',
+    },
+    busy: {
+      '142': 'too many concurrent transactions',
+      '1038': 'rejected because the server is overloaded for the moment',
+    },
+  },
+
+  ddl: {
+    // `if not exists` is HANA Cloud's, older servers do not know it.
+    conditional: false,
+    columns: {
+      name: 'nvarchar(64) not null',
+      lockUntil: 'timestamp not null',
+      lockedAt: 'timestamp not null',
+      lockedBy: 'nvarchar(255) not null',
+    },
+    alterColumn: (table, column, definition) => `alter table ${table} alter (${column} ${definition})`,
+    addColumn: (table, column, definition, value) =>
+      `alter table ${table} add (${column} ${definition.replace('not null', `default ${value} not null`)})`,
+  },
+
+  // Without quotes the names of the result would be upper case. The views show what a user may see, so keys count only in
+  // the user's own schema.
+  describe: (schema, table) => sql`
+    select c.column_name as "column_name", c.data_type_name as "column_type", c.length as "max_length",
+      case c.is_nullable when 'TRUE' then 1 else 0 end as "nullable",
+      case when c.schema_name = current_user then (select count(*) from sys.index_columns k
+        where k.table_oid = c.table_oid and k.column_name = c.column_name
+          and (k."CONSTRAINT" like 'PRIMARY%' or k."CONSTRAINT" like '%UNIQUE')
+          and not exists (
+            select 1 from sys.index_columns o where o.index_oid = k.index_oid and o.column_name <> k.column_name)
+      ) end as "unique_keys"
+    from sys.table_columns c
+    where c.schema_name = coalesce(cast(${schema} as nvarchar(256)), current_schema)
+      and c.table_name = cast(${table} as nvarchar(256))`,
+  types: {
+    name: /^N?VARCHAR$/,
+    // Not SECONDDATE: it has no fractions. LONGDATE is another name for TIMESTAMP.
+    lockUntil: /^(TIMESTAMP|LONGDATE)$/,
+    lockedAt: /^(TIMESTAMP|LONGDATE)$/,
+    lockedBy: /^N?VARCHAR$/,
+  },
+
+  inspection: {
+    from: sql`from dummy`,
+    grantee: sql`'"' || current_user || '"'`,
+    // insufficient privilege
+    denied: ['258'],
+  },
+}

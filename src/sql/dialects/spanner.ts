@@ -1,0 +1,80 @@
+import type { Dialect } from '../dialect'
+import { insertNew, look, lookAgain, pinByWrite, takeExpired } from '../lock-statements'
+import { sql } from '../statement'
+
+/** Spanner in its own dialect, GoogleSQL. One with PostgreSQL's is not reached through TypeORM. */
+export const spanner: Dialect = {
+  name: 'spanner',
+  quote: (identifier) => `\`${identifier}\``,
+  longestIdentifier: 128,
+  // https://cloud.google.com/spanner/docs/reference/standard-sql/lexical
+  notInIdentifiers: /[^A-Za-z0-9_]/,
+  // Not bound: TypeORM gives values no types, and a null without one is refused.
+  defaultSchema: sql`''`,
+
+  now: sql`timestamp_trunc(current_timestamp(), millisecond)`,
+  plus: (time, milliseconds) => sql`timestamp_add(${time}, interval ${milliseconds} millisecond)`,
+  epoch: sql`timestamp_seconds(0)`,
+  epochMilliseconds: (time) => sql`unix_millis(${time})`,
+  text: (parameter) => parameter,
+
+  // A look is a read of its own, without locks; every other statement begins and commits a transaction.
+  acquire: [look, takeExpired, lookAgain, insertNew],
+
+  // Under REPEATABLE READ a read keeps nobody out; what was written is checked at the commit.
+  pin: pinByWrite,
+
+  // The codes of gRPC: https://cloud.google.com/spanner/docs/reference/rpc/google.rpc#google.rpc.Code
+  errors: {
+    conflict: {
+      '10': 'ABORTED: another transaction came first, and this one was not committed',
+      '6': 'ALREADY_EXISTS: another session made the row first',
+    },
+    busy: {
+      '8': 'RESOURCE_EXHAUSTED: a quota, or no session left',
+    },
+  },
+
+  ddl: {
+    conditional: true,
+    columns: {
+      name: 'string(64) not null',
+      lockUntil: 'timestamp not null',
+      lockedAt: 'timestamp not null',
+      lockedBy: 'string(255) not null',
+    },
+    primaryKeyBehind: true,
+    alterColumn: (table, column, definition) => `alter table ${table} alter column ${column} ${definition}`,
+    addColumn: (table, column, definition, value) =>
+      `alter table ${table} add column ${column} ${definition} default (${value})`,
+  },
+
+  // In upper case, because TypeORM gives to what begins with SELECT no transaction; in one this is refused.
+  describe: (schema, table) => sql`
+    SELECT c.column_name as column_name, c.spanner_type as column_type,
+      safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
+      case c.is_nullable when 'YES' then 1 else 0 end as nullable,
+      (select count(*) from information_schema.indexes i
+        where i.table_schema = c.table_schema and i.table_name = c.table_name and i.is_unique
+          and exists (
+            select 1 from information_schema.index_columns k
+            where k.table_schema = i.table_schema and k.table_name = i.table_name and k.index_name = i.index_name
+              and k.column_name = c.column_name and k.ordinal_position = 1)
+          and not exists (
+            select 1 from information_schema.index_columns o
+            where o.table_schema = i.table_schema and o.table_name = i.table_name and o.index_name = i.index_name
+              and o.ordinal_position > 1)) as unique_keys
+    from information_schema.columns c
+    where c.table_schema = ${schema} and c.table_name = ${table}`,
+  types: {
+    name: /^STRING\(/,
+    lockUntil: /^TIMESTAMP$/,
+    lockedAt: /^TIMESTAMP$/,
+    lockedBy: /^STRING\(/,
+  },
+
+  inspection: {
+    // PERMISSION_DENIED. Who may write is a matter of IAM there: no SQL is printed for it.
+    denied: [],
+  },
+}

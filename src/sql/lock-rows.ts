@@ -1,0 +1,249 @@
+import { Lease, type LockError } from '../core'
+import { Asking, half, InVain, type Outcome } from './asking'
+import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
+import { errorKind } from './error-kind'
+import { lockRecord, type LockRecord } from './lock-record'
+import type { LockStatements } from './lock-statements'
+import type { LockTable } from './lock-table'
+import { unlockedOwner } from './owner'
+import type { SqlExecutor } from './sql-executor'
+import type { Statement, Values } from './statement'
+import { tableProblem } from './table-check'
+import type { TableFinding } from './table-finding'
+import { inspectTable } from './table-inspection'
+
+/** The owner of a row, for one acquisition. */
+export interface Holder {
+  readonly name: string
+  readonly lockedBy: string
+  /** Whether `locked_at` is a slot, which is given back if the task never began. */
+  readonly hasSlot?: boolean
+}
+
+/** The outcome of an attempt to acquire the lock. `ahead`: its slot is too far in the future. */
+export type TakeOutcome = Exclude<AcquireOutcome, 'free'>
+
+/** What the caller asks for. */
+export interface Wanted {
+  readonly lockAtMostFor: number
+  readonly slot?: number | undefined
+}
+
+/** How often a lost race is retried before the lock counts as held. */
+const CONFLICTS_TO_BEAR = 3
+/** Safe to retry when the outcome is unknown: done twice, it changes no more than done once. */
+const INSIST: readonly Outcome[] = ['busy', 'conflict', 'unanswered', 'late']
+
+/** What the lock asks of its table. Each is one question, with its time limit and what has to be cleaned up behind it. */
+export class LockRows {
+  readonly #asking: Asking
+  #tableSeen = false
+
+  constructor(
+    private readonly executor: SqlExecutor,
+    private readonly dialect: Dialect,
+    private readonly table: LockTable,
+    private readonly statements: LockStatements,
+    private readonly timeLimit: number,
+    private readonly slotAtMostAhead: number,
+  ) {
+    this.#asking = new Asking(dialect, (error) => {
+      this.#tableSeen = false
+      return this.#tableProblem(error)
+    })
+  }
+
+  /** Looks once whether the table is as the lock needs it; a wrong type could let two hold one lock. */
+  async refuseWrongTable(): Promise<void> {
+    if (this.#tableSeen) return
+    const problem = await this.#read(() => this.#tableProblem())
+    if (problem) throw problem
+    this.#tableSeen = true
+  }
+
+  take(holder: Holder, wantedLock: Wanted): Promise<TakeOutcome> {
+    const { lockAtMostFor, slot } = wantedLock
+    const values = { ...holder, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
+    let taking: Promise<AcquireOutcome> | undefined
+    const run = (step: AcquireStep): Promise<AcquireOutcome> => {
+      const outcome = this.#outcome(step, values)
+      if (step.kind !== 'look') taking = outcome
+      return outcome
+    }
+    return this.#asking.ask({
+      lockName: holder.name,
+      within: this.timeLimit,
+      again: ['busy'],
+      attempt: async (wanted) => {
+        for (let conflicts = 0; conflicts <= CONFLICTS_TO_BEAR && wanted(); conflicts++) {
+          try {
+            const outcome = await this.#tryEachStep(slot, wanted, run)
+            if (outcome !== 'free') return outcome
+          } catch (error) {
+            if (errorKind(this.dialect, error) !== 'conflict') throw error
+          }
+        }
+        return 'held'
+      },
+      late: () => {
+        if (taking) void this.#freeBehind(taking, holder, lockAtMostFor)
+      },
+    })
+  }
+
+  /**
+   * @param lease what is left of it is all the time there is
+   * @returns whether the row is still the holder's, and lasts at least that long
+   */
+  async extend(holder: Holder, lockAtMostFor: number, lease: Lease): Promise<boolean> {
+    const changed = await this.#asking.ask({
+      lockName: holder.name,
+      within: Math.min(this.timeLimit, lease.remaining()),
+      each: half,
+      again: INSIST,
+      attempt: () => this.#changes(this.statements.extend, { ...holder, lockAtMostFor }),
+    })
+    return changed > 0
+  }
+
+  /**
+   * Goes on in the background when it fails.
+   *
+   * @param lockAtLeastFor milliseconds after `locked_at` before which the row is not free; `unused`: free at once, and the
+   *   slot with it
+   * @param reach until when the row may be held if it is not released
+   */
+  async unlock(holder: Holder, lockAtLeastFor: number | 'unused', reach: Lease): Promise<void> {
+    try {
+      await this.#asking.ask({
+        lockName: holder.name,
+        within: this.timeLimit,
+        each: half,
+        again: INSIST,
+        attempt: () => this.#unlock(holder, lockAtLeastFor),
+      })
+    } catch (error) {
+      void this.#free(holder, lockAtLeastFor, reach, 'answered')
+      throw error
+    }
+  }
+
+  /**
+   * Releases a row that was acquired for nothing, in the background.
+   *
+   * @param until `answered`: whatever the database says, there is nothing left to release. `freed`: the statement that takes
+   *   the row may still wait inside the server, so an unlock that finds nothing has to come again
+   */
+  free(holder: Holder, lockAtMostFor: number, until: 'answered' | 'freed' = 'answered'): Promise<void> {
+    return this.#free(holder, 'unused', new Lease(lockAtMostFor), until)
+  }
+
+  /** @returns whether the row was still held by this owner, and is free now */
+  async release(holder: Holder): Promise<boolean> {
+    const changed = await this.#asking.ask({
+      lockName: holder.name,
+      within: this.timeLimit,
+      again: ['busy', 'conflict'],
+      attempt: () => this.#unlock(holder, 0),
+    })
+    return changed > 0
+  }
+
+  /** @returns `undefined` when the row is not the holder's any more */
+  async fencingToken(holder: Holder, lease: Lease): Promise<number | undefined> {
+    const [row] = await this.#asking.ask({
+      lockName: holder.name,
+      within: Math.min(this.timeLimit, lease.remaining()),
+      each: half,
+      again: INSIST,
+      attempt: () => this.executor.query(this.statements.fencingToken, holder),
+    })
+    return row && Number(row['token'])
+  }
+
+  async list(): Promise<LockRecord[]> {
+    const rows = await this.#read(() => this.executor.query(this.statements.list, {}))
+    return rows.map(lockRecord)
+  }
+
+  inspect(): Promise<TableFinding[]> {
+    return this.#read(() => inspectTable(this.executor, this.dialect, this.table))
+  }
+
+  #read<T>(attempt: () => Promise<T>): Promise<T> {
+    return this.#asking.ask({ within: this.timeLimit, again: ['busy'], attempt })
+  }
+
+  /** @returns `free` when another was faster and it is not known what became of the slot */
+  async #tryEachStep(
+    slot: number | undefined,
+    wanted: () => boolean,
+    run: (step: AcquireStep) => Promise<AcquireOutcome>,
+  ): Promise<AcquireOutcome> {
+    const { acquire, acquireSlot } = this.statements
+    for (const step of slot === undefined ? acquire : acquireSlot) {
+      if (!wanted()) return 'held'
+      const outcome = await run(step)
+      if (outcome !== 'free') return outcome
+    }
+    return slot === undefined ? 'held' : 'free'
+  }
+
+  async #outcome({ kind, statement }: AcquireStep, values: Values): Promise<AcquireOutcome> {
+    if (kind === 'take') return (await this.#changes(statement, values)) > 0 ? 'taken' : 'free'
+    const [row] = await this.executor.query(statement, values)
+    return row ? ((row['outcome'] ?? 'held') as AcquireOutcome) : 'free'
+  }
+
+  /** If nobody knows whether the row was taken, it is given back: else it would be held by no one until its lease ends. */
+  async #freeBehind(taking: Promise<AcquireOutcome>, holder: Holder, lockAtMostFor: number): Promise<void> {
+    const outcome = await taking.catch((error: unknown) =>
+      errorKind(this.dialect, error) === 'unanswered' ? 'perhaps' : 'free',
+    )
+    if (outcome === 'taken') await this.free(holder, lockAtMostFor)
+    if (outcome === 'perhaps') await this.free(holder, lockAtMostFor, 'freed')
+  }
+
+  async #free(
+    holder: Holder,
+    lockAtLeastFor: number | 'unused',
+    reach: Lease,
+    until: 'answered' | 'freed',
+  ): Promise<void> {
+    const freeing = this.#asking.ask({
+      lockName: holder.name,
+      within: Math.max(reach.remaining(), this.timeLimit),
+      each: () => this.timeLimit,
+      again: [...INSIST, 'refused', 'in vain'],
+      background: true,
+      attempt: async () => {
+        const changed = await this.#unlock(holder, lockAtLeastFor)
+        if (changed === 0 && until === 'freed') throw new InVain()
+      },
+    })
+    // The lease releases it, then.
+    await freeing.catch(() => undefined)
+  }
+
+  #unlock(holder: Holder, lockAtLeastFor: number | 'unused'): Promise<number> {
+    const { unlock, unlockAtLeast, giveBack } = this.statements
+    const unlockedBy = unlockedOwner(holder.lockedBy)
+    const values = { name: holder.name, lockedBy: holder.lockedBy, unlockedBy }
+    if (lockAtLeastFor === 'unused') return this.#changes(holder.hasSlot ? giveBack : unlock, values)
+    return lockAtLeastFor > 0
+      ? this.#changes(unlockAtLeast, { ...values, lockAtLeastFor })
+      : this.#changes(unlock, values)
+  }
+
+  async #changes(statement: Statement, values: Values): Promise<number> {
+    if (!this.dialect.counted) return this.executor.execute(statement, values)
+    const [row] = await this.executor.query(statement, values)
+    return Number(row?.['changed'])
+  }
+
+  async #tableProblem(cause?: unknown): Promise<LockError | undefined> {
+    const { schema, table } = this.table.names
+    const described = await this.executor.query(this.statements.describe, { schema: schema ?? null, table })
+    return tableProblem(this.dialect, this.table, described, cause)
+  }
+}
