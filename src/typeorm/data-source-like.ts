@@ -11,8 +11,21 @@ export interface DataSourceLike {
 export interface QueryRunnerLike {
   /** Runs one statement, and says how many rows it changed. */
   query(query: string, parameters: unknown[] | undefined, useStructuredResult: true): Promise<QueryResultLike>
+  /** The connection itself, as the driver made it. */
+  connect(): Promise<unknown>
+  /** Where TypeORM 1.x and 0.3 keep the logger. */
+  readonly dataSource?: { readonly logger: LoggerLike }
+  readonly connection?: { readonly logger: LoggerLike }
   /** Gives the connection back. */
   release(): Promise<void>
+}
+
+/** What this library uses of TypeORM's `Logger`. */
+export interface LoggerLike {
+  /** Hears of a statement. */
+  logQuery(query: string, parameters?: unknown[]): unknown
+  /** Hears of a statement that failed. */
+  logQueryError(error: string | Error, query: string, parameters?: unknown[]): unknown
 }
 
 /** What this library uses of TypeORM's `QueryResult`. */
@@ -21,3 +34,10 @@ export interface QueryResultLike {
   affected?: number | undefined
   records: unknown[]
 }
+
+/** Runs one statement on the connection of a query runner. */
+export type RunStatement = (
+  queryRunner: QueryRunnerLike,
+  text: string,
+  values: unknown[],
+) => Promise<QueryResultLike>

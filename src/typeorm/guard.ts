@@ -1,7 +1,6 @@
 import { activeLock, LockError, type ActiveLock, type SimpleLock } from '../core'
 import { guardTransaction, sqlAcquisition } from '../sql'
 import type { QueryRunnerLike } from './data-source-like'
-import { PLACEHOLDERS } from './placeholders'
 import { queryRunnerSqlExecutor } from './query-runner-sql-executor'
 
 /** What this library uses of a `QueryRunner` with a transaction. */
@@ -39,11 +38,8 @@ export async function guard(
 ): Promise<void> {
   const acquisition = sqlAcquisition(lock)
   const queryRunner = queryRunnerOf(transaction)
-  const placeholder = PLACEHOLDERS[acquisition.dialect.name]
-  await guardTransaction(
-    queryRunnerSqlExecutor((work) => work(queryRunner), placeholder),
-    acquisition,
-  )
+  const executor = queryRunnerSqlExecutor((work) => work(queryRunner), acquisition.dialect.name)
+  await guardTransaction(executor, acquisition)
 }
 
 function queryRunnerOf(transaction: TransactionLike): TransactionQueryRunnerLike {

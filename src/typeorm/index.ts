@@ -4,7 +4,8 @@
  * @module shedlock-orm/typeorm
  */
 export { CLIENT_DIALECTS } from './client-dialects'
-export type { DataSourceLike, QueryResultLike, QueryRunnerLike } from './data-source-like'
+export type { DataSourceLike, LoggerLike, QueryResultLike, QueryRunnerLike } from './data-source-like'
+export { createShedLockTable } from './create-shed-lock-table'
 export { guard } from './guard'
 export type { TransactionLike, TransactionQueryRunnerLike } from './guard'
 export { shedLockEntity } from './shed-lock-entity'

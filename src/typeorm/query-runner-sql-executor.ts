@@ -1,6 +1,16 @@
-import { DriverError, speller, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
-import type { DataSourceLike, QueryResultLike, QueryRunnerLike } from './data-source-like'
-import { nativeCode } from './native-code'
+import { LockError } from '../core'
+import { drivers } from '../drivers'
+import {
+  DriverError,
+  speller,
+  type DialectName,
+  type Row,
+  type SqlExecutor,
+  type Statement,
+  type Values,
+} from '../sql'
+import { RUN_STATEMENT } from './client-dialects'
+import type { DataSourceLike, QueryResultLike, QueryRunnerLike, RunStatement } from './data-source-like'
 
 /** Lends a query runner for one statement. */
 export type UseQueryRunner = <T>(work: (queryRunner: QueryRunnerLike) => Promise<T>) => Promise<T>
@@ -22,25 +32,34 @@ export function ownQueryRunner(dataSource: DataSourceLike): UseQueryRunner {
   }
 }
 
-export function queryRunnerSqlExecutor(
-  use: UseQueryRunner,
-  placeholder: (position: number) => string,
-): SqlExecutor {
+export function queryRunnerSqlExecutor(use: UseQueryRunner, dialect: DialectName): SqlExecutor {
+  const { placeholder, errorCode } = drivers[dialect]
+  const run: RunStatement =
+    RUN_STATEMENT[dialect] ?? ((queryRunner, text, values) => queryRunner.query(text, values, true))
   const spelled = speller(placeholder)
 
-  const run = (statement: Statement, values: Values): Promise<QueryResultLike> => {
+  const result = (statement: Statement, values: Values): Promise<QueryResultLike> => {
     const { text, bind } = spelled(statement)
     return use(async (queryRunner) => {
       try {
-        return await queryRunner.query(text, bind(values), true)
+        return await run(queryRunner, text, bind(values))
       } catch (error) {
-        throw new DriverError(nativeCode(error), error)
+        // TypeORM wraps the driver's error.
+        const driverError = (error as { driverError?: object }).driverError ?? (error as object)
+        throw new DriverError(errorCode(driverError), error)
       }
     })
   }
 
   return {
-    execute: async (statement, values) => (await run(statement, values)).affected ?? 0,
-    query: async (statement, values) => (await run(statement, values)).records as Row[],
+    execute: async (statement, values) => {
+      const { affected } = await result(statement, values)
+      if (affected !== undefined) return affected
+      throw new LockError(
+        'INVALID_CLIENT',
+        'This DataSource does not tell how many rows a statement changed, so that nobody would know whether a lock was acquired – use a driver that does.',
+      )
+    },
+    query: async (statement, values) => (await result(statement, values)).records as Row[],
   }
 }

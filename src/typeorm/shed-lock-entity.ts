@@ -12,8 +12,8 @@ import {
 export interface ShedLockEntityOptions extends LockTableOptions {
   /**
    * For those who let TypeORM make the table (`synchronize`, `migration:generate`): gives the columns this database's
-   * type for a time, and the binary collation under which `Job` and `job` are two locks. Necessary on SQL Server, and on
-   * Oracle, where it also turns the default names into upper case.
+   * type for a time, and the binary collation under which `Job` and `job` are two locks. Necessary on SQL Server and Spanner,
+   * and on Oracle and SAP HANA, where it also turns the default names into upper case.
    */
   readonly dialect?: DialectName | undefined
 }
@@ -40,7 +40,7 @@ export function shedLockEntity({ dialect, ...options }: ShedLockEntityOptions = 
   const text = { type: String, ...(collation === undefined ? {} : { collation }) }
   // TypeORM turns String and Date into the type of whatever database it is connected to; on SQL Server into datetime,
   // which counts in steps of 3.3 ms.
-  const time = { type: known ? timeType(known) : Date, precision: 3 }
+  const time = known ? timeType(known) : { type: Date, precision: 3 }
   return {
     '@instanceof': Symbol.for('EntitySchema'),
     options: {
@@ -57,7 +57,11 @@ export function shedLockEntity({ dialect, ...options }: ShedLockEntityOptions = 
   }
 }
 
-/** `datetime2` of `datetime2(3) not null`. */
+/** `datetime2` and 3 of `datetime2(3) not null`; not every type for a time has a precision. */
 function timeType({ ddl }: Dialect) {
-  return /^\w+/.exec(ddl.columns.lockUntil)?.[0] as 'datetime' | 'datetime2' | 'timestamp'
+  const [, type, precision] = /^(\w+)(?:\((\d)\))?/.exec(ddl.columns.lockUntil) ?? []
+  return {
+    type: type as 'datetime' | 'datetime2' | 'timestamp',
+    ...(precision === undefined ? {} : { precision: Number(precision) }),
+  }
 }

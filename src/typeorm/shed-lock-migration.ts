@@ -4,16 +4,15 @@ import {
   lockStatements,
   lockTable,
   lockTableNames,
-  spell,
   TABLE_OPTIONS,
   tableDefinition,
   tableProblem,
   type Dialect,
   type LockTableOptions,
-  type Row,
 } from '../sql'
 import { CLIENT_DIALECTS } from './client-dialects'
-import { PLACEHOLDERS } from './placeholders'
+import type { QueryRunnerLike } from './data-source-like'
+import { queryRunnerSqlExecutor } from './query-runner-sql-executor'
 
 /** What this library uses of TypeORM's `QueryRunner` in a migration: `dataSource` in 1.x, `connection` in 0.3. */
 export interface MigrationQueryRunnerLike {
@@ -21,6 +20,8 @@ export interface MigrationQueryRunnerLike {
   readonly dataSource?: { readonly options: { readonly type: string } }
   /** Runs one statement in the migration's transaction, if it has one. */
   query(query: string, parameters?: unknown[]): Promise<unknown>
+  /** Spanner's: there a definition is no statement. */
+  updateDDL?(query: string): Promise<unknown>
 }
 
 /** What TypeORM wants of a migration. */
@@ -57,15 +58,21 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
 
     async up(queryRunner: MigrationQueryRunnerLike): Promise<void> {
       const dialect = dialectOf(queryRunner)
-      for (const statement of tableDefinition(dialect, options).up) await queryRunner.query(statement)
+      for (const statement of tableDefinition(dialect, options).up) await define(queryRunner, statement)
       await refuseWrongTable(queryRunner, dialect, options)
     }
 
     async down(queryRunner: MigrationQueryRunnerLike): Promise<void> {
       const dialect = dialectOf(queryRunner)
-      for (const statement of tableDefinition(dialect, options).down) await queryRunner.query(statement)
+      for (const statement of tableDefinition(dialect, options).down) await define(queryRunner, statement)
     }
   }
+}
+
+function define(queryRunner: MigrationQueryRunnerLike, statement: string): Promise<unknown> {
+  return queryRunner.updateDDL && /^(create|drop) /.test(statement)
+    ? queryRunner.updateDDL(statement)
+    : queryRunner.query(statement)
 }
 
 function dialectOf(queryRunner: MigrationQueryRunnerLike): Dialect {
@@ -85,9 +92,12 @@ async function refuseWrongTable(
   options: LockTableOptions,
 ): Promise<void> {
   const table = lockTable(dialect, options)
-  const { text, bind } = spell(lockStatements(dialect, table).describe, PLACEHOLDERS[dialect.name])
+  const executor = queryRunnerSqlExecutor(
+    (work) => work(queryRunner as unknown as QueryRunnerLike),
+    dialect.name,
+  )
   const values = { schema: table.names.schema ?? null, table: table.names.table }
-  const described = (await queryRunner.query(text, bind(values))) as Row[]
+  const described = await executor.query(lockStatements(dialect, table).describe, values)
   const problem = tableProblem(dialect, table, described)
   if (problem) throw problem
 }

@@ -1,3 +1,4 @@
+import { drivers } from '../drivers'
 import { DriverError, idleConnection, speller, type SqlExecutor, type Statement, type Values } from '../sql'
 import type { DataSourceLike } from './data-source-like'
 import {
@@ -35,8 +36,9 @@ function isInMemory(database: unknown): boolean {
 
 type Use = <T>(work: (connection: SqliteConnection) => T) => Promise<T>
 
-function executor(use: Use): SqlExecutor {
-  const spelled = speller(() => '?')
+/** @param afterChange makes a change last */
+function executor(use: Use, afterChange?: () => Promise<void>): SqlExecutor {
+  const spelled = speller(drivers.sqlite.placeholder)
   const run = <T>(
     statement: Statement,
     values: Values,
@@ -48,8 +50,15 @@ function executor(use: Use): SqlExecutor {
     })
   }
   return {
-    execute: (statement, values) =>
-      run(statement, values, (connection, text, bound) => connection.run(text, bound)),
+    execute: async (statement, values) => {
+      const changed = await run(statement, values, (connection, text, bound) => connection.run(text, bound))
+      if (changed > 0)
+        await afterChange?.().catch((error: unknown) => {
+          // It is done, but not saved: nobody knows whether it will be there after a restart.
+          throw new DriverError(undefined, error)
+        })
+      return changed
+    },
     query: (statement, values) =>
       run(statement, values, (connection, text, bound) => connection.all(text, bound)),
   }
@@ -74,8 +83,9 @@ function secondConnectionExecutor(dataSource: DataSourceLike): SqlExecutor {
 
 function sharedConnectionExecutor(
   connect: () => SqliteConnection,
-  afterwards: () => Promise<void> = () => Promise.resolve(),
+  afterChange?: () => Promise<void>,
 ): SqlExecutor {
+  // eslint-disable-next-line @typescript-eslint/require-await -- what it throws rejects
   return executor(async (work) => {
     const connection = connect()
     try {
@@ -83,13 +93,8 @@ function sharedConnectionExecutor(
     } catch (error) {
       throw new DriverError('SQLITE_BUSY', error)
     }
-    const result = commitOrRollBack(connection, work)
-    await afterwards().catch((error: unknown) => {
-      // It is done, but not saved: nobody knows whether it will be there after a restart.
-      throw new DriverError(undefined, error)
-    })
-    return result
-  })
+    return commitOrRollBack(connection, work)
+  }, afterChange)
 }
 
 function commitOrRollBack<T>(connection: SqliteConnection, work: (connection: SqliteConnection) => T): T {
@@ -98,7 +103,11 @@ function commitOrRollBack<T>(connection: SqliteConnection, work: (connection: Sq
     connection.run('commit', [])
     return result
   } catch (error) {
-    connection.run('rollback', [])
+    try {
+      connection.run('rollback', [])
+    } catch {
+      // A full disk, say, has rolled it back already. The first error is the one to tell.
+    }
     throw error
   }
 }
@@ -108,9 +117,8 @@ async function autoSave(dataSource: DataSourceLike): Promise<void> {
   await (dataSource.driver as { autoSave?(): Promise<void> }).autoSave?.()
 }
 
-/** SQLite always answers, but sql.js without a code. */
 function sqliteError(error: unknown): unknown {
-  if (error instanceof DriverError) return error
-  const code = (error as { code?: unknown }).code
-  return new DriverError(typeof code === 'string' ? code : 'SQLITE_ERROR', error)
+  return error instanceof DriverError
+    ? error
+    : new DriverError(drivers.sqlite.errorCode(error as object), error)
 }

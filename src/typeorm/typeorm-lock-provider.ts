@@ -8,7 +8,6 @@ import {
 } from '../sql'
 import { CLIENT_DIALECTS } from './client-dialects'
 import type { DataSourceLike } from './data-source-like'
-import { PLACEHOLDERS } from './placeholders'
 import { ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
 import { sqliteSqlExecutor } from './sqlite-sql-executor'
 
@@ -37,7 +36,7 @@ export function typeOrmLockProvider(
   const executor =
     dialect.name === 'sqlite'
       ? sqliteSqlExecutor(dataSource)
-      : queryRunnerSqlExecutor(ownQueryRunner(dataSource), PLACEHOLDERS[dialect.name])
+      : queryRunnerSqlExecutor(ownQueryRunner(dataSource), dialect.name)
   return new SqlLockProvider(whileInitialised(dataSource, executor), dialect, rest)
 }
 
