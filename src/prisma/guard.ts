@@ -1,8 +1,12 @@
 import { activeLock, LockError, type ActiveLock, type SimpleLock } from '../core'
-import { guardTransaction, sqlAcquisition } from '../sql'
-import { PLACEHOLDERS } from './placeholders'
-import type { RawClientLike } from './prisma-client-like'
+import { guardTransaction, sqlAcquisition, type SqlAcquisition, type SqlExecutor } from '../sql'
+import { internals, type RawClientLike } from './prisma-client-like'
 import { prismaSqlExecutor } from './prisma-sql-executor'
+import { isPrisma8, isPrisma8Transaction, type Prisma8TransactionLike } from './prisma8-client-like'
+import { prisma8TransactionExecutor } from './prisma8-lock-provider'
+
+/** Prisma passes a client to the callback all the same, which runs each statement by itself: https://pris.ly/d/d1-transactions */
+const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
 
 /** The client of an interactive transaction, which is told from others by having no `$connect`. */
 export interface TransactionClientLike extends RawClientLike {
@@ -21,28 +25,40 @@ export interface TransactionClientLike extends RawClientLike {
  * })
  * ```
  *
- * The lock table has to be in the database of the transaction.
+ * The lock table has to be in the database of the transaction. With Prisma 8 it is `db.transaction(async (tx) => …)`, and
+ * the lock has to come from a `prismaLockProvider` of the same `db`.
  *
  * @param lock default: the innermost active lock
  * @throws LockError `LOCK_LOST` when the lock is not held any more: let it pass, so that the transaction rolls back;
- *   `NOT_LOCKED` outside of a locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a
- *   lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as
- *   Prisma's own error: run the transaction again.
+ *   `NOT_LOCKED` outside of a locked task; `INVALID_CLIENT` outside of a transaction, on D1, which has none, or with
+ *   Prisma 8 for a lock of another client; `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A
+ *   serialization failure, a deadlock or a busy file comes through as Prisma's own error: run the transaction again.
  */
 export async function guard(
-  transaction: TransactionClientLike,
+  transaction: TransactionClientLike | Prisma8TransactionLike,
   lock: ActiveLock | SimpleLock | undefined = activeLock(),
 ): Promise<void> {
   const acquisition = sqlAcquisition(lock)
-  if (typeof transaction.$connect === 'function') {
+  await guardTransaction(executorIn(transaction, acquisition), acquisition)
+}
+
+function executorIn(
+  transaction: TransactionClientLike | Prisma8TransactionLike,
+  acquisition: SqlAcquisition,
+): SqlExecutor {
+  if (isPrisma8Transaction(transaction)) return prisma8TransactionExecutor(transaction, acquisition)
+  if (typeof transaction.$connect === 'function' || isPrisma8(transaction)) {
     throw new LockError(
       'INVALID_CLIENT',
-      'guard needs an open transaction – give it the client that prisma.$transaction passes to its callback.',
+      'guard needs an open transaction – give it the client that the transaction passes to its callback.',
     )
   }
-  const placeholder = PLACEHOLDERS[acquisition.dialect.name]
-  await guardTransaction(
-    prismaSqlExecutor(placeholder, (work) => work(transaction)),
-    acquisition,
-  )
+  const { adapterName = '' } = internals(transaction)._engineConfig?.adapter ?? {}
+  if (WITHOUT_TRANSACTIONS.test(adapterName)) {
+    throw new LockError(
+      'INVALID_CLIENT',
+      'guard cannot hold back anything on Cloudflare D1 – it has no interactive transactions, and what was written before this line stays.',
+    )
+  }
+  return prismaSqlExecutor(acquisition.dialect.name, (work) => Promise.resolve(work(transaction)))
 }

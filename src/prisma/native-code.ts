@@ -1,3 +1,5 @@
+import { mssqlCode, mysqlCode, postgresCode, sqliteName } from '../drivers'
+
 /** What Prisma makes of a driver's error, and what the adapter makes of it when it is asked without Prisma. */
 interface PrismaErrorLike {
   readonly code?: unknown
@@ -25,21 +27,8 @@ const CONFLICT_OF_KIND: Readonly<Record<string, string>> = {
   TransactionWriteConflict: 'P2034',
 }
 
-/** SQLSTATEs that say the connection ended or the server stopped, but not what became of the statement. */
-const UNKNOWN_OUTCOME = /^(08...|40003|57P0.)$/
-/** The servers of MySQL and MariaDB do not use these numbers: there the driver speaks of its socket or its pool. */
-const MARIADB_CLIENT_ERROR = /^(-\d+|2\d{3}|45\d{3})$/
-
-/** libsql gives SQLite's result codes as numbers: https://www.sqlite.org/rescode.html */
-const SQLITE_NAMES: Readonly<Record<string, string>> = {
-  '5': 'SQLITE_BUSY',
-  '261': 'SQLITE_BUSY_RECOVERY',
-  '517': 'SQLITE_BUSY_SNAPSHOT',
-  '6': 'SQLITE_LOCKED',
-  '262': 'SQLITE_LOCKED_SHAREDCACHE',
-  '1555': 'SQLITE_CONSTRAINT_PRIMARYKEY',
-  '2067': 'SQLITE_CONSTRAINT_UNIQUE',
-}
+/** What the server answered where the adapter keeps only the kind of error, as D1's does. */
+const ANSWERS: readonly unknown[] = ['TableDoesNotExist', 'ColumnNotFound', 'NullConstraintViolation']
 
 /**
  * The server's code for an error that Prisma passed on, as text.
@@ -55,16 +44,17 @@ export function nativeCode(error: unknown): string | undefined {
 }
 
 function adapterCode({ kind, originalCode, code }: AdapterError): string | undefined {
-  if (kind === 'mssql') return String(code)
+  if (kind === 'mssql') return mssqlCode(String(code))
   const conflict = CONFLICT_OF_KIND[String(kind)]
   // mssql's name for all that the server answers; of its numbers the adapter leaves only the kind.
   if (originalCode === 'EREQUEST') return conflict ?? String(kind)
-  return typeof originalCode === 'string' ? serverCode(originalCode) : conflict
+  if (typeof originalCode === 'string') return serverCode(originalCode)
+  return conflict ?? (ANSWERS.includes(kind) ? String(kind) : undefined)
 }
 
 function serverCode(code: string): string | undefined {
   // libsql's 2067 first: it looks like one of the MariaDB driver's own.
-  const sqliteName = SQLITE_NAMES[code]
-  if (sqliteName !== undefined) return sqliteName
-  return UNKNOWN_OUTCOME.test(code) || MARIADB_CLIENT_ERROR.test(code) ? undefined : code
+  const name = sqliteName(code)
+  if (name !== undefined) return name
+  return postgresCode(code) && mysqlCode(code)
 }

@@ -47,6 +47,6 @@ export interface AdapterQuery {
   readonly argTypes: { scalarType: 'unknown'; arity: 'scalar' }[]
 }
 
-export function internals(client: PrismaClientLike): PrismaInternals {
+export function internals(client: RawClientLike): PrismaInternals {
   return client as PrismaInternals
 }

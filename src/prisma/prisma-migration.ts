@@ -16,10 +16,11 @@ export function prismaMigration(
   options: LockTableOptions = {},
 ): ReadonlyMap<string, string> {
   checkOptions(options, TABLE_OPTIONS, 'migration options')
-  const { up } = tableDefinition(dialectForPrisma(provider), options)
+  // Prisma runs migrations one at a time by itself.
+  const { create, up } = tableDefinition(dialectForPrisma(provider), options)
   return new Map([
     ['migration_lock.toml', `provider = "${provider}"\n`],
-    [`${FOLDER}/migration.sql`, up.map((statement) => `${statement};\n`).join('\n')],
+    [`${FOLDER}/migration.sql`, [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')],
   ])
 }
 

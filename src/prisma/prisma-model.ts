@@ -33,17 +33,25 @@ export function prismaModel(provider: PrismaProvider, options: LockTableOptions 
   const dialect = dialectOfProvider(provider)
   const { schema, table, columns } = lockTable(dialect, options).names
   const { text, time } = NATIVE_TYPES[provider]
-  const fields = [
+  return modelText(table, schema, [
     ['name', 'String', `@id${mapped('name', columns.name)}${text(64)}`],
     ['lockUntil', 'DateTime', `${mapped('lockUntil', columns.lockUntil)}${time}`],
     ['lockedAt', 'DateTime', `${mapped('lockedAt', columns.lockedAt)}${time}`],
     ['lockedBy', 'String', `${mapped('lockedBy', columns.lockedBy)}${text(255)}`],
-  ] as const
+  ])
+}
+
+/** Name, type and attributes. */
+type Field = readonly [name: string, type: string, attributes: string]
+
+/** A model in Prisma's schema language, aligned as Prisma's own formatter does. */
+export function modelText(table: string, schema: string | undefined, fields: readonly Field[]): string {
+  const width = Math.max(...fields.map(([, type]) => type.length))
   const lines = [
     '/// A lock of ShedLock; times are UTC.',
     'model ShedLock {',
     ...fields.map(([name, type, attributes]) =>
-      `  ${name.padEnd(9)} ${type.padEnd(8)} ${attributes.trim()}`.trimEnd(),
+      `  ${name.padEnd(9)} ${type.padEnd(width)} ${attributes.trim()}`.trimEnd(),
     ),
     '',
     ...(table === 'ShedLock' ? [] : [`  @@map(${quoted(table)})`]),
@@ -63,7 +71,7 @@ export function dialectOfProvider(provider: PrismaProvider): Dialect {
   )
 }
 
-function mapped(field: string, column: string): string {
+export function mapped(field: string, column: string): string {
   return field === column ? '' : ` @map(${quoted(column)})`
 }
 

@@ -1,4 +1,13 @@
-import { DriverError, speller, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
+import {
+  DriverError,
+  speller,
+  type DialectName,
+  type Row,
+  type SqlExecutor,
+  type Statement,
+  type Values,
+} from '../sql'
+import { placeholderOf } from './client-dialects'
 import { nativeCode } from './native-code'
 import type { RawClientLike } from './prisma-client-like'
 
@@ -9,8 +18,8 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  * Runs each statement by a raw call. Without `RETURNING`, because libsql then counts no row; and never in a batch,
  * because Prisma puts BEGIN and COMMIT around two.
  */
-export function prismaSqlExecutor(placeholder: (position: number) => string, use: UseClient): SqlExecutor {
-  const spelled = speller(placeholder)
+export function prismaSqlExecutor(dialect: DialectName, use: UseClient): SqlExecutor {
+  const spelled = speller(placeholderOf(dialect))
 
   const run = async <T>(
     statement: Statement,

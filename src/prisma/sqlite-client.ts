@@ -5,8 +5,11 @@ import { internals, type PrismaClientLike, type RawClientLike } from './prisma-c
 import type { UseClient } from './prisma-sql-executor'
 import { fileOf, secondConnection, type SecondConnection } from './sqlite-connection'
 
-/** Its adapter lets raw calls wait while an interactive transaction is open; and in memory it cannot have any. */
-const LIBSQL = '@prisma/adapter-libsql'
+/**
+ * With these adapters a raw call is never part of a transaction of the app. libsql lets it wait until there is none open
+ * (in memory it cannot have any); D1 has no transactions.
+ */
+const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
 /** Who asks for the lock has a time limit of its own, and clears up after it. */
 const NO_LIMIT = LONGEST_TIMEOUT
 
@@ -18,7 +21,7 @@ const NO_LIMIT = LONGEST_TIMEOUT
  */
 export function sqliteClient(client: PrismaClientLike): UseClient {
   const adapter = internals(client)._engineConfig?.adapter
-  if (adapter?.adapterName === LIBSQL) return (work) => work(client)
+  if (RUNS_ALONE.test(adapter?.adapterName ?? '')) return (work) => work(client)
 
   const open = async (): Promise<SecondConnection | undefined> => {
     const file = await fileOf(client)
