@@ -1,33 +1,41 @@
 import { build } from 'esbuild'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 const outdir = process.argv[2] ?? 'dist'
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
 /** `./dist/core/index.js` → `core` */
-const entries = Object.values(exports).flatMap((target) => target.default?.split('/')[2] ?? [])
+const entries = Object.values(exports).flatMap((target) => target.require?.default.split('/')[2] ?? [])
 
-/** What another entry point has is loaded from there, so that there is one `LockError` and one active lock. */
-const otherEntries = {
+/** What another entry point has is loaded from there, in the same format: an app loads each part once. */
+const otherEntries = (file) => ({
   name: 'other-entries',
   setup: (bundle) => {
     bundle.onResolve({ filter: /^\.\.\// }, ({ path, resolveDir }) => {
       const folder = relative('src', join(resolveDir, path))
-      return entries.includes(folder) ? { path: `../${folder}`, external: true } : undefined
+      return entries.includes(folder) ? { path: `../${folder}/${file}`, external: true } : undefined
     })
   },
-}
+})
 
-// One file for each entry point: the core as twenty files took five times as long to load.
+// One file for each entry point and format: the core as twenty files took five times as long to load.
 for (const entry of entries)
-  await build({
-    entryPoints: [`src/${entry}/index.ts`],
-    outfile: join(outdir, entry, 'index.js'),
-    bundle: true,
-    packages: 'external',
-    plugins: [otherEntries],
-    platform: 'node',
-    target: 'node20',
-    sourcemap: true,
-    sourcesContent: false,
-  })
+  for (const [format, file] of [
+    ['cjs', 'index.js'],
+    ['esm', 'index.mjs'],
+  ])
+    await build({
+      entryPoints: [`src/${entry}/index.ts`],
+      outfile: join(outdir, entry, file),
+      format,
+      bundle: true,
+      packages: 'external',
+      plugins: [otherEntries(file)],
+      platform: 'node',
+      target: 'node20',
+      sourcemap: true,
+      sourcesContent: false,
+    })
+
+// One set of declarations for both: a lock of a CommonJS module fits where an ES module wants one.
+for (const entry of entries) writeFileSync(join(outdir, entry, 'index.d.mts'), "export * from './index.js'\n")

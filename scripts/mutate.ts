@@ -33,18 +33,10 @@ function redTests({ file, find, replace, tests, backend }: Mutation): string[] {
     original.replaceAll(find, () => replace),
   )
   try {
-    const vitest = join(project, 'node_modules', 'vitest', 'vitest.mjs')
+    const jest = join(project, 'node_modules', 'jest', 'bin', 'jest.js')
     spawnSync(
       process.execPath,
-      [
-        vitest,
-        'run',
-        ...tests,
-        '--reporter=json',
-        `--outputFile=${report}`,
-        '--testTimeout=20000',
-        '--bail=3',
-      ],
+      [jest, ...tests, '--json', `--outputFile=${report}`, '--testTimeout=20000', '--bail'],
       { cwd: copy, env: { ...process.env, BACKENDS: backend, CI: 'true' } },
     )
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report

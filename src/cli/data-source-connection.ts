@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { dialects, type LockTableOptions, type Row } from '../sql'
 import { CLIENT_DIALECTS, typeOrmLockProvider, type DataSourceLike } from '../typeorm'
 import type { Connection } from './connection'
 import { CommandError, ExitCode } from './exit-code'
+import { loadModule } from './load-module'
 import { oneLine } from './output'
 import { hide, hideUrl } from './secrets'
 
@@ -60,15 +60,16 @@ async function load(file: string): Promise<DataSource> {
     throw new CommandError(ExitCode.usage, `There is no file ${path}.`)
   let exported: object
   try {
-    exported = (await import(pathToFileURL(path).href)) as object
+    exported = await loadModule(path)
   } catch (error) {
     const typescript = /\.[cm]?ts$/.test(path)
-      ? ' – for TypeScript run it under a loader, such as NODE_OPTIONS="--import tsx"'
+      ? ' – for TypeScript run it under a loader, such as NODE_OPTIONS="--require ts-node/register" or "--import tsx"'
       : ''
     throw new CommandError(ExitCode.usage, `${path} cannot be loaded: ${oneLine(error)}${typescript}`)
   }
   const { default: main } = exported as { default?: object }
   const values: unknown[] = [
+    exported, // module.exports = dataSource
     ...Object.values<unknown>({ ...exported }),
     ...Object.values<unknown>({ ...main }),
   ]

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { addConnectionOptions, withConnection, type ConnectionFlags } from './connect'
 import { diagnose, type Diagnosis } from './doctor'
 import { ExitCode } from './exit-code'
+import { addOptions, inFlags } from './options'
 import { print, printJson } from './output'
 
 interface DoctorFlags extends ConnectionFlags {
@@ -12,15 +13,15 @@ interface DoctorFlags extends ConnectionFlags {
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
-    .summary('find what is wrong with the table or the connection, and the SQL that mends it')
+    .summary('find what is wrong with the table or the connection, and the SQL that fixes it')
     .description(
-      'Checks the table (columns, types, lengths, key, case of names), what this user may do, the clocks of this host and the database, settings that matter, and whether a pooler is between. Changes nothing: it prints the SQL that mends what is wrong. Stop the jobs before you run that. Exit status 1 if there is an error: a gate for deploys.',
+      'Checks the table (columns, types, lengths, key, case of names), what this user may do, the clocks of this host and the database, settings that matter, and whether a pooler is between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that. Exit status 1 if there is an error: a gate for deploys.',
     )
-    .option('--strict', 'warnings are errors')
-    .option('--json', 'as JSON')
+  addOptions(doctor, 'strict', 'json')
   addConnectionOptions(doctor).action((flags: DoctorFlags) =>
     withConnection(flags, async (connection) => {
-      const findings = await diagnose(connection)
+      const found = await diagnose(connection)
+      const findings = found.map((finding) => ({ ...finding, message: inFlags(finding.message) }))
       if (flags.json) printJson(findings)
       else print(report(findings))
       const bad = findings.some(
@@ -32,9 +33,9 @@ export function addDoctorCommand(program: Command): void {
 }
 
 function report(findings: readonly Diagnosis[]): string {
-  const lines = findings.flatMap(({ severity, check, message, mend }) => [
+  const lines = findings.flatMap(({ severity, check, message, fix }) => [
     `${severity.padEnd(8)} ${check}: ${message}`,
-    ...mend.map((statement) => `${statement};`.replace(/^/gm, '           ')),
+    ...fix.map((statement) => `${statement};`.replace(/^/gm, '           ')),
   ])
   const count = (severity: Diagnosis['severity']): string => {
     const number = findings.filter((finding) => finding.severity === severity).length

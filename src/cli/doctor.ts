@@ -5,8 +5,8 @@ export interface Diagnosis {
   readonly check: string
   readonly severity: 'ok' | 'note' | 'warning' | 'error'
   readonly message: string
-  /** SQL that mends it. */
-  readonly mend: readonly string[]
+  /** SQL that fixes it. */
+  readonly fix: readonly string[]
 }
 
 /** Above this, hosts whose clocks follow each other fire one tick twice when `lockAtLeastFor` is short. */
@@ -15,11 +15,11 @@ const CLOCK_TOLERANCE = 1_000
 /** Looks for all that could make locks fail, be slow, or be taken twice. Changes nothing. */
 export async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const table = await connection.provider.checkTable()
-  const findings: Diagnosis[] = table.map(({ severity, message, mend }) => ({
+  const findings: Diagnosis[] = table.map(({ severity, message, fix }) => ({
     check: 'table',
     severity,
     message,
-    mend,
+    fix,
   }))
   if (table.length === 0)
     findings.push(ok('table', 'columns, types, key, case of names and privileges are right'))
@@ -52,7 +52,7 @@ async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
     check: 'clock',
     severity: 'warning',
     message: `this host and the database differ by ${difference} ms (± ${uncertainty}) – locks go by the database alone, but schedulers on hosts that differ fire one tick at different times: synchronise the clocks (NTP), or make lockAtLeastFor longer than the difference.`,
-    mend: [],
+    fix: [],
   }
 }
 
@@ -62,7 +62,7 @@ async function settings({ inspection }: Dialect, session: Session): Promise<Diag
     grantee &&
     lastColumn((await session.query(text(sql`select ${grantee} as grantee ${from ?? raw('')}`)))[0])
   const found: Diagnosis[] = []
-  for (const { name, ask, wrong, severity, message, mend } of known) {
+  for (const { name, ask, wrong, severity, message, fix } of known) {
     const value = String(lastColumn((await session.query(text(ask)))[0]))
     if (!wrong.test(value)) found.push(ok(name, value.toLowerCase()))
     else
@@ -70,7 +70,7 @@ async function settings({ inspection }: Dialect, session: Session): Promise<Diag
         check: name,
         severity,
         message: `is ${value.toLowerCase()}: ${message}`,
-        mend: [mend(typeof user === 'string' ? user : 'the_user')],
+        fix: [fix(typeof user === 'string' ? user : 'the_user')],
       })
   }
   return found
@@ -96,13 +96,13 @@ async function pooler(connection: Connection, session: Session): Promise<Diagnos
       severity: 'note',
       message:
         'a pooler in transaction mode is between: locks are fine with it, each step being one statement; settings of a session (set …) are not kept.',
-      mend: [],
+      fix: [],
     },
   ]
 }
 
 function ok(check: string, message: string): Diagnosis {
-  return { check, severity: 'ok', message, mend: [] }
+  return { check, severity: 'ok', message, fix: [] }
 }
 
 function text(statement: Statement): string {

@@ -13,6 +13,8 @@ export const ExitCode = {
   skipped: 75,
   /** `exec`: the lock was lost while the command ran, which was stopped. */
   lockLost: 76,
+  /** Ctrl-C at a question, as shells have it. */
+  interrupted: 130,
 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import type { LockRecord, SqlLockProvider } from '../sql'
 import { addConnectionOptions, withConnection, type ConnectionFlags } from './connect'
 import { CommandError, ExitCode } from './exit-code'
+import { addOptions } from './options'
 import { columns, print, printJson } from './output'
 
 interface ReadFlags extends ConnectionFlags {
@@ -14,8 +16,7 @@ export function addLockCommands(program: Command): void {
     .command('list')
     .summary('list the locks: who holds what, since when, until when')
     .description('Lists the locks, in UTC and by the clock of the database.')
-    .option('--held', 'only those that are held now')
-    .option('--json', 'as JSON')
+  addOptions(list, 'held', 'json')
   addConnectionOptions(list).action((flags: ReadFlags & { held?: boolean }) =>
     withConnection(flags, async ({ provider }) => {
       const locks = (await provider.listLocks()).filter(({ held }) => held || !flags.held)
@@ -31,7 +32,7 @@ export function addLockCommands(program: Command): void {
     .description(
       'Shows one lock, in UTC and by the clock of the database. Exit status 1 if there is no such lock.',
     )
-    .option('--json', 'as JSON')
+  addOptions(show, 'json')
   addConnectionOptions(show).action((name: string, flags: ReadFlags) =>
     withConnection(flags, async ({ provider }) => {
       const lock = await find(provider, name)
@@ -47,7 +48,7 @@ export function addLockCommands(program: Command): void {
     .description(
       'Shows who holds the lock, asks, and frees it – only if the same owner still holds it. A holder that is alive is not stopped: somebody else may then run beside it. Exit status 1 if the lock was not freed.',
     )
-    .option('-y, --yes', 'do not ask')
+  addOptions(release, 'yes')
   addConnectionOptions(release).action((name: string, flags: ConnectionFlags & { yes?: boolean }) =>
     withConnection(flags, async ({ provider }) => {
       const lock = await find(provider, name)
@@ -77,9 +78,17 @@ async function confirm(): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(ExitCode.usage, 'There is nobody to ask – give --yes to free it all the same.')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question('Free it? [y/N] ')
+  let interrupted = false as boolean
+  terminal.once('SIGINT', () => {
+    interrupted = true
+    terminal.close()
+  })
+  // Ctrl-D closes it as well.
+  const closed = once(terminal, 'close').then(() => '')
+  const answer = await Promise.race([terminal.question('Free it? [y/N] ').catch(() => ''), closed])
   terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError(ExitCode.no, 'It was not freed.')
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not freed.')
 }
 
 function table(locks: readonly LockRecord[]): string {

@@ -4,19 +4,20 @@ import { addDoctorCommand } from './doctor-command'
 import { addExecCommand } from './exec-command'
 import { ExitCode, exitCodeOf } from './exit-code'
 import { addLockCommands } from './lock-commands'
-import { oneLine, warn } from './output'
+import { inFlags } from './options'
+import { COMMAND, oneLine, warn } from './output'
 import { addPrintCommands } from './print-commands'
 import { scrub } from './secrets'
 
 const EXAMPLES = `
 Examples:
-  $ shedlock sql postgres --out migrations/V7__shedlock.sql
-  $ shedlock prisma mysql >> prisma/schema.prisma
-  $ shedlock typeorm --out src/migrations/1735689600000-shedlock.ts
-  $ shedlock list --url postgres://app@localhost/app
-  $ shedlock release nightly-report --data-source dist/data-source.js
-  $ shedlock exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
-  $ shedlock doctor                  with DATABASE_URL set; put it before a deploy
+  $ shedlock-orm sql postgres --out migrations/V7__shedlock.sql
+  $ shedlock-orm prisma mysql >> prisma/schema.prisma
+  $ shedlock-orm typeorm --out src/migrations/1735689600000-shedlock.ts
+  $ shedlock-orm list --url postgres://app@localhost/app
+  $ shedlock-orm release nightly-report --data-source dist/data-source.js
+  $ shedlock-orm exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
+  $ shedlock-orm doctor                  with DATABASE_URL set; put it before a deploy
 
 Exit status:
   0  all right
@@ -27,7 +28,7 @@ Exit status:
 `
 
 async function main(): Promise<void> {
-  const program = new Command('shedlock')
+  const program = new Command(COMMAND)
     .description('Prints, checks and operates the lock table of shedlock-orm. Passwords are never printed.')
     .version(process.env['SHEDLOCK_VERSION'] ?? '')
     .addHelpText('after', EXAMPLES)
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
       process.exitCode = error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
       return
     }
-    warn(`shedlock: ${oneLine(error)}`)
+    warn(`${COMMAND}: ${inFlags(oneLine(error))}`)
     process.exitCode = exitCodeOf(error)
   }
 }

@@ -3,6 +3,9 @@ import { dirname } from 'node:path'
 import { CommandError, ExitCode } from './exit-code'
 import { scrub } from './secrets'
 
+/** As the package: a name that `npx` takes from nobody else. */
+export const COMMAND = 'shedlock-orm'
+
 export function print(text: string): void {
   process.stdout.write(scrub(text.endsWith('\n') ? text : `${text}\n`))
 }

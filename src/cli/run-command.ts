@@ -1,43 +1,46 @@
 import { spawn } from 'node:child_process'
-import { constants } from 'node:os'
-import { warn } from './output'
+import { warn, COMMAND } from './output'
+import { statusOf, type Signals } from './signals'
 
-/** What a terminal or a container runtime sends; the command decides what it means. */
-const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 /** How long a command that lost its lock may take to stop after SIGTERM. */
 const KILL_AFTER = 10_000
 /** As shells have it. */
 const NOT_FOUND = 127
 const NOT_EXECUTABLE = 126
-const BY_SIGNAL = 128
 
 /**
- * Runs a command with this process's own input and output, and stops it when the signal aborts.
+ * Runs a command with this process's own input and output, passes signals on to it, and stops it when `stop` aborts. A
+ * command that is to stop before it began is not begun.
  *
- * @returns its exit code, as a shell would give it
+ * @returns its exit status, as a shell would give it
  */
-export function runCommand(command: string, args: readonly string[], stop: AbortSignal): Promise<number> {
+export async function runCommand(
+  command: string,
+  args: readonly string[],
+  stop: AbortSignal,
+  signals: Signals,
+): Promise<number> {
+  if (signals.received) return statusOf(signals.received)
+  if (stop.aborted) return statusOf('SIGTERM')
   const child = spawn(command, args, { stdio: 'inherit' })
-  const forward = (signal: NodeJS.Signals): void => {
-    child.kill(signal)
-  }
   const kill = (): void => {
     child.kill('SIGTERM')
     setTimeout(() => child.kill('SIGKILL'), KILL_AFTER).unref()
   }
-  for (const signal of FORWARDED) process.on(signal, forward)
+  signals.tell((signal) => child.kill(signal))
   stop.addEventListener('abort', kill)
-  return new Promise<number>((resolve) => {
+  const status = await new Promise<number>((resolve) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return
-      warn(`shedlock: ${command} cannot be run: ${error.message}`)
+      warn(`${COMMAND}: ${command} cannot be run: ${error.message}`)
       resolve(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE)
     })
     child.on('exit', (code, signal) => {
-      resolve(signal === null ? (code ?? 0) : BY_SIGNAL + constants.signals[signal])
+      resolve(signal === null ? (code ?? 0) : statusOf(signal))
     })
-  }).finally(() => {
-    for (const signal of FORWARDED) process.off(signal, forward)
-    stop.removeEventListener('abort', kill)
   })
+  stop.removeEventListener('abort', kill)
+  // What comes now finds the lock being freed.
+  signals.tell(() => undefined)
+  return status
 }

@@ -9,11 +9,18 @@ export function hide(secret: unknown): void {
   secrets.add(encodeURIComponent(secret))
 }
 
-/** Hides the password of a URL: `scheme://user:password@host`, `…;password=…`, `…?password=…`. */
+/**
+ * Hides the password of a URL: `scheme://user:password@host`, `…;password=…`, `…?password=…`. And each piece of it, because
+ * another parser may end it at a character that should have been escaped.
+ */
 export function hideUrl(url: string): void {
   const credentials = /:\/\/[^/@:]*:(.*)@/.exec(url)?.[1] ?? ''
-  const parameters = [...url.matchAll(/[;?&](?:password|pwd)=([^;&]*)/gi)].map(([, value]) => value ?? '')
-  for (const secret of [credentials, ...parameters]) {
+  const parameters = [...url.matchAll(/[;?&](?:password|pwd)=(\{[^}]*\}|[^;&]*)/gi)].map(
+    ([, value]) => value ?? '',
+  )
+  const passwords = [credentials, ...parameters]
+  const pieces = passwords.flatMap((password) => password.split(/[@:/?#;{}]/))
+  for (const secret of [...passwords, ...pieces]) {
     hide(secret)
     try {
       hide(decodeURIComponent(secret))
@@ -25,7 +32,7 @@ export function hideUrl(url: string): void {
 
 export function scrub(text: string): string {
   let scrubbed = text
-    .replace(/:\/\/[^/@:\s]*:[^@\s]*@/g, '://***@')
+    .replace(/:\/\/[^/@:\s]*:\S*@/g, '://***@')
     .replace(/\b(password|pwd)=[^;&\s]+/gi, '$1=***')
   for (const secret of [...secrets].sort((one, other) => other.length - one.length)) {
     scrubbed = scrubbed.replaceAll(secret, '***')

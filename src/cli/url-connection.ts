@@ -9,7 +9,8 @@ import {
   type Values,
 } from '../sql'
 import type { Connection, Session } from './connection'
-import { SCHEMES, type Driver, type DriverConnection } from './drivers'
+import { readUrl } from './read-url'
+import { SCHEMES, type CliDriver, type DriverConnection } from './drivers'
 import { CommandError, ExitCode } from './exit-code'
 import { oneLine } from './output'
 import { hideUrl } from './secrets'
@@ -26,6 +27,7 @@ export async function connectUrl(url: string, options: LockTableOptions): Promis
     )
   }
   const { dialect: name, driver } = known
+  if (name !== 'sqlite' && name !== 'mssql') readUrl(url)
   const { address, schema } =
     name === 'postgres' || name === 'cockroachdb'
       ? postgresUrl(url, scheme)
@@ -69,7 +71,7 @@ interface Reconnecting {
   drop(): void
 }
 
-function executor(driver: Driver, reconnecting: Reconnecting): SqlExecutor {
+function executor(driver: CliDriver, reconnecting: Reconnecting): SqlExecutor {
   const spelled = speller((position) => driver.placeholder(position))
   const run = async (statement: Statement, values: Values) => {
     const connection = await reconnecting.get()
@@ -77,7 +79,7 @@ function executor(driver: Driver, reconnecting: Reconnecting): SqlExecutor {
     try {
       return await connection.query(text, bind(values))
     } catch (error) {
-      const code = connection.code(error)
+      const code = driver.errorCode(error as object)
       if (code === undefined) reconnecting.drop()
       throw new DriverError(code, error)
     }

@@ -1,9 +1,8 @@
+import type { Driver } from '../../drivers'
 import type { Row } from '../../sql'
 
 /** A database driver of the user's project, at the least that the command line needs of it. */
-export interface Driver {
-  /** How it spells the hole for a value. */
-  placeholder(position: number): string
+export interface CliDriver extends Driver {
   open(url: string): Promise<DriverConnection>
 }
 
@@ -12,7 +11,5 @@ export interface DriverConnection {
     text: string,
     values: readonly (string | number | null)[],
   ): Promise<{ rows: readonly Row[]; changed: number }>
-  /** The server's code for an error, or `undefined` when it is not the server's answer. */
-  code(error: unknown): string | undefined
   close(): Promise<void>
 }

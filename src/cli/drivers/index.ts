@@ -1,5 +1,5 @@
 import type { DialectName } from '../../sql'
-import type { Driver } from './driver'
+import type { CliDriver } from './driver'
 import { mssqlDriver } from './mssql-driver'
 import { mysqlDriver } from './mysql-driver'
 import { oracleDriver } from './oracle-driver'
@@ -7,7 +7,7 @@ import { postgresDriver } from './postgres-driver'
 import { sqliteDriver } from './sqlite-driver'
 
 /** The scheme of a URL tells the database. */
-export const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: Driver }>> = {
+export const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
   postgres: { dialect: 'postgres', driver: postgresDriver },
   postgresql: { dialect: 'postgres', driver: postgresDriver },
   cockroachdb: { dialect: 'cockroachdb', driver: postgresDriver },
@@ -19,4 +19,4 @@ export const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: Dr
   mssql: { dialect: 'mssql', driver: mssqlDriver },
   oracle: { dialect: 'oracle', driver: oracleDriver },
 }
-export type { Driver, DriverConnection } from './driver'
+export type { CliDriver, DriverConnection } from './driver'

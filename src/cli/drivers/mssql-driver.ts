@@ -1,5 +1,6 @@
+import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { Driver } from './driver'
+import type { CliDriver } from './driver'
 import { loadDriver } from './load-driver'
 
 interface MsSql {
@@ -14,7 +15,8 @@ interface MsSql {
 }
 
 /** Through mssql; the URL as Prisma has it: `sqlserver://host:1433;database=…;user=…;password=…`. */
-export const mssqlDriver: Driver = {
+export const mssqlDriver: CliDriver = {
+  ...drivers.mssql,
   placeholder: (position) => `@p${position}`,
   open: async (url) => {
     const { ConnectionPool } = loadDriver(['mssql'], ['@prisma/adapter-mssql', 'typeorm']).exports as MsSql
@@ -26,10 +28,6 @@ export const mssqlDriver: Driver = {
         values.forEach((value, position) => request.input(`p${position}`, value))
         const { recordset, rowsAffected } = await request.query(text)
         return { rows: recordset ?? [], changed: rowsAffected[0] ?? 0 }
-      },
-      code: (error) => {
-        const { code, number } = error as { code?: unknown; number?: unknown }
-        return code === 'EREQUEST' && typeof number === 'number' ? String(number) : undefined
       },
       close: async () => {
         await pool.close()

@@ -1,5 +1,6 @@
+import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { Driver } from './driver'
+import type { CliDriver } from './driver'
 import { loadDriver } from './load-driver'
 
 type Result = Row[] | { affectedRows: number }
@@ -16,14 +17,14 @@ interface MySql {
 }
 
 /** Through mysql2, or mariadb, which Prisma's adapter uses. */
-export const mysqlDriver: Driver = {
-  placeholder: () => '?',
+export const mysqlDriver: CliDriver = {
+  ...drivers.mysql,
   open: async (url) => {
     const { name, exports } = loadDriver(
       ['mysql2/promise', 'mariadb'],
       ['@prisma/adapter-mariadb', 'typeorm'],
     )
-    const connection = await (exports as MySql).createConnection(options(url))
+    const connection = await (exports as MySql).createConnection(options(url, name))
     // A connection that breaks between two queries would end the process; the next query says it.
     connection.on('error', () => undefined)
     return {
@@ -34,10 +35,6 @@ export const mysqlDriver: Driver = {
           ? { rows: result, changed: 0 }
           : { rows: [], changed: result.affectedRows }
       },
-      code: (error) => {
-        const { errno, sqlState } = error as { errno?: unknown; sqlState?: unknown }
-        return typeof sqlState === 'string' && typeof errno === 'number' ? String(errno) : undefined
-      },
       close: async () => {
         await connection.end()
       },
@@ -45,8 +42,8 @@ export const mysqlDriver: Driver = {
   },
 }
 
-/** Options that both drivers know; parameters of the URL are Prisma's or one driver's, and none is needed here but TLS. */
-function options(url: string): object {
+/** Options that both drivers know; parameters of the URL are Prisma's or one driver's, and none is needed here but TLS, and that for passwords without it. */
+function options(url: string, driver: string): object {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url)
   const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode'].some((name) => searchParams.has(name))
   return {
@@ -56,6 +53,10 @@ function options(url: string): object {
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
     connectTimeout: 10_000,
+    // mysql2 asks for the key by itself, and warns of an option that it does not know.
+    ...(driver === 'mariadb' && {
+      allowPublicKeyRetrieval: searchParams.get('allowPublicKeyRetrieval') === 'true',
+    }),
     ...(tls ? { ssl: { rejectUnauthorized: searchParams.get('sslaccept') !== 'accept_invalid_certs' } } : {}),
   }
 }

@@ -1,5 +1,6 @@
+import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { Driver } from './driver'
+import type { CliDriver } from './driver'
 import { loadDriver } from './load-driver'
 
 interface OracleDb {
@@ -15,8 +16,8 @@ interface OracleDb {
 }
 
 /** Through oracledb: `oracle://user:password@host:1521/service`. */
-export const oracleDriver: Driver = {
-  placeholder: (position) => `:${position + 1}`,
+export const oracleDriver: CliDriver = {
+  ...drivers.oracle,
   open: async (url) => {
     const oracle = loadDriver(['oracledb'], ['typeorm']).exports as OracleDb
     const { host, username, password, pathname } = new URL(url)
@@ -31,7 +32,6 @@ export const oracleDriver: Driver = {
         const { rows = [], rowsAffected = 0 } = await connection.execute(text, [...values], options)
         return { rows, changed: rowsAffected }
       },
-      code: (error) => /^ORA-\d+/.exec(String((error as { code?: unknown }).code))?.[0],
       close: async () => {
         await connection.close()
       },

@@ -1,5 +1,6 @@
+import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { Driver } from './driver'
+import type { CliDriver } from './driver'
 import { loadDriver } from './load-driver'
 
 interface Pg {
@@ -12,8 +13,8 @@ interface Pg {
 }
 
 /** Through pg. */
-export const postgresDriver: Driver = {
-  placeholder: (position) => `$${position + 1}`,
+export const postgresDriver: CliDriver = {
+  ...drivers.postgres,
   open: async (url) => {
     const { Client } = loadDriver(['pg'], ['@prisma/adapter-pg', 'typeorm']).exports as Pg
     const client = new Client({
@@ -28,10 +29,6 @@ export const postgresDriver: Driver = {
       query: async (text, values) => {
         const { rows, rowCount } = await client.query(text, [...values])
         return { rows, changed: rowCount ?? 0 }
-      },
-      code: (error) => {
-        const { severity, code } = error as { severity?: unknown; code?: unknown }
-        return severity !== undefined && typeof code === 'string' ? code : undefined
       },
       close: async () => {
         await client.end()

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
 import { CommandError, ExitCode } from '../exit-code'
-import type { Driver } from './driver'
+import type { CliDriver } from './driver'
 import { loadDriver } from './load-driver'
 
 type BetterSqlite3 = new (
@@ -18,8 +19,8 @@ type BetterSqlite3 = new (
 }
 
 /** Through better-sqlite3. */
-export const sqliteDriver: Driver = {
-  placeholder: () => '?',
+export const sqliteDriver: CliDriver = {
+  ...drivers.sqlite,
   open: async (url) => {
     const Database = loadDriver(['better-sqlite3'], ['@prisma/adapter-better-sqlite3', 'typeorm'])
       .exports as BetterSqlite3
@@ -39,7 +40,6 @@ export const sqliteDriver: Driver = {
             : { rows: [], changed: statement.run(...values).changes },
         )
       },
-      code: (error) => (error as { code?: string }).code,
       close: () => {
         database.close()
         return Promise.resolve()

@@ -1,4 +1,3 @@
-import type { Command } from 'commander'
 import type { LockTableOptions } from '../sql'
 
 /** As commander gives them. */
@@ -11,18 +10,7 @@ export interface NameFlags {
   readonly columnLockedBy?: string
 }
 
-/** The names of table and columns, as the same options in code. */
-export function addNameOptions(command: Command): Command {
-  return command
-    .optionsGroup('Names of the table (as in your code):')
-    .option('--schema <name>', 'schema; MySQL: database (default: the one of the connection)')
-    .option('--table <name>', 'table (default: shedlock)')
-    .option('--column-name <name>', 'column of the name (default: name)')
-    .option('--column-lock-until <name>', 'column of the end of the lease (default: lock_until)')
-    .option('--column-locked-at <name>', 'column of the time of locking (default: locked_at)')
-    .option('--column-locked-by <name>', 'column of the owner (default: locked_by)')
-}
-
+/** The names of table and columns, as the options in code have them. */
 export function lockTableOptions(flags: NameFlags): LockTableOptions {
   const given = <T extends object>(options: T): T =>
     Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
