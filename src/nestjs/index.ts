@@ -3,10 +3,15 @@
  *
  * @module shedlock-orm/nestjs
  */
+export type { CronTimeClass, CronTimeLike, LuxonDateTimeLike } from './cron-slot'
 export { LockingTaskExecutors } from './locking-task-executors'
 export { SchedulerLockDefaults } from './scheduler-lock-defaults.decorator'
-export type { SchedulerLockDefaultsOptions, SchedulerLockOptions } from './scheduler-lock-options'
+export type {
+  ConfiguredDuration,
+  SchedulerLockDefaultsOptions,
+  SchedulerLockOptions,
+} from './scheduler-lock-options'
 export { SchedulerLock } from './scheduler-lock.decorator'
 export type { SchedulerLockDecorator } from './scheduler-lock.decorator'
 export type { ShedLockModuleAsyncOptions, ShedLockModuleOptions } from './shed-lock-module-options'
-export { ShedLockModule } from './shed-lock.module'
+export { SHED_LOCK_OPTIONS, ShedLockModule } from './shed-lock.module'

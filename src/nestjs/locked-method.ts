@@ -1,6 +1,6 @@
 import { executorsOf } from './executors-of-instance'
 import { defaultsOf } from './scheduler-lock-defaults.decorator'
-import type { SchedulerLockOptions } from './scheduler-lock-options'
+import { configuredFor, type SchedulerLockOptions } from './scheduler-lock-options'
 
 export type Method = (this: object, ...args: never[]) => unknown
 
@@ -10,11 +10,15 @@ const OPTIONS = Symbol.for('shedlock-orm.options')
 export function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
   const locked: Method = async function (...args) {
     const executors = executorsOf(this, method.name)
-    const { name, provider, ...configuration } = { ...defaultsOf(this), ...options }
+    const { name, slot, provider, ...configuration } = configuredFor(this, {
+      ...defaultsOf(this),
+      ...options,
+    })
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
+    const due = slot ? slot.apply(this, args) : slot === false ? undefined : executors.slotOf(locked)
     const result = await executors
       .get(provider)
-      .executeWithLock({ ...configuration, name: lockName }, () => method.apply(this, args))
+      .executeWithLock({ ...configuration, name: lockName, slot: due }, () => method.apply(this, args))
     return result.executed ? result.value : undefined
   }
   // Nest keeps metadata on the function, and looks it up along the prototypes: those set before are inherited.

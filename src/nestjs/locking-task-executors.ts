@@ -1,4 +1,5 @@
 import { LockError, type LockingTaskExecutor } from '../core'
+import { cronSlot, type CronTimeClass } from './cron-slot'
 
 /**
  * The executors of one Nest application: one for `lockProvider`, and one for each of `lockProviders`. Inject it where a
@@ -6,6 +7,7 @@ import { LockError, type LockingTaskExecutor } from '../core'
  */
 export class LockingTaskExecutors {
   #byProvider: ReadonlyMap<string | undefined, LockingTaskExecutor> = new Map()
+  #CronTime: CronTimeClass | undefined
 
   /**
    * @param provider a key of the module's `lockProviders`; left out, the executor for its `lockProvider`
@@ -23,8 +25,14 @@ export class LockingTaskExecutors {
   }
 
   /** @internal Apart from the constructor, so that jobs do not depend on what the lock providers depend on. */
-  set(executors: ReadonlyMap<string | undefined, LockingTaskExecutor>): void {
+  set(executors: ReadonlyMap<string | undefined, LockingTaskExecutor>, CronTime?: CronTimeClass): void {
     this.#byProvider = executors
+    this.#CronTime = CronTime
+  }
+
+  /** @internal When a run of this method that begins now was due; `undefined` without `cronTime` or without `@Cron`. */
+  slotOf(method: object): number | undefined {
+    return this.#CronTime && cronSlot(method, this.#CronTime)
   }
 
   /** @internal */

@@ -1,7 +1,28 @@
-import { checkDuration, checkLockName, checkOptions, LockError, type TaskConfiguration } from '../core'
+import {
+  checkDuration,
+  checkLockName,
+  checkOptions,
+  LockError,
+  type Duration,
+  type TaskConfiguration,
+} from '../core'
+
+/**
+ * A duration, or a function that gives it once the application has its configuration: `() => process.env.REPORT_LOCK ??
+ * '10m'`, or from what was injected, ``lockAtMostFor(this: Reports) { return this.config.get('report.lock') }``. It is
+ * called when the application starts, where a wrong duration is refused, and for each run.
+ */
+export type ConfiguredDuration<This = unknown> = Duration | ((this: This) => Duration)
 
 /** What a class can say once for all of its locked methods. Durations left out are the module's defaults. */
-export interface SchedulerLockDefaultsOptions extends Omit<TaskConfiguration, 'name'> {
+export interface SchedulerLockDefaultsOptions<This = unknown> extends Omit<
+  TaskConfiguration,
+  'name' | 'slot' | 'lockAtMostFor' | 'lockAtLeastFor'
+> {
+  /** The lock frees itself after this long. Default: the module's `defaultLockAtMostFor`. */
+  readonly lockAtMostFor?: ConfiguredDuration<This> | undefined
+  /** The lock stays taken this long, however short the run is. Default: the module's `defaultLockAtLeastFor`, else 0. */
+  readonly lockAtLeastFor?: ConfiguredDuration<This> | undefined
   /** A key of the module's `lockProviders`. Default: its `lockProvider`. */
   readonly provider?: string | undefined
 }
@@ -10,12 +31,18 @@ export interface SchedulerLockDefaultsOptions extends Omit<TaskConfiguration, 'n
 export interface SchedulerLockOptions<
   This = unknown,
   Arguments extends unknown[] = never[],
-> extends SchedulerLockDefaultsOptions {
+> extends SchedulerLockDefaultsOptions<This> {
   /**
    * The lock's name, the same in every instance of the app. Or a function that makes it for each call from the
    * method's arguments and from `this`: ``name(this: Reports, tenant: string) { return `report-${tenant}` }``.
    */
   readonly name: string | ((this: This, ...args: Arguments) => string)
+  /**
+   * When a run is due, made for each call as the name is; `undefined` for a call without a slot. `false`: the method has no
+   * slots, also when it is called by hand beside its `@Cron`. Default: the time at which its `@Cron` was due last, if the
+   * module has `cronTime`, else none. `@Interval` and `@Timeout` have none: each instance counts from its own start.
+   */
+  readonly slot?: false | ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
 }
 
 const OPTIONS = [
@@ -34,7 +61,12 @@ export function checkSchedulerLockDefaults(options: SchedulerLockDefaultsOptions
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkSchedulerLockOptions(options: SchedulerLockOptions): void {
-  checkOptions(options, ['name', ...OPTIONS], '@SchedulerLock options')
+  checkOptions(options, ['name', 'slot', ...OPTIONS], '@SchedulerLock options')
+  const { slot } = options
+  if (slot !== undefined && slot !== false && typeof slot !== 'function')
+    throw invalidDecoration(
+      'slot of @SchedulerLock must be a function, because every call has another, or false.',
+    )
   checkDurations(typeof options.name === 'function' ? undefined : checkLockName(options.name), options)
 }
 
@@ -42,8 +74,22 @@ function checkDurations(
   name: string | undefined,
   { lockAtMostFor, lockAtLeastFor }: SchedulerLockDefaultsOptions,
 ): void {
-  if (lockAtMostFor !== undefined) checkDuration(name, 'lockAtMostFor', lockAtMostFor)
-  if (lockAtLeastFor !== undefined) checkDuration(name, 'lockAtLeastFor', lockAtLeastFor)
+  for (const [what, duration] of Object.entries({ lockAtMostFor, lockAtLeastFor }))
+    if (duration !== undefined && typeof duration !== 'function') checkDuration(name, what, duration)
+}
+
+/** The options for one object, its durations asked for. */
+export function configuredFor<Options extends SchedulerLockDefaultsOptions>(
+  instance: object,
+  { lockAtMostFor, lockAtLeastFor, ...options }: Options,
+) {
+  const durationOf = (duration: ConfiguredDuration | undefined): Duration | undefined =>
+    typeof duration === 'function' ? duration.call(instance) : duration
+  return {
+    ...options,
+    lockAtMostFor: durationOf(lockAtMostFor),
+    lockAtLeastFor: durationOf(lockAtLeastFor),
+  }
 }
 
 export function invalidDecoration(message: string): LockError {

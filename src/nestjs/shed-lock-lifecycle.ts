@@ -5,6 +5,7 @@ import { LockError, type Duration } from '../core'
 import { bindExecutors, isMarked } from './executors-of-instance'
 import { lockedMethodsOf } from './locked-method'
 import type { LockingTaskExecutors } from './locking-task-executors'
+import { configuredFor } from './scheduler-lock-options'
 
 /** What happens at the application's start and end. */
 export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdown {
@@ -28,9 +29,11 @@ export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdow
     for (const instance of this.#instancesWithLocks()) {
       bindExecutors(instance, this.#executors)
       for (const [method, options] of lockedMethodsOf(instance)) {
-        const { provider, ...configuration } = options
+        const { provider, slot, ...configuration } = configuredFor(instance, options)
         // Checks the configuration with the defaults of the module.
-        this.#executors.get(provider).wrap(configuration, () => method)
+        this.#executors
+          .get(provider)
+          .wrap({ ...configuration, slot: slot === false ? undefined : slot }, () => method)
       }
     }
   }

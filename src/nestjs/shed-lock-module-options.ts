@@ -8,6 +8,7 @@ import {
   type LockingTaskExecutorOptions,
   type LockProvider,
 } from '../core'
+import type { CronTimeClass } from './cron-slot'
 
 /** Options of `ShedLockModule.forRoot`: where the locks are, and those of the executors. */
 export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
@@ -15,6 +16,11 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   readonly lockProvider: LockProvider
   /** Further ones, by the name that `@SchedulerLock({ provider })` says. */
   readonly lockProviders?: Readonly<Record<string, LockProvider>>
+  /**
+   * `CronTime` of the package `cron`, which `@nestjs/schedule` uses: then every method with `@Cron` and `@SchedulerLock` runs
+   * once for each time at which it is due, whatever the clocks of the instances. Default: no slots.
+   */
+  readonly cronTime?: CronTimeClass | undefined
   /** How long the application waits at its shutdown for runs in flight, after it told them to stop. Default 10 seconds. */
   readonly shutdownTimeout?: Duration
 }
@@ -36,7 +42,12 @@ export function executorsFor(
   options: ShedLockModuleOptions,
 ): ReadonlyMap<string | undefined, LockingTaskExecutor> {
   checkOptions(options, [...OPTIONS, ...EXECUTOR_OPTIONS], 'ShedLockModule options')
-  const { lockProvider, lockProviders = {}, shutdownTimeout, ...executorOptions } = options
+  const { lockProvider, lockProviders = {}, cronTime, shutdownTimeout, ...executorOptions } = options
+  if (cronTime !== undefined && typeof cronTime !== 'function')
+    throw new LockError(
+      'INVALID_CONFIGURATION',
+      "cronTime of ShedLockModule is no class – give it CronTime of the package 'cron'.",
+    )
   if (shutdownTimeout !== undefined) checkDuration(undefined, 'shutdownTimeout', shutdownTimeout)
   const providers = [[undefined, lockProvider] as const, ...Object.entries(lockProviders)]
   return new Map(
@@ -52,5 +63,5 @@ export function executorsFor(
   )
 }
 
-const OPTIONS = ['lockProvider', 'lockProviders', 'shutdownTimeout'] as const
+const OPTIONS = ['lockProvider', 'lockProviders', 'cronTime', 'shutdownTimeout'] as const
 const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const

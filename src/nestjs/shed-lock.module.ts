@@ -9,7 +9,11 @@ import {
   type ShedLockModuleOptions,
 } from './shed-lock-module-options'
 
-const OPTIONS = Symbol.for('shedlock-orm.module-options')
+/**
+ * The token of the module's options, for tests of a whole application:
+ * `Test.createTestingModule({ imports: [AppModule] }).overrideProvider(SHED_LOCK_OPTIONS).useValue({ lockProvider: alwaysFree() })`.
+ */
+export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
 
 /**
  * Gives `@SchedulerLock` its locks. Import it once, in the root module; it is global. Services can inject
@@ -23,7 +27,7 @@ export class ShedLockModule {
   /** @throws LockError `INVALID_CONFIGURATION` */
   static forRoot(options: ShedLockModuleOptions): DynamicModule {
     executorsFor(options)
-    return shedLockModule({ provide: OPTIONS, useValue: options })
+    return shedLockModule({ provide: SHED_LOCK_OPTIONS, useValue: options })
   }
 
   /** For lock providers made from what Nest provides: TypeORM's `DataSource`, a `PrismaService`, a configuration. */
@@ -31,7 +35,7 @@ export class ShedLockModule {
     options: ShedLockModuleAsyncOptions<Dependencies>,
   ): DynamicModule {
     const { imports = [], inject = [], useFactory } = options
-    return shedLockModule({ provide: OPTIONS, inject, useFactory: useFactory as never }, imports)
+    return shedLockModule({ provide: SHED_LOCK_OPTIONS, inject, useFactory: useFactory as never }, imports)
   }
 }
 
@@ -53,13 +57,13 @@ function shedLockModule(
         provide: ShedLockLifecycle,
         // Optional, because a loader such as tsx may load @nestjs/core twice, as CommonJS for us: then its classes are not
         // those of the application. What Nest constructs with legacy decorators gets its executors all the same.
-        inject: [OPTIONS, LockingTaskExecutors, { token: ModulesContainer, optional: true }],
+        inject: [SHED_LOCK_OPTIONS, LockingTaskExecutors, { token: ModulesContainer, optional: true }],
         useFactory: (
           moduleOptions: ShedLockModuleOptions,
           executors: LockingTaskExecutors,
           modules: ModulesContainer | undefined,
         ) => {
-          executors.set(executorsFor(moduleOptions))
+          executors.set(executorsFor(moduleOptions), moduleOptions.cronTime)
           return new ShedLockLifecycle(executors, modules, moduleOptions.shutdownTimeout)
         },
       },

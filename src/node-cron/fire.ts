@@ -19,13 +19,3 @@ export function fireOf(key: string): Fire {
     `'${key}' is not node-cron's 'name:2026-11-20T20:44:53.000Z' – use node-cron 4.4 or later, and name the task.`,
   )
 }
-
-/**
- * The lock that stands for a fire while it is remembered. One for each fire would fill the table, and one for the task
- * could not tell who is late for this fire from who is early for the next. So the names go round, and come back after
- * twice the time: by then nobody is late for the earlier fire any more.
- */
-export function fireLockName({ task, due }: Fire, rememberFor: number): string {
-  const names = 2 * Math.ceil(rememberFor / 1_000)
-  return `${task}#${Math.floor(due / 1_000) % names}`
-}

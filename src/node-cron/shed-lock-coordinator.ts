@@ -1,35 +1,37 @@
 import {
   checkDuration,
+  checkListeners,
+  checkLockConfiguration,
   checkOptions,
-  LockError,
+  heldLockOf,
   RunsInFlight,
-  type Duration,
+  type LockingTaskExecutorListener,
+  type LockOptions,
   type LockProvider,
   type ShutdownOptions,
   type SimpleLock,
 } from '../core'
-import { fireLockName, fireOf, type Fire } from './fire'
+import { CoordinatedRun } from './coordinated-run'
+import { fireOf, type Fire } from './fire'
 
 /** Options of `shedLockCoordinator`. */
 export interface ShedLockCoordinatorOptions {
   /**
-   * For how long a fire stays taken, so that an instance that gets to it late does not run it again: longer than
-   * node-cron's `missedExecutionTolerance` (1 second) and the difference of the instances' clocks. Default 30 seconds.
+   * Hear of each fire under its task's name, as those of an executor do: metrics, logs. node-cron does not tell whether a run
+   * failed, so that `onTaskFinished` always says `success`. Default: nobody.
    */
-  readonly lockAtLeastFor?: Duration | undefined
+  readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
 /**
  * Lets each fire of a node-cron task with `distributed: true` run on one instance, however short the run or late the
  * others: `setRunCoordinator(shedLockCoordinator(provider))`, before `schedule`.
  *
- * It takes two locks. One stands for the fire, such as `report#0`, and is left to end by itself. The names go round: a
- * task that is due once a minute has one of them, one that is due every second has 60. The other has the task's name,
- * lasts for at most the task's `distributedLease` and is freed when the run ends: while a run lasts, here or in
- * whatever else locks that name, further fires are skipped. Nothing extends it, so choose `distributedLease` well above
- * the longest run.
+ * One lock does it, in one statement: it has the task's name, and the time at which the fire is due is its slot. It lasts for
+ * at most the task's `distributedLease` and is freed when the run ends: while a run lasts, here or in whatever else locks
+ * that name, further fires are skipped. Nothing extends it, so choose `distributedLease` well above the longest run.
  *
- * When the database cannot say whether the locks are free, node-cron skips the fire as `coordinator-error`.
+ * When the database cannot say whether the lock is free, node-cron skips the fire as `coordinator-error`.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -37,33 +39,21 @@ export function shedLockCoordinator(
   provider: LockProvider,
   options: ShedLockCoordinatorOptions = {},
 ): ShedLockCoordinator {
-  checkOptions(options, ['lockAtLeastFor'], 'shedLockCoordinator options')
-  const rememberFor = checkDuration(undefined, 'lockAtLeastFor', options.lockAtLeastFor ?? '30s')
-  if (rememberFor < 1_000) {
-    throw new LockError(
-      'INVALID_CONFIGURATION',
-      `lockAtLeastFor of shedLockCoordinator is ${rememberFor} ms – give at least a second, which node-cron may be late.`,
-    )
-  }
-  return new ShedLockCoordinator(provider, rememberFor)
-}
-
-interface Run {
-  readonly lock: SimpleLock
-  freed(): void
+  checkOptions(options, ['listeners'], 'shedLockCoordinator options')
+  return new ShedLockCoordinator(provider, checkListeners(options.listeners))
 }
 
 /** Fits node-cron's `RunCoordinator`. */
 export class ShedLockCoordinator {
   readonly #provider: LockProvider
-  readonly #rememberFor: number
   readonly #inFlight = new RunsInFlight()
-  readonly #runs = new Map<string, Run>()
+  readonly #listeners: readonly LockingTaskExecutorListener[]
+  readonly #runs = new Map<string, CoordinatedRun>()
 
   /** @internal */
-  constructor(provider: LockProvider, rememberFor: number) {
+  constructor(provider: LockProvider, listeners: readonly LockingTaskExecutorListener[] = []) {
     this.#provider = provider
-    this.#rememberFor = rememberFor
+    this.#listeners = listeners
   }
 
   /**
@@ -72,16 +62,21 @@ export class ShedLockCoordinator {
    * @param key `name:2026-11-20T20:44:53.000Z`, the task and when it is due
    * @param ttlMs the task's `distributedLease` in milliseconds: its lock lasts at most that long
    * @returns whether the fire is to run here; `false` also after `shutdown()`
-   * @throws LockError as the provider, when the database could not say whether the locks are free
+   * @throws LockError as the provider, when the database could not say whether the lock is free
    */
   async shouldRun(key: string, ttlMs: number): Promise<boolean> {
     const fire = fireOf(key)
     if (this.#inFlight.isStopped()) return false
-    const lock = await this.#inFlight.track(fire.task, () => this.#lock(fire, ttlMs))
-    if (!lock) return false
-    void this.#inFlight.track(fire.task, () => {
-      return new Promise<void>((freed) => this.#runs.set(key, { lock, freed }))
-    })
+    const run = new CoordinatedRun(
+      checkLockConfiguration({ name: fire.task, lockAtMostFor: ttlMs, slot: fire.due }),
+      this.#listeners,
+    )
+    if (
+      !(await this.#inFlight.track(fire.task, () => run.begin((options) => this.#lock(fire, ttlMs, options))))
+    )
+      return false
+    this.#runs.set(key, run)
+    void this.#inFlight.track(fire.task, () => run.ended)
     return true
   }
 
@@ -89,11 +84,7 @@ export class ShedLockCoordinator {
   async onComplete(key: string): Promise<void> {
     const run = this.#runs.get(key)
     this.#runs.delete(key)
-    try {
-      await run?.lock.unlock()
-    } finally {
-      run?.freed()
-    }
+    await run?.end()
   }
 
   /**
@@ -106,20 +97,11 @@ export class ShedLockCoordinator {
     return this.#inFlight.stop(checkDuration(undefined, 'timeout', timeout))
   }
 
-  async #lock(fire: Fire, ttlMs: number): Promise<SimpleLock | undefined> {
-    const name = fireLockName(fire, this.#rememberFor)
-    const fireLock = await this.#provider.lock({ name, lockAtMostFor: this.#rememberFor })
-    if (!fireLock) return undefined
-    try {
-      const taskLock = await this.#provider.lock({ name: fire.task, lockAtMostFor: ttlMs })
-      if (!this.#inFlight.isStopped()) return taskLock
-      await taskLock?.unlock()
-    } catch (error) {
-      await fireLock.unlock().catch(() => undefined)
-      throw error
-    }
+  async #lock({ task, due }: Fire, ttlMs: number, options: LockOptions): Promise<SimpleLock | undefined> {
+    const lock = await this.#provider.lock({ name: task, lockAtMostFor: ttlMs, slot: due }, options)
+    if (!lock || !this.#inFlight.isStopped()) return lock
     // It does not run here any more, but it may on another instance.
-    await fireLock.unlock()
+    await heldLockOf(lock).end({ early: true })
     return undefined
   }
 }

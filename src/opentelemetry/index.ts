@@ -1,7 +1,9 @@
 /**
- * OpenTelemetry metrics: give the listener to your executor.
+ * OpenTelemetry metrics and traces: give the listeners to your executor.
  *
  * @module shedlock-orm/opentelemetry
  */
 export { openTelemetryListener } from './open-telemetry-listener'
 export type { OpenTelemetryListenerOptions } from './open-telemetry-listener'
+export { openTelemetryTracingListener } from './open-telemetry-tracing-listener'
+export type { OpenTelemetryTracingListenerOptions } from './open-telemetry-tracing-listener'

@@ -10,6 +10,12 @@ import {
 } from '../core'
 import type { LockProviderEnvironment } from './lock-provider-environment'
 
+/** What a failure says, since test runners show little else of it. */
+export const NOT_EXTENDED = 'the lock is held, but extend() gave no lock'
+export const EXTENDED = 'the lock is over, but extend() gave one'
+export const GIVEN_TWICE = 'the lock is held, but was given to another'
+export const NO_ROW = 'the lock has no row in the table'
+
 /** A configuration with a name of its own, and a lease that no test outlives. */
 export function newConfiguration(rest: Partial<LockConfiguration> = {}): LockConfiguration {
   return { name: randomUUID(), lockAtMostFor: '5m', ...rest }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { Lease } from '../core'
 import {
+  EXTENDED,
+  NOT_EXTENDED,
   expectFree,
   expectHeld,
   expectLockError,
@@ -20,10 +22,10 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const lock = await take(await environment.createProvider(), configuration)
       const first = new Lease(2_000)
       const longer = await lock.extend('5m')
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       await until(() => first.remaining() === 0, 'the first lease is over')
       await expectHeld(environment, configuration.name)
-      assert(longer.remaining() > 0)
+      assert(longer.remaining() > 0, 'an extended lock has no time left')
       await longer.unlock()
       await expectFree(environment, configuration.name)
     },
@@ -36,7 +38,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const first = new Lease(2_000)
       for (let time = 0; time < 3; time++) {
         const longer = await lock.extend('5m')
-        assert(longer)
+        assert(longer, NOT_EXTENDED)
         lock = longer
       }
       await until(() => first.remaining() === 0, 'the first lease is over')
@@ -46,12 +48,19 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     },
   },
   {
-    title: 'shortens a lease that is extended by less than what is left',
+    title: 'does not shorten a lease that is extended by less than what is left',
     run: async (environment) => {
       const configuration = newConfiguration()
       const lock = await take(await environment.createProvider(), configuration)
-      assert(await lock.extend('100ms'))
-      await untilFree(environment, configuration.name)
+      const asked = new Lease(100)
+      const before = lock.remaining()
+      const same = await lock.extend('100ms')
+      assert(same, NOT_EXTENDED)
+      assert(same.remaining() > 100 && same.remaining() <= before + 100, 'the holder trusts another lease')
+      await until(() => asked.remaining() === 0, 'the time that was asked for is over')
+      await expectHeld(environment, configuration.name)
+      await same.unlock()
+      await expectFree(environment, configuration.name)
     },
   },
   {
@@ -70,7 +79,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const configuration = newConfiguration({ lockAtMostFor: '2s' })
       const lock = await take(await environment.createProvider(), configuration)
       await untilFree(environment, configuration.name)
-      assert.equal(await lock.extend('10s'), undefined)
+      assert.equal(await lock.extend('10s'), undefined, EXTENDED)
       await expectFree(environment, configuration.name)
     },
   },
@@ -80,7 +89,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const configuration = newConfiguration({ lockAtMostFor: '10m' })
       const lock = await take(await environment.createProvider(), configuration)
       const longer = await lock.extend('10m', '9m')
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       await longer.unlock()
       await expectHeld(environment, configuration.name)
     },
@@ -91,7 +100,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const configuration = newConfiguration({ lockAtMostFor: '10m', lockAtLeastFor: '9m' })
       const lock = await take(await environment.createProvider(), configuration)
       const longer = await lock.extend('10m')
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       await longer.unlock()
       await expectHeld(environment, configuration.name)
     },
@@ -102,7 +111,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const configuration = newConfiguration({ lockAtMostFor: '10m', lockAtLeastFor: '9m' })
       const lock = await take(await environment.createProvider(), configuration)
       const longer = await lock.extend('10m', 0)
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       await longer.unlock()
       await untilFree(environment, configuration.name)
     },
@@ -114,7 +123,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const lock = await take(await environment.createProvider(), configuration)
       await until(() => lock.remaining() < 300_000 - 2_000, 'the lock is two seconds old')
       const longer = await lock.extend('5m', '2s')
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       await longer.unlock()
       await expectHeld(environment, configuration.name)
       await untilFree(environment, configuration.name)
@@ -125,7 +134,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
     run: async (environment) => {
       const lock = await take(await environment.createProvider(), newConfiguration())
       const longer = await lock.extend('10s')
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       await expectLockError(lock.extend('10s'), 'LOCK_SPENT')
       await longer.unlock()
     },
@@ -136,7 +145,7 @@ export const extendingCases: readonly CaseDefinition<LockProviderEnvironment>[] 
       const configuration = newConfiguration()
       const lock = await take(await environment.createProvider(), configuration)
       const longer = await lock.extend('10s')
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       await expectLockError(lock.unlock(), 'LOCK_SPENT')
       await expectHeld(environment, configuration.name)
       await longer.unlock()

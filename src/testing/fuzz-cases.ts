@@ -40,8 +40,12 @@ async function fuzz(worker: Worker, createCounter: () => Promise<Counter> | Coun
   await Promise.all(
     Array.from({ length: WORKERS }, (_, index) => worker((provider) => work(provider, index))),
   )
-  assert.equal(await counters[0].read(), (WORKERS / 2 - 1) * ITERATIONS + ITERATIONS_OF_THE_FIRST)
-  assert.equal(await counters[1].read(), (WORKERS / 2) * ITERATIONS)
+  assert.equal(
+    await counters[0].read(),
+    (WORKERS / 2 - 1) * ITERATIONS + ITERATIONS_OF_THE_FIRST,
+    'updates were lost: two held the lock',
+  )
+  assert.equal(await counters[1].read(), (WORKERS / 2) * ITERATIONS, 'updates were lost: two held the lock')
 }
 
 function inMemoryCounter(): Counter {

@@ -4,6 +4,7 @@
  * @module shedlock-orm/testing
  */
 export { InMemoryLockProvider } from '../core'
+export { alwaysFree } from './always-free'
 export { assumeLocked } from './assume-locked'
 export { FakeClock } from './fake-clock'
 export { assertFree, assertHeld } from './lock-assertions'
@@ -16,5 +17,5 @@ export type {
   TableNames,
 } from './lock-provider-environment'
 export { lockProviderSuite, sqlLockProviderSuite } from './lock-provider-suite'
-export type { SuiteCase } from './suite-case'
+export type { SuiteCase, SuiteOptions } from './suite-case'
 export { makeAllAssertsPass } from './make-all-asserts-pass'

@@ -1,11 +1,14 @@
 import { creatingCases } from './creating-cases'
 import { extendingCases } from './extending-cases'
+import { fencingTokenCases, sqlFencingTokenCases } from './fencing-token-cases'
 import { fuzzCases, sqlFuzzCases } from './fuzz-cases'
 import { leaseCases, sqlLeaseCases } from './lease-cases'
 import type { LockProviderEnvironment, SqlLockProviderEnvironment } from './lock-provider-environment'
 import { nameCases } from './name-cases'
 import { ownershipCases } from './ownership-cases'
-import { bindCases, type SuiteCase } from './suite-case'
+import { slotCases } from './slot-cases'
+import { slotRaceCases } from './slot-race-cases'
+import { bindCases, type SuiteCase, type SuiteOptions } from './suite-case'
 import { tableCases } from './table-cases'
 import { timeZoneCases } from './time-zone-cases'
 import { transactionCases } from './transaction-cases'
@@ -15,15 +18,29 @@ import { transactionCases } from './transaction-cases'
  *
  * ```ts
  * const cases = lockProviderSuite({ createProvider: () => new MyLockProvider(), isHeld: (name) => … })
- * for (const { title, skip, run } of cases) test(title, { skip: skip !== undefined }, run)
+ * for (const { title, skip, timeLimit, run } of cases)
+ *   test(title, { skip: skip !== undefined, timeout: timeLimit }, run)
  * ```
  *
  * Each case uses lock names of its own, so that they may run side by side.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for wrong options
  */
-export function lockProviderSuite(environment: LockProviderEnvironment): SuiteCase[] {
+export function lockProviderSuite(environment: LockProviderEnvironment, options?: SuiteOptions): SuiteCase[] {
   return bindCases(
-    [...creatingCases, ...extendingCases, ...leaseCases, ...ownershipCases, ...nameCases, ...fuzzCases],
+    [
+      ...creatingCases,
+      ...extendingCases,
+      ...leaseCases,
+      ...ownershipCases,
+      ...nameCases,
+      ...slotCases,
+      ...fencingTokenCases,
+      ...fuzzCases,
+      ...slotRaceCases,
+    ],
     environment,
+    options,
   )
 }
 
@@ -31,10 +48,21 @@ export function lockProviderSuite(environment: LockProviderEnvironment): SuiteCa
  * What a lock provider has to keep besides when it stores its locks in a table of an SQL database. Cases must not run
  * side by side where the database has only one connection.
  */
-export function sqlLockProviderSuite(environment: SqlLockProviderEnvironment): SuiteCase[] {
+export function sqlLockProviderSuite(
+  environment: SqlLockProviderEnvironment,
+  options?: SuiteOptions,
+): SuiteCase[] {
   return bindCases(
-    [...tableCases, ...sqlLeaseCases, ...timeZoneCases, ...transactionCases, ...sqlFuzzCases],
+    [
+      ...tableCases,
+      ...sqlLeaseCases,
+      ...sqlFencingTokenCases,
+      ...timeZoneCases,
+      ...transactionCases,
+      ...sqlFuzzCases,
+    ],
     environment,
+    options,
     environment.reasons,
   )
 }

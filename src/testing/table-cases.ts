@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import {
+  EXTENDED,
+  NOT_EXTENDED,
   expectFree,
   expectHeld,
   expectLockError,
@@ -40,7 +42,7 @@ async function cycle(environment: SqlLockProviderEnvironment): Promise<void> {
     await expectHeld(environment, configuration.name)
     await expectRefused(provider, configuration)
     const longer = await lock.extend('10s')
-    assert(longer)
+    assert(longer, NOT_EXTENDED)
     await longer.unlock()
     await untilFree(environment, configuration.name)
   }
@@ -86,7 +88,7 @@ export const tableCases: readonly CaseDefinition<SqlLockProviderEnvironment>[] =
         owners.add((await environment.findRow(configuration.name))?.lockedBy ?? '')
         await lock.unlock()
       }
-      assert.equal(owners.size, 3)
+      assert.equal(owners.size, 3, 'three acquisitions have fewer than three owners')
       for (const owner of owners) assert.match(owner, /^.+\/[0-9a-f-]{36}$/)
     },
   },
@@ -109,7 +111,7 @@ export const tableCases: readonly CaseDefinition<SqlLockProviderEnvironment>[] =
       const late = await take(provider, configuration)
       await environment.deleteRow(configuration.name)
       const lock = await take(provider, configuration)
-      assert.equal(await late.extend('10s'), undefined)
+      assert.equal(await late.extend('10s'), undefined, EXTENDED)
       await expectHeld(environment, configuration.name)
       await lock.unlock()
     },
@@ -131,7 +133,7 @@ export const tableCases: readonly CaseDefinition<SqlLockProviderEnvironment>[] =
       const lock = await take(await environment.createProvider(), configuration)
       await environment.deleteRow(configuration.name)
       await lock.unlock()
-      assert.equal(await environment.findRow(configuration.name), undefined)
+      assert.equal(await environment.findRow(configuration.name), undefined, 'an extension made a row')
     },
   },
   {

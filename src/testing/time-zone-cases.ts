@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { expectFree, expectHeld, expectRefused, newConfiguration, take, untilFree } from './expectations'
+import {
+  NO_ROW,
+  NOT_EXTENDED,
+  expectFree,
+  expectHeld,
+  expectRefused,
+  newConfiguration,
+  take,
+  untilFree,
+} from './expectations'
 import type { SqlLockProviderEnvironment } from './lock-provider-environment'
 import type { CaseDefinition } from './suite-case'
 
@@ -24,7 +33,7 @@ export const timeZoneCases: readonly CaseDefinition<SqlLockProviderEnvironment>[
           const lock = await take(provider, configuration)
           await expectRefused(other, configuration)
           const longer = await lock.extend('1m')
-          assert(longer)
+          assert(longer, NOT_EXTENDED)
           await expectHeld(environment, configuration.name)
           await expectRefused(other, configuration)
           await longer.unlock()
@@ -55,7 +64,7 @@ export const timeZoneCases: readonly CaseDefinition<SqlLockProviderEnvironment>[
         const lock = await take(provider, configuration)
         await lock.unlock()
         const row = await environment.findRow(configuration.name)
-        assert(row)
+        assert(row, NO_ROW)
         assert(row.lockedAt >= before && row.lockedAt <= (await environment.clock()), zone)
         assert.equal(row.lockUntil - row.lockedAt, 60_000, zone)
       }
@@ -72,7 +81,7 @@ export const timeZoneCases: readonly CaseDefinition<SqlLockProviderEnvironment>[
       const configuration = newConfiguration({ lockAtMostFor: gap - now })
       await take(provider, configuration)
       const row = await environment.findRow(configuration.name)
-      assert(row)
+      assert(row, NO_ROW)
       assert(row.lockUntil >= gap && row.lockUntil <= gap + ((await environment.clock()) - now))
     },
   },
@@ -87,7 +96,7 @@ export const timeZoneCases: readonly CaseDefinition<SqlLockProviderEnvironment>[
       assert.equal((await environment.findRow(configuration.name))?.lockedAt, gap)
       await expectRefused(provider, configuration)
       const longer = await lock.extend('1h')
-      assert(longer)
+      assert(longer, NOT_EXTENDED)
       assert.equal((await environment.findRow(configuration.name))?.lockUntil, gap + 3_600_000)
       await longer.unlock()
       assert.equal((await environment.findRow(configuration.name))?.lockUntil, gap + 30_000)

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { expectFree, expectHeld, newConfiguration, take, until } from './expectations'
+import {
+  GIVEN_TWICE,
+  NOT_EXTENDED,
+  expectFree,
+  expectHeld,
+  newConfiguration,
+  take,
+  until,
+} from './expectations'
 import type { CallerTransaction, SqlLockProviderEnvironment } from './lock-provider-environment'
 import type { CaseDefinition } from './suite-case'
 
@@ -37,7 +45,7 @@ function casesIn(
           const configuration = newConfiguration()
           const lock = await take(transaction.provider, configuration)
           const longer = await lock.extend('1h')
-          assert(longer)
+          assert(longer, NOT_EXTENDED)
           await longer.unlock()
           await expectFree(environment, configuration.name)
           await transaction[end]()
@@ -75,10 +83,10 @@ function casesIn(
         const held = await take(other, configuration)
         const transaction = await begin(environment)
         try {
-          assert.equal(await transaction.provider.lock(configuration), undefined)
+          assert.equal(await transaction.provider.lock(configuration), undefined, GIVEN_TWICE)
           await held.unlock()
           const lock = await take(transaction.provider, configuration)
-          assert.equal(await other.lock(configuration), undefined)
+          assert.equal(await other.lock(configuration), undefined, GIVEN_TWICE)
           await lock.unlock()
         } finally {
           await transaction.rollback()
@@ -101,12 +109,12 @@ export const transactionCases: readonly CaseDefinition<SqlLockProviderEnvironmen
         const transaction = await environment.beginWritingTransaction()
         const configuration = newConfiguration()
         const lock = await take(transaction.provider, configuration)
-        assert.equal(await transaction.provider.lock(configuration), undefined)
+        assert.equal(await transaction.provider.lock(configuration), undefined, GIVEN_TWICE)
         const longer = await lock.extend('10s')
         await longer?.unlock()
         assert.equal(await transaction.isVisible(), false, 'the lock committed what the caller wrote')
         await transaction[end]()
-        assert.equal(await transaction.isVisible(), end === 'commit')
+        assert.equal(await transaction.isVisible(), end === 'commit', 'the lock changed how the caller ended')
       }
     },
   },

@@ -1,0 +1,72 @@
+import { context, SpanStatusCode, trace, type Span, type TracerProvider } from '@opentelemetry/api'
+import {
+  checkOptions,
+  type LockEvent,
+  type LockFailureEvent,
+  type LockingTaskExecutorListener,
+} from '../core'
+import { errorType } from './error-type'
+
+/** Options of `openTelemetryTracingListener`. */
+export interface OpenTelemetryTracingListenerOptions {
+  /** Default: the global one, also if it is registered later. */
+  readonly tracerProvider?: TracerProvider | undefined
+}
+
+/**
+ * Traces what an executor does: a span `shedlock.execution` for each run, and one for each step that failed, which stands
+ * below that of its run. All have the attribute `lock.name`; those that failed the status ERROR, the exception and
+ * `error.type`. A skip has none. A listener cannot make its span the active one, so what the task itself traces stands
+ * beside that of its run.
+ *
+ * | span | |
+ * | --- | --- |
+ * | `shedlock.execution` | a task from its start to its end |
+ * | `shedlock.lock` | the database did not say whether the lock is free |
+ * | `shedlock.extend` | an extension got no answer |
+ * | `shedlock.lost` | the lease was over while the task ran |
+ * | `shedlock.unlock` | the lock could not be freed |
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function openTelemetryTracingListener(
+  options: OpenTelemetryTracingListenerOptions = {},
+): LockingTaskExecutorListener {
+  checkOptions(options, ['tracerProvider'], 'OpenTelemetry tracing options')
+  const tracer = (options.tracerProvider ?? trace).getTracer('shedlock-orm')
+  /** By what all events of one run have in common. */
+  const runs = new WeakMap<LockEvent['configuration'], Span>()
+
+  const start = (name: string, event: LockEvent): Span => {
+    const run = runs.get(event.configuration)
+    const parent = run ? trace.setSpan(context.active(), run) : context.active()
+    return tracer.startSpan(name, { attributes: { 'lock.name': event.name } }, parent)
+  }
+  const fail = (span: Span, error: unknown): void => {
+    span.setAttribute('error.type', errorType(error))
+    span.recordException(error instanceof Error ? error : String(error))
+    span.setStatus({ code: SpanStatusCode.ERROR })
+  }
+  const failedStep =
+    (name: string) =>
+    (event: LockFailureEvent): void => {
+      const span = start(name, event)
+      fail(span, event.error)
+      span.end()
+    }
+
+  return {
+    onTaskStarted(event) {
+      runs.set(event.configuration, start('shedlock.execution', event))
+    },
+    onTaskFinished(event) {
+      const run = runs.get(event.configuration)
+      if (run && event.outcome === 'error') fail(run, event.error)
+      run?.end()
+    },
+    onLockFailed: failedStep('shedlock.lock'),
+    onExtendFailed: failedStep('shedlock.extend'),
+    onLockLost: failedStep('shedlock.lost'),
+    onUnlockFailed: failedStep('shedlock.unlock'),
+  }
+}
