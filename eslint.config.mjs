@@ -10,7 +10,7 @@ export default tseslint.config(
       'test/documentation/taken-for-granted.ts',
       ...['test/prisma/generated', 'test/prisma/types', 'examples/nestjs-prisma'],
       // Compiled where they run, with the types of each version of a peer.
-      'test/package/registry/fixtures',
+      'test/processes/package/registry/fixtures',
     ],
   },
   tseslint.configs.strictTypeChecked,

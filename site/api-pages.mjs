@@ -6,11 +6,11 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
 /** What package.json lets people import: nothing can be public without being in the reference. */
 export const apiPages = Object.entries(manifest.exports)
   .filter(([, entry]) => typeof entry === 'object')
-  .map(([path, { types }]) => {
+  .map(([path, { require }]) => {
     const name = manifest.name + path.slice(1)
     return {
       name,
-      source: dirname(types).replace('./dist/', '../src/') + '/index.ts',
+      source: dirname(require.types).replace('./dist/', '../src/') + '/index.ts',
       page: `/docs/api/${name}`,
     }
   })

@@ -1,0 +1,44 @@
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(fileURLToPath(import.meta.url))
+
+/** Nest 12 and others are ES modules only. Jest loads those as CommonJS, so they are transformed as well. */
+const ES_MODULES_ONLY = ['@nestjs/']
+
+const typescript = (transform = {}) => [
+  '@swc/jest',
+  {
+    swcrc: false,
+    jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: true }, transform },
+    sourceMaps: 'inline',
+  },
+]
+
+/** @type {import('jest').Config} */
+export default {
+  rootDir: root,
+  roots: ['<rootDir>/test'],
+  globalSetup: '<rootDir>/test/jest/global-setup.ts',
+  globalTeardown: '<rootDir>/test/jest/global-teardown.ts',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  // The examples are minutes long, and after a build: `npm run test:examples`.
+  // test/processes/package/registry installs from npm's registry: `npm run check:package`.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '<rootDir>/test/processes/examples/',
+    '<rootDir>/test/processes/package/registry/',
+  ],
+  transform: {
+    '/test/nestjs/(?!standard/).*\\.ts$': typescript({ legacyDecorator: true }),
+    '/test/nestjs/standard/.*\\.ts$': typescript({ decoratorVersion: '2022-03' }),
+    '\\.[cm]?[jt]s$': typescript(),
+  },
+  transformIgnorePatterns: [`/node_modules/(?!${ES_MODULES_ONLY.join('|')})`],
+  // Microtasks are real while time is not.
+  fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
+  // Against hanging; how fast the machine is must not matter.
+  testTimeout: 180_000,
+  // Most of the time is spent waiting, for leases to end.
+  maxWorkers: 4,
+}

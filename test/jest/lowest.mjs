@@ -1,0 +1,10 @@
+import config from '../../jest.config.mjs'
+
+/** For `npm run test:lowest`: all that is about TypeORM, with the oldest one that the library allows. */
+export default {
+  ...config,
+  testMatch: ['conformance/typeorm', 'typeorm/*'].map((name) => `<rootDir>/test/${name}.test.ts`),
+  // It has versions of its own.
+  testPathIgnorePatterns: ['<rootDir>/test/typeorm/table'],
+  moduleNameMapper: { '^typeorm$': '<rootDir>/test/typeorm/lowest/node_modules/typeorm' },
+}
