@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { DataSource } from 'typeorm'
+import { installPglite } from './pglite'
 import { address, type Server } from './server'
 import { servers } from './servers'
 import { startContainer } from './start-container'
@@ -10,9 +11,11 @@ export interface FoundBackend {
   readonly url?: string
   /** Where it was found, or why it is not run. */
   readonly note: string
+  /** Whether its time zone tables are loaded, where it has some. */
+  readonly knowsNamedZones?: boolean
 }
 
-export const EMBEDDED = ['sqlite', 'sqlite-memory', 'sqljs'] as const
+export const EMBEDDED = ['sqlite', 'sqlite-memory', 'sqljs', 'pglite'] as const
 
 type Stop = () => Promise<unknown>
 
@@ -30,17 +33,22 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
   const find = async (server: Server): Promise<FoundBackend> => {
     if (!isWanted(server.name)) return { name: server.name, note: 'BACKENDS does not name it' }
     try {
-      return { name: server.name, ...(await findServer(server, stops)) }
+      const place = await findServer(server, stops, isAsked(server.name))
+      return { name: server.name, ...place, knowsNamedZones: await knowsNamedZones(server, place.url) }
     } catch (error) {
       return { name: server.name, note: error instanceof Error ? error.message : String(error) }
     }
   }
+  const isAsked = (name: string): boolean => [...wanted, ...required].includes(name)
+  if (isAsked('pglite')) await installPglite()
   const backends = [
-    ...EMBEDDED.map((name) =>
-      isWanted(name)
-        ? { name, url: 'embedded', note: 'embedded' }
-        : { name, note: 'BACKENDS does not name it' },
-    ),
+    ...EMBEDDED.map((name) => {
+      if (!isWanted(name)) return { name, note: 'BACKENDS does not name it' }
+      if (name === 'pglite' && !process.env['NODE_OPTIONS']?.includes('--experimental-vm-modules'))
+        return { name, note: 'loads itself by import(): only with NODE_OPTIONS=--experimental-vm-modules' }
+      if (name === 'pglite' && !isAsked(name)) return { name, note: 'only if BACKENDS names it' }
+      return { name, url: 'embedded', note: 'embedded' }
+    }),
     ...(await Promise.all(servers.map(find))),
   ]
   const stop = (): Promise<unknown> => Promise.all(stops.map((each) => each()))
@@ -61,12 +69,17 @@ function names(list = ''): string[] {
     .filter((name) => name !== '')
 }
 
-async function findServer(server: Server, stops: Stop[]): Promise<Omit<FoundBackend, 'name'>> {
+async function findServer(
+  server: Server,
+  stops: Stop[],
+  asked: boolean,
+): Promise<{ url: string; note: string }> {
   const given = process.env[server.variable]
   if (given) {
     await checkProduct(server, given)
     return { url: given, note: server.variable }
   }
+  if (server.onDemand && !asked) throw new Error(`only if BACKENDS names it, or with ${server.variable}`)
   const local = await answers(server.localUrl)
     .then(() => checkProduct(server, server.localUrl))
     .then(
@@ -74,11 +87,17 @@ async function findServer(server: Server, stops: Stop[]): Promise<Omit<FoundBack
       (error: unknown) => (error as Error).message,
     )
   if (local === undefined) return { url: server.localUrl, note: new URL(server.localUrl).host }
-  const container = await startContainer(server)
-  if (typeof container === 'string') throw new Error(`${server.variable} is not set; ${local}; ${container}`)
-  stops.push(() => container.stop())
-  await untilReady(server, container.url)
-  return { url: container.url, note: `container ${server.container.image}` }
+  const why = [`${server.variable} is not set`, local]
+  for (const start of [server.start, () => startContainer(server)]) {
+    const started = await start?.()
+    if (typeof started === 'object') {
+      stops.push(() => started.stop())
+      await untilReady(server, started.url)
+      return { url: started.url, note: started.note }
+    }
+    if (started !== undefined) why.push(started)
+  }
+  throw new Error(why.join('; '))
 }
 
 function answers(url: string): Promise<void> {
@@ -103,11 +122,22 @@ function answers(url: string): Promise<void> {
 }
 
 async function checkProduct(server: Server, url: string): Promise<void> {
+  const { version = '' } = await ask<{ version: string }>(server, url, server.versionQuery)
+  if (!server.product.test(version)) throw new Error(`${new URL(url).host} is ${version}`)
+}
+
+async function knowsNamedZones(server: Server, url: string): Promise<boolean> {
+  if (server.dialect !== 'mysql' && server.dialect !== 'mariadb') return false
+  const query = `select convert_tz('2024-01-01', 'UTC', 'Europe/Prague') is not null as known`
+  // MySQL's number comes as text, and '0' is not true.
+  return Number((await ask<{ known: unknown }>(server, url, query)).known) === 1
+}
+
+async function ask<Row>(server: Server, url: string, query: string): Promise<Partial<Row>> {
   const dataSource = await new DataSource(server.typeOrm(url)).initialize()
   try {
-    const [row] = await dataSource.query<{ version: string }[]>(server.versionQuery)
-    const version = row?.version ?? ''
-    if (!server.product.test(version)) throw new Error(`${new URL(url).host} is ${version}`)
+    const [row] = await dataSource.query<Row[]>(query)
+    return row ?? {}
   } finally {
     await dataSource.destroy()
   }

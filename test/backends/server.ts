@@ -17,14 +17,32 @@ export interface Server {
     /** For `localhost:port`, which the container's address takes the place of. */
     readonly url: string
   }
+  /** Only looked for where it is asked for: by its variable, in `BACKENDS`, or in `REQUIRE_BACKENDS`. */
+  readonly onDemand?: true
+  /** Starts it without Docker, or says why it cannot. */
+  readonly start?: () => Promise<StartedServer | string>
+  /** Makes a server ready that answers, before anything else is asked of it. */
+  readonly prepare?: (url: string) => Promise<void>
   /** Its first column has to match `product`: another product may listen on the same port. */
   readonly versionQuery: string
   readonly product: RegExp
   typeOrm(url: string): DataSourceOptions
   createDatabase(name: string): readonly string[]
   dropDatabase(name: string): readonly string[]
+  /** Runs what the two above say, where that is not SQL. */
+  readonly administer?: (url: string, orders: readonly string[]) => Promise<void>
+  /** Only the conformance suite is run on it: the other tests ask for more than it has. */
+  readonly conformanceOnly?: true
   /** The URL of a database that `createDatabase` made. */
   databaseUrl(url: string, name: string): string
+}
+
+/** A server that was started for this run, and ends with it. */
+export interface StartedServer {
+  readonly url: string
+  /** What was started. */
+  readonly note: string
+  stop(): Promise<unknown>
 }
 
 /** The parts of a URL that TypeORM takes as options. */

@@ -1,3 +1,5 @@
+import { startEmbeddedPostgres } from './embedded-postgres'
+import { administerSpanner, prepareSpanner, spannerOptions, startSpannerEmulator } from './spanner-emulator'
 import { address, withDatabase, type Server } from './server'
 
 const postgres: Server = {
@@ -17,6 +19,17 @@ const postgres: Server = {
   createDatabase: (name) => [`create database ${name}`],
   dropDatabase: (name) => [`drop database if exists ${name} with (force)`],
   databaseUrl: withDatabase,
+}
+
+/** Beside the one that a machine has. */
+const postgres18: Server = {
+  ...postgres,
+  name: 'postgres18',
+  variable: 'POSTGRES18_URL',
+  localUrl: 'postgres://postgres@127.0.0.1:54318/postgres',
+  product: /^PostgreSQL 18/,
+  onDemand: true,
+  start: () => startEmbeddedPostgres('18.4.0-beta.17'),
 }
 
 const mariadb: Server = {
@@ -124,4 +137,38 @@ const oracle: Server = {
   databaseUrl: (url, name) => Object.assign(new URL(url), { username: name, password: name }).href,
 }
 
-export const servers: readonly Server[] = [postgres, mariadb, mysql, cockroachdb, mssql, oracle]
+/** Spanner's emulator: it has one transaction at a time. */
+const spanner: Server = {
+  name: 'spanner',
+  dialect: 'spanner',
+  variable: 'SPANNER_URL',
+  localUrl: 'spanner://127.0.0.1:9010/admin',
+  versionQuery: `SELECT 'Spanner' as version`,
+  product: /^Spanner/,
+  container: {
+    image: 'gcr.io/cloud-spanner-emulator/emulator',
+    port: 9010,
+    environment: {},
+    url: 'spanner://localhost:9010/admin',
+  },
+  onDemand: true,
+  start: startSpannerEmulator,
+  prepare: prepareSpanner,
+  conformanceOnly: true,
+  typeOrm: spannerOptions,
+  createDatabase: (name) => [`create ${name}`],
+  dropDatabase: (name) => [`drop ${name}`],
+  administer: administerSpanner,
+  databaseUrl: withDatabase,
+}
+
+export const servers: readonly Server[] = [
+  postgres,
+  postgres18,
+  mariadb,
+  mysql,
+  cockroachdb,
+  mssql,
+  oracle,
+  spanner,
+]

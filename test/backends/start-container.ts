@@ -1,13 +1,8 @@
 import { get } from 'node:http'
-import type { Server } from './server'
-
-export interface RunningContainer {
-  readonly url: string
-  stop(): Promise<unknown>
-}
+import type { Server, StartedServer } from './server'
 
 /** @returns why there is none, as a text, when Docker does not answer */
-export async function startContainer({ container }: Server): Promise<RunningContainer | string> {
+export async function startContainer({ container }: Server): Promise<StartedServer | string> {
   if (!(await dockerAnswers())) return 'Docker does not answer'
   const { GenericContainer } = await import('testcontainers')
   const started = await new GenericContainer(container.image)
@@ -19,7 +14,7 @@ export async function startContainer({ container }: Server): Promise<RunningCont
   const url = new URL(container.url)
   url.hostname = started.getHost()
   url.port = String(started.getMappedPort(container.port))
-  return { url: url.href, stop: () => started.stop() }
+  return { url: url.href, note: `container ${container.image}`, stop: () => started.stop() }
 }
 
 function dockerAnswers(): Promise<boolean> {

@@ -5,17 +5,19 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { createShedLockMigration } from '../../src/typeorm'
-import { availableBackends, type Backend, type TestDatabase } from '../backends'
-import { tableFaults } from '../table-faults'
+import { availableBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
+import { tableFaults } from '../sql/table-faults'
 import { buildCli, runCli, type RunOptions } from './built-cli'
+import { eventually } from '../eventually'
+import { itIf } from '../it-if'
 
 interface Diagnosis {
   readonly check: string
   readonly severity: string
   readonly message: string
-  readonly mend: readonly string[]
+  readonly fix: readonly string[]
 }
 
 const backends = availableBackends().filter(({ shared }) => shared)
@@ -26,7 +28,7 @@ beforeAll(() => {
   cli = buildCli()
 })
 
-describe.for(backends)('shedlock doctor on $name', (backend) => {
+describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
 
@@ -62,21 +64,20 @@ describe.for(backends)('shedlock doctor on $name', (backend) => {
     expect(status).toBe(0)
   })
 
-  it.for(tableFaults[backend.dialect] ?? [])(
-    'finds, and mends with the SQL that it prints: $fault',
-    async ({ make, severity = 'error' }) => {
+  for (const { fault, make, severity = 'error' } of tableFaults[backend.dialect] ?? []) {
+    it(`finds, and fixes with the SQL that it prints: ${fault}`, async () => {
       for (const statement of make) await dataSource.query(statement)
 
       const { status, bad } = await examine()
       expect(bad).toMatchObject([{ check: 'table', severity }])
       expect(status).toBe(severity === 'error' ? 1 : 0)
       expect((await runCli(cli, ['doctor', '--strict', '--url', database.url])).status).toBe(1)
-      for (const statement of bad.flatMap(({ mend }) => mend)) await dataSource.query(statement)
+      for (const statement of bad.flatMap(({ fix }) => fix)) await dataSource.query(statement)
       expect(await examine()).toMatchObject({ status: 0, bad: [] })
-    },
-  )
+    })
+  }
 
-  it.skipIf(!installed('faketime'))('finds a clock that differs', async () => {
+  itIf(installed('faketime'), 'faketime')('finds a clock that differs', async () => {
     await dataSource.runMigrations()
     const { status, bad } = await examine(database.url, {
       under: ['faketime', '-f', '+90s'],
@@ -88,8 +89,8 @@ describe.for(backends)('shedlock doctor on $name', (backend) => {
   })
 })
 
-describe.for(backends.filter(({ dialect }) => dialect === 'postgres'))(
-  'shedlock doctor as a user of $name',
+describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
+  'shedlock-orm doctor as a user of $name',
   (backend) => {
     const user = `shedlock_user_${randomBytes(4).toString('hex')}`
     let database: TestDatabase
@@ -123,7 +124,7 @@ describe.for(backends.filter(({ dialect }) => dialect === 'postgres'))(
       return (JSON.parse(stdout) as Diagnosis[]).filter(({ severity }) => severity !== 'ok')
     }
 
-    it.for([
+    it.each([
       ['a missing privilege', `revoke update on shedlock from ${user}`, 'table', 'error'],
       [
         'an isolation that logs errors',
@@ -137,25 +138,25 @@ describe.for(backends.filter(({ dialect }) => dialect === 'postgres'))(
         'synchronous commit',
         'warning',
       ],
-    ] as const)('finds %s, and prints the SQL that mends it', async ([, make, check, severity]) => {
+    ] as const)('finds %s, and prints the SQL that fixes it', async (_, make, check, severity) => {
       expect(await bad()).toEqual([])
       await admin.query(make)
 
       const findings = await bad()
       expect(findings).toMatchObject([{ check, severity }])
-      for (const statement of findings.flatMap(({ mend }) => mend)) await admin.query(statement)
+      for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
       expect(await bad()).toEqual([])
     })
 
     it('finds a database that may only be read', async () => {
       await admin.query(`alter role ${user} set default_transaction_read_only = on`)
       expect(await bad()).toMatchObject([
-        { message: expect.stringMatching(/insert.*read-only transaction.*may write/) as string },
-        { message: expect.stringMatching(/update.*read-only transaction.*may write/) as string },
+        { message: expect.stringMatching(/insert.*read-only transaction.*may write/) },
+        { message: expect.stringMatching(/update.*read-only transaction.*may write/) },
       ])
     })
 
-    it.skipIf(!installed('pgbouncer'))('sees a pooler in transaction mode', async () => {
+    itIf(installed('pgbouncer'), 'pgbouncer')('sees a pooler in transaction mode', async () => {
       const pooler = await startPooler(backend, url)
       try {
         expect(await bad(pooler.url)).toMatchObject([{ check: 'pooler', severity: 'note' }])
@@ -190,9 +191,8 @@ pool_mode = transaction
   const process = spawn('pgbouncer', ['-u', 'nobody', configuration], { stdio: 'ignore' })
   const pooled = new URL(url)
   pooled.port = String(port)
-  await vi.waitUntil(async () => {
-    const { status } = await runCli(cli, ['list', '--url', pooled.href])
-    return status === 0
-  }, 20_000)
+  await eventually(async () => {
+    expect(await runCli(cli, ['list', '--url', pooled.href])).toMatchObject({ status: 0 })
+  })
   return { url: pooled.href, process }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from '@jest/globals'
 import { documents } from '../documentation/documents'
 import { buildCli, runCli } from './built-cli'
 
@@ -22,11 +22,11 @@ const code = texts.flatMap((text) => [
   ),
 ])
 
-/** What stands behind `shedlock`, up to what belongs to another command. */
+/** What stands behind `shedlock-orm`, up to what belongs to another command. */
 const commands = [
   ...new Set(
     code.flatMap((line) => {
-      const [, command] = /(?:^|\$ |npx |\.bin\/|command: )shedlock ([a-z].*)/.exec(line) ?? []
+      const [, command] = /(?:^|\$ |npx |\.bin\/|command: )shedlock-orm ([a-z].*)/.exec(line) ?? []
       return command === undefined ? [] : [(command.split(/ -- | [|>&]/)[0] ?? '').trim()]
     }),
   ),
@@ -41,11 +41,12 @@ test('the documentation has commands', () => {
   expect(commands.length).toBeGreaterThan(10)
 })
 
-test.for(commands)('shedlock %s: is known to the command line, with its options', async (command) => {
+test.each(commands)('shedlock-orm %s: is known to the command line, with its options', async (command) => {
   const [name = '', ...words] = command.split(' ')
   const { status, stdout } = await runCli(cli, [name, '--help'])
+  expect(status).toBe(0)
   // An unknown command prints the help of all.
-  expect(status === 0 && stdout.includes(`Usage: shedlock ${name} `), stdout).toBe(true)
+  expect(stdout).toContain(`Usage: shedlock-orm ${name} `)
   const options = words.filter((word) => word.startsWith('-'))
   expect(options.filter((option) => !new RegExp(`(^|[ ,])${option}[ ,\n]`, 'm').test(stdout))).toEqual([])
 })

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DataSource } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import {
   dialects,
   tableDefinition,
@@ -12,8 +12,8 @@ import {
   type SqlLockProvider,
 } from '../../src/sql'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, type TestDatabase } from '../backends'
-import { hostileNames } from '../hostile-names'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { hostileNames } from '../sql/hostile-names'
 import { buildCli, runCli, type Finished, type RunOptions } from './built-cli'
 
 const root = join(__dirname, '..', '..')
@@ -28,7 +28,15 @@ beforeAll(() => {
   cli = buildCli()
 })
 
-describe.for(backends)('the command line on $name', (backend) => {
+/** Packages through which the command line reaches a database; an adapter of Prisma brings its driver along. */
+const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
+  postgres: ['pg', '@prisma/adapter-pg'],
+  mysql: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
+  mariadb: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
+  sqlite: ['better-sqlite3', '@prisma/adapter-better-sqlite3'],
+}
+
+describeBackends(backends)('the command line on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider
@@ -77,6 +85,13 @@ describe.for(backends)('the command line on $name', (backend) => {
     expect((await runCli(cli, ['list'], { env: { DATABASE_URL: database.url } })).status).toBe(0)
   })
 
+  it('reads a .env file', async () => {
+    const file = join(project, '.env')
+    writeFileSync(file, `DATABASE_URL="${database.url}"\n`)
+    expect(await runCli(cli, ['list', '--env', file])).toMatchObject({ status: 0, stderr: '' })
+    expect((await runCli(cli, ['list', '--env', `${file}.missing`])).status).toBe(2)
+  })
+
   it('shows one lock, or says that there is none', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['show', 'report'])).stdout).toMatch(
@@ -89,7 +104,7 @@ describe.for(backends)('the command line on $name', (backend) => {
     expect(await run(['show', 'Report'])).toEqual({
       status: 1,
       stdout: '',
-      stderr: "shedlock: There is no lock 'Report': it was never taken.\n",
+      stderr: "shedlock-orm: There is no lock 'Report': it was never taken.\n",
     })
   })
 
@@ -104,14 +119,14 @@ describe.for(backends)('the command line on $name', (backend) => {
   it('asks before it releases', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['release', 'report'])).status).toBe(2)
-    const ask = (answer: string): number => {
+    const ask = (typed: string): number => {
       // A terminal of its own, in which the answer is typed.
       const command = [process.execPath, cli, 'release', 'report', '--url', database.url]
         .map((word) => `'${word}'`)
         .join(' ')
       try {
         execFileSync('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
-          input: `${answer}\n`,
+          input: typed,
           stdio: 'pipe',
         })
         return 0
@@ -119,9 +134,12 @@ describe.for(backends)('the command line on $name', (backend) => {
         return (error as { status: number }).status
       }
     }
-    expect(ask('n')).toBe(1)
+    const [controlC, controlD] = ['\u0003', '\u0004']
+    expect(ask('n\n')).toBe(1)
+    expect(ask(controlD)).toBe(1)
+    expect(ask(controlC)).toBe(130)
     expect(await held('report')).toBe(true)
-    expect(ask('y')).toBe(0)
+    expect(ask('y\n')).toBe(0)
     expect(await held('report')).toBe(false)
   })
 
@@ -139,35 +157,37 @@ describe.for(backends)('the command line on $name', (backend) => {
     expect(stdout).toContain('report')
   })
 
-  it.for(DRIVERS[backend.dialect] ?? [])('needs of the project only %s', async (name) => {
-    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    const cwd = projectWith(name)
-    const { stdout, stderr } = await run(['list', '--json'], { cwd })
-    expect(stderr).toBe('')
-    expect(JSON.parse(stdout)).toMatchObject([{ name: 'report', held: true }])
-    expect((await run(['doctor'], { cwd })).stdout).toContain('\n0 errors, 0 warnings\n')
-  })
+  for (const name of DRIVERS[backend.dialect] ?? []) {
+    it(`needs of the project only ${name}`, async () => {
+      await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+      const cwd = projectWith(name)
+      const { stdout, stderr } = await run(['list', '--json'], { cwd })
+      expect(stderr).toBe('')
+      expect(JSON.parse(stdout)).toMatchObject([{ name: 'report', held: true }])
+      expect((await run(['doctor'], { cwd })).stdout).toContain('\n0 errors, 0 warnings\n')
+    })
+  }
 
   it('says which driver is missing', async () => {
     const { status, stderr } = await run(['list'], { cwd: projectWith() })
     expect(status).toBe(3)
     expect(stderr).toMatch(
-      /^shedlock: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
+      /^shedlock-orm: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
     )
   })
 
   it('says in one line that there is no table', async () => {
     const { status, stderr } = await run(['list', '--table', 'other'])
     expect(status).toBe(3)
-    expect(stderr).toMatch(/^shedlock: There is no lock table 'other' .*\n$/)
+    expect(stderr).toMatch(/^shedlock-orm: There is no lock table 'other' .*\n$/)
   })
 
-  it.for([
+  it.each([
     ['typeorm', 'cjs', 'module.exports = new DataSource(options)'],
     ['typeorm', 'mjs', 'export default new DataSource(options)'],
     ['typeorm', 'ts', 'export const AppDataSource: DataSource = new DataSource(options)'],
     ['typeorm-0.3', 'cjs', 'exports.promised = Promise.resolve(new DataSource(options))'],
-  ] as const)('reads the DataSource of a file: %s, %s', async ([typeorm, extension, exported]) => {
+  ] as const)('reads the DataSource of a file: %s, %s', async (typeorm, extension, exported) => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     const options = JSON.stringify({ ...database.typeOrm, synchronize: true, dropSchema: true })
     const load =
@@ -187,15 +207,44 @@ describe.for(backends)('the command line on $name', (backend) => {
     // Neither synchronize nor dropSchema was obeyed.
     expect(await held('report')).toBe(true)
   })
-})
 
-/** Packages through which the command line reaches a database; an adapter of Prisma brings its driver along. */
-const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
-  postgres: ['pg', '@prisma/adapter-pg'],
-  mysql: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
-  mariadb: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
-  sqlite: ['better-sqlite3', '@prisma/adapter-better-sqlite3'],
+  it('reads the DataSource of a NestJS project, through a loader that only knows require', async () => {
+    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+    // As ts-node/register: with the metadata of decorators, which tsx does not have.
+    const register = join(project, 'register.cjs')
+    writeFileSync(
+      register,
+      `const { readFileSync } = require('node:fs')
+const typescript = require('typescript')
+const compilerOptions = { module: 1, target: 9, experimentalDecorators: true, emitDecoratorMetadata: true }
+require.extensions['.ts'] = (module, file) =>
+  module._compile(typescript.transpileModule(readFileSync(file, 'utf8'), { compilerOptions }).outputText, file)
+`,
+    )
+    const file = join(project, 'nest-data-source.ts')
+    writeFileSync(
+      file,
+      `import { Column, DataSource, Entity, PrimaryColumn, type DataSourceOptions } from 'typeorm'
+
+@Entity()
+class Order {
+  @PrimaryColumn()
+  id!: number
+
+  @Column()
+  paid!: boolean
 }
+
+const options = ${JSON.stringify(database.typeOrm)} as DataSourceOptions
+export default new DataSource({ ...options, entities: [Order] } as DataSourceOptions)
+`,
+    )
+    const env = { NODE_OPTIONS: `--require ${register}` }
+    const { stdout, stderr, status } = await runCli(cli, ['list', '--data-source', file], { env })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain('report')
+  })
+})
 
 function projectWith(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-project-'))

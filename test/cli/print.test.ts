@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql'
 import { buildCli, runCli } from './built-cli'
 
@@ -15,8 +15,8 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'shedlock-print-'))
 })
 
-describe('shedlock sql', () => {
-  it.for(Object.keys(dialects))('prints the migration of %s', async (dialect) => {
+describe('shedlock-orm sql', () => {
+  it.each(Object.keys(dialects))('prints the migration of %s', async (dialect) => {
     const file = (name: string): string => readFileSync(join(migrations, dialect, name), 'utf8')
     expect(await runCli(cli, ['sql', dialect])).toMatchObject({
       status: 0,
@@ -24,6 +24,18 @@ describe('shedlock sql', () => {
       stderr: '',
     })
     expect((await runCli(cli, ['sql', dialect, '--down'])).stdout).toBe(file('down.sql'))
+  })
+
+  it.each([
+    ['sql', 'postgresql', 'postgres'],
+    ['sql', 'sqlserver', 'mssql'],
+    ['prisma', 'postgres', 'postgresql'],
+    ['prisma', 'mssql', 'sqlserver'],
+    ['prisma', 'mariadb', 'mysql'],
+  ])('%s takes %s for %s', async (command, alias, name) => {
+    const known = await runCli(cli, [command, name])
+    expect(known.status).toBe(0)
+    expect(await runCli(cli, [command, alias])).toEqual(known)
   })
 
   it('quotes the names that it is given', async () => {
@@ -42,19 +54,20 @@ describe('shedlock sql', () => {
     expect(stdout).toContain('`who "it" is` varchar(255) not null')
   })
 
-  it.for([
+  it.each([
     [['sql', 'db2'], /db2.*Allowed choices are postgres/],
     [['sql'], /missing required argument 'dialect'/],
-    [['sql', 'postgres', '--table', ''], /tableName is empty/],
+    [['sql', 'postgres', '--table', ''], /--table is empty/],
     [['sql', 'postgres', '--table', 'two\nlines'], /control characters/],
     [['sql', 'postgres', '--table', 'x'.repeat(64)], /longer than 63 bytes/],
     [['sql', 'mysql', '--column-name', 'LOCK_UNTIL'], /one name for two columns/],
+    [['sql', 'mysql', '--column-locked-at', ''], /--column-locked-at is empty/],
     [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
     [['frobnicate'], /unknown command 'frobnicate'/],
-    [['list'], /Give --url, DATABASE_URL or --data-source/],
+    [['list'], /Give --url, DATABASE_URL .*--env, or --data-source/],
     [['list', '--url', 'redis://localhost'], /'redis' is none of them/],
     [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
-  ] as const)('refuses %j with one line and exit status 2', async ([args, message]) => {
+  ] as const)('refuses %j with one line and exit status 2', async (args, message) => {
     const { status, stdout, stderr } = await runCli(cli, args)
     expect(status).toBe(2)
     expect(stdout).toBe('')
@@ -68,7 +81,7 @@ describe('shedlock sql', () => {
     writeFileSync(file, `exports.dataSource = ${dataSource}`)
     expect(await runCli(cli, ['list', '--data-source', file])).toMatchObject({
       status: 2,
-      stderr: "shedlock: A DataSource of type 'mongodb' cannot keep locks.\n",
+      stderr: "shedlock-orm: A DataSource of type 'mongodb' cannot keep locks.\n",
     })
   })
 
@@ -83,8 +96,8 @@ describe('shedlock sql', () => {
   })
 })
 
-describe('shedlock prisma', () => {
-  it.for(['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver'])(
+describe('shedlock-orm prisma', () => {
+  it.each(['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver'])(
     'prints a model for %s that Prisma takes',
     async (provider) => {
       const { stdout } = await runCli(cli, [
@@ -115,15 +128,21 @@ describe('shedlock prisma', () => {
   )
 })
 
-describe('shedlock --help', () => {
-  it.for([[], ['sql'], ['prisma'], ['typeorm'], ['list'], ['show'], ['release'], ['doctor']])(
-    'explains %j',
-    async (command) => {
-      const { status, stdout } = await runCli(cli, [...command, '--help'])
-      expect(status).toBe(0)
-      expect(stdout).toContain(`Usage: ${['shedlock', ...command].join(' ')}`)
-    },
-  )
+describe('shedlock-orm --help', () => {
+  it.each([
+    [[]],
+    [['sql']],
+    [['prisma']],
+    [['typeorm']],
+    [['list']],
+    [['show']],
+    [['release']],
+    [['doctor']],
+  ])('explains %j', async (command: readonly string[]) => {
+    const { status, stdout } = await runCli(cli, [...command, '--help'])
+    expect(status).toBe(0)
+    expect(stdout).toContain(`Usage: ${['shedlock-orm', ...command].join(' ')}`)
+  })
 
   it('tells the exit statuses and the version', async () => {
     expect((await runCli(cli, ['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
@@ -135,7 +154,7 @@ describe('shedlock --help', () => {
 })
 
 describe('passwords', () => {
-  it.for([
+  it.each([
     ['list', '--url', 'postgres://app:hunter2!@127.0.0.1:1/app'],
     ['list', '--url', 'mysql://app:hunter2!@127.0.0.1:1/app'],
     ['list', '--url', 'sqlserver://127.0.0.1:1;user=app;password=hunter2!'],
@@ -143,7 +162,25 @@ describe('passwords', () => {
     ['list', '--url', 'postgres://app:hunter2!@[bad/app'],
     ['list', '--url', 'hunter2!://app:hunter2!@127.0.0.1/app'],
     ['list', '--urll=postgres://app:hunter2!@127.0.0.1/app'],
-  ])('are not printed: %j', async (args) => {
+    // Characters that should have been escaped: each parser ends the password at another one.
+    ...[
+      '@hunter2',
+      'x@hunter2/y',
+      'x/y@hunter2',
+      '1/x@hunter2',
+      '1?x@hunter2/y',
+      '1#hunter2@y',
+      '%hunter2',
+    ].flatMap((password) =>
+      ['postgres', 'mysql', 'mariadb', 'oracle', 'cockroachdb'].map((scheme) => [
+        'list',
+        '--url',
+        `${scheme}://app:${password}@127.0.0.1:1/app`,
+      ]),
+    ),
+    ['list', '--url', 'sqlserver://127.0.0.1:1;user=app;password={x;hunter2}'],
+    ['list', '--urll=postgres://app:x@hunter2@127.0.0.1/app'],
+  ])('are not printed: %j', async (...args) => {
     const { status, stdout, stderr } = await runCli(cli, args)
     expect(status).toBeGreaterThan(1)
     expect(stdout + stderr).not.toContain('hunter2')

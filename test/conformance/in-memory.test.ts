@@ -1,12 +1,12 @@
-import { describe, it } from 'vitest'
+import { describe } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core'
 import { lockProviderSuite } from '../../src/testing'
+import { registerConcurrently } from './register'
 
-describe.concurrent('InMemoryLockProvider', () => {
+describe('InMemoryLockProvider', () => {
   const provider = new InMemoryLockProvider()
-  const cases = lockProviderSuite({
+  lockProviderSuite({
     createProvider: () => provider,
     isHeld: (name) => provider.isLocked(name),
-  })
-  for (const { title, skip, run } of cases) it(title, { skip: skip !== undefined }, run)
+  }).forEach(registerConcurrently)
 })

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource } from 'typeorm'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
 import { observeLockTable } from './lock-table-observer'
 
 const backends = availableBackends().filter(({ shared }) => shared)
 
-describe.concurrent.for(backends)('a lock that is kept alive on $name', (backend) => {
+describeBackends(backends)('a lock that is kept alive on $name', (backend) => {
   it('keeps others out for far longer than lockAtMostFor, and is free after its task', async () => {
     const database = await backend.create()
     const open = () => new DataSource(database.typeOrm).initialize()

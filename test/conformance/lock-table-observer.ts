@@ -1,6 +1,6 @@
 import { dialects, lockTable, spell, tableDefinition, type DialectName, type Statement } from '../../src/sql'
 import type { LockRow, TableNames } from '../../src/testing'
-import { PLACEHOLDERS } from '../../src/typeorm/placeholders'
+import { drivers } from '../../src/drivers'
 
 /** A TypeORM DataSource, or what behaves like one. */
 export interface Observer {
@@ -50,13 +50,23 @@ const TIME: Readonly<Record<DialectName, TimeSql>> = {
     fromMilliseconds: (value) =>
       `timestamp '1970-01-01 00:00:00' + numtodsinterval(${value} / 1000, 'second')`,
   },
+  hana: {
+    now: 'current_utctimestamp(7)',
+    toMilliseconds: (time) => `floor(nano100_between('1970-01-01 00:00:00', ${time}) / 10000)`,
+    fromMilliseconds: (value) => `add_seconds('1970-01-01 00:00:00', ${value} / 1000)`,
+  },
+  spanner: {
+    now: 'current_timestamp()',
+    toMilliseconds: (time) => `timestamp_diff(${time}, timestamp '1970-01-01 00:00:00+00', millisecond)`,
+    fromMilliseconds: (value) => `timestamp_millis(${value})`,
+  },
 }
 
 /** Looks at a lock table, and changes it, past the library. */
 export function observeLockTable(observer: Observer, dialectName: DialectName, names: TableNames = {}) {
   const dialect = dialects[dialectName]
   const time = TIME[dialectName]
-  const placeholder = PLACEHOLDERS[dialectName]
+  const placeholder = drivers[dialectName].placeholder
   const text = (statement: Statement): string => spell(statement, placeholder).text
   const table = lockTable(dialect, names)
   const [rows, name, lockUntil, lockedAt, lockedBy] = [

@@ -42,16 +42,19 @@ function oneAtATime({ adapter, provider, shared }: PrismaBackend, wal: boolean):
   return undefined
 }
 
+/** There when the tests run. */
+export interface Connected {
+  readonly database: PrismaTestDatabase
+  readonly client: TestClient
+}
+
 /** Several apps with Prisma: each with a pool of its own, unless the database has one connection only. */
-export function prismaClient(
-  backend: PrismaBackend,
-  database: PrismaTestDatabase,
-  shared: TestClient,
-  wal: boolean,
-): SqlClient {
+export function prismaClient(backend: PrismaBackend, wal: boolean, connected: () => Connected): SqlClient {
   const { pool, inZone } = SESSIONS[backend.provider]
   const open = (options: Options = {}): Promise<TestClient> =>
-    backend.shared ? database.connect({ ...pool, ...options }) : Promise.resolve(shared)
+    backend.shared
+      ? connected().database.connect({ ...pool, ...options })
+      : Promise.resolve(connected().client)
   const pools: TestClient[] = []
   const idle: TestClient[] = []
   const inZones = new Map<string, Promise<TestClient>>()
@@ -71,19 +74,21 @@ export function prismaClient(
         createProviderInTimeZone: 'SQLite has no time zones of sessions',
         beginWritingTransaction: 'SQLite has one writer: until the transaction ends, no lock can be written',
       }),
+      ...(!backend.shared && { createProviderInTimeZone: 'it has one session' }),
       ...(blocked !== undefined && { beginTransaction: blocked, beginWritingTransaction: blocked }),
     },
     createProvider: async (names) => {
       const index = turn++ % POOLS
       return prismaLockProvider((pools[index] ??= await open()), names)
     },
-    ...(inZone && {
-      createProviderInSession: async (names, zone) => {
-        const known = inZones.get(zone) ?? open(inZone(zone))
-        inZones.set(zone, known)
-        return prismaLockProvider(await known, names)
-      },
-    }),
+    ...(inZone &&
+      backend.shared && {
+        createProviderInSession: async (names, zone) => {
+          const known = inZones.get(zone) ?? open(inZone(zone))
+          inZones.set(zone, known)
+          return prismaLockProvider(await known, names)
+        },
+      }),
     ...(blocked === undefined && {
       beginTransaction: async (names) => {
         const prisma = idle.pop() ?? (await open())

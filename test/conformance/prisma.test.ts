@@ -1,52 +1,60 @@
+import { afterAll, beforeAll, describe } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { afterAll, describe, it } from 'vitest'
-import { lockProviderSuite, sqlLockProviderSuite, type SuiteCase } from '../../src/testing'
+import { lockProviderSuite, sqlLockProviderSuite } from '../../src/testing'
+import { conformanceBackends, describeBackends } from '../backends'
 import {
   prismaBackends,
   type PrismaBackend,
   type PrismaTestDatabase,
   type TestClient,
 } from '../prisma/clients'
-import { prismaClient } from './prisma-client'
+import { prismaClient, type Connected } from './prisma-client'
+import { register, registerConcurrently } from './register'
 import { createAppTables, sqlEnvironment, type Observer } from './sql-environment'
 
 /** The ways in which apps connect to a backend, where there are several. */
-function variantsOf({ name }: PrismaBackend): Record<string, boolean> {
-  return name === 'sqlite' ? { ' with a rollback journal': false, ' with WAL': true } : { '': false }
+function variantsOf({ name }: PrismaBackend): readonly { variant: string; wal: boolean }[] {
+  if (name !== 'sqlite') return [{ variant: '', wal: false }]
+  return [
+    { variant: ' with a rollback journal', wal: false },
+    { variant: ' with WAL', wal: true },
+  ]
 }
 
-function register({ title, skip, run }: SuiteCase): void {
-  it(title, async (context) => {
-    if (skip !== undefined) context.skip(skip)
-    await run()
+const cases = prismaBackends(conformanceBackends()).flatMap((backend) =>
+  variantsOf(backend).map((variant) => ({ backend, ...variant })),
+)
+
+describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', ({ backend, wal }) => {
+  let connected: Connected
+  let observation: Observation
+  const client = prismaClient(backend, wal, () => connected)
+  const environment = sqlEnvironment(
+    { query: (...sql) => observation.observer.query(...sql) },
+    backend.dialect,
+    client,
+  )
+
+  beforeAll(async () => {
+    const database = await backend.create()
+    connected = { database, client: await database.connect() }
+    observation = await observe(backend, database, connected.client)
+    if (wal) await observation.observer.query('pragma journal_mode = wal')
+    await createAppTables(observation.observer)
+    await environment.createTable()
   })
-}
+  afterAll(async () => {
+    await observation.close()
+    await connected.database.drop()
+  })
 
-for (const backend of prismaBackends()) {
-  for (const [variant, enableWAL] of Object.entries(variantsOf(backend))) {
-    describe(`Prisma on ${backend.name} by ${backend.adapter}${variant}`, async () => {
-      const database = await backend.create()
-      const shared = await database.connect()
-      const { observer, close } = await observe(backend, database, shared)
-      if (enableWAL) await observer.query('pragma journal_mode = wal')
-      const client = prismaClient(backend, database, shared, enableWAL)
-      const environment = sqlEnvironment(observer, backend.dialect, client)
-      await createAppTables(observer)
-      await environment.createTable()
-      afterAll(async () => {
-        await close()
-        await database.drop()
-      })
-
-      describe.concurrent('as any lock provider', () => {
-        lockProviderSuite(environment).forEach(register)
-      })
-      describe('as a lock provider in SQL', () => {
-        sqlLockProviderSuite(environment).forEach(register)
-      })
-    })
-  }
-}
+  describe('as any lock provider', () => {
+    lockProviderSuite(environment).forEach(registerConcurrently)
+  })
+  describe('as a lock provider in SQL', () => {
+    sqlLockProviderSuite(environment).forEach(register)
+  })
+})
 
 interface Observation {
   readonly observer: Observer

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LockProvider } from '../../src/core'
 import type { DialectName } from '../../src/sql'
 import type { CallerTransaction, SqlLockProviderEnvironment, TableNames } from '../../src/testing'
-import { PLACEHOLDERS } from '../../src/typeorm/placeholders'
+import { drivers } from '../../src/drivers'
 import { observeLockTable, type Observer } from './lock-table-observer'
 
 export type { Observer }
@@ -35,7 +35,7 @@ export function sqlEnvironment(
   client: SqlClient,
   names: TableNames = {},
 ): SqlLockProviderEnvironment {
-  const placeholder = PLACEHOLDERS[dialect]
+  const placeholder = drivers[dialect].placeholder
   const table = observeLockTable(observer, dialect, names)
   const { createProviderInSession, beginTransaction } = client
 
@@ -86,10 +86,22 @@ export function sqlEnvironment(
         beginWritingTransaction: async () => begin(await beginTransaction(names), true),
       }),
     withTable: async (otherNames) => {
-      const other = sqlEnvironment(observer, dialect, client, otherNames)
+      const other = sqlEnvironment(observer, dialect, client, allowedNames(dialect, otherNames))
       await other.createTable()
       return other
     },
+  }
+}
+
+/** Spanner has no other characters in a name, and takes a column that is called as its table for the whole row. */
+function allowedNames(dialect: DialectName, names: TableNames): TableNames {
+  if (dialect !== 'spanner') return names
+  const allowed = (name: string): string => name.replace(/\W/g, '_')
+  const columns = Object.entries(names.columnNames ?? {}).map(([role, name]) => [role, `${allowed(name)}_`])
+  return {
+    ...names,
+    ...(names.tableName !== undefined && { tableName: allowed(names.tableName) }),
+    columnNames: Object.fromEntries(columns) as TableNames['columnNames'] & object,
   }
 }
 

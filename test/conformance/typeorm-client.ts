@@ -1,6 +1,7 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
+import type { Backend } from '../backends'
 import type { SqlClient } from './sql-environment'
 
 const SQLITE_REASONS = {
@@ -19,6 +20,11 @@ const REASONS: Readonly<Record<DialectName, SqlClient['reasons']>> = {
     createProviderAtTime: 'SQL Server has no clock of a session',
   },
   oracle: { createProviderAtTime: 'Oracle has no clock of a session' },
+  hana: { createProviderAtTime: 'SAP HANA has no clock of a session' },
+  spanner: {
+    createProviderInTimeZone: 'Spanner has no time zones of sessions',
+    createProviderAtTime: 'Spanner has no clock of a session',
+  },
 }
 /** New York and its like in winter, for servers that know no names. */
 const OFFSETS: Readonly<Record<string, string>> = {
@@ -30,9 +36,10 @@ const OFFSETS: Readonly<Record<string, string>> = {
 const POOLS = 4
 
 /** Why a lock cannot be had while a transaction of the caller is open. */
-function oneAtATime(options: DataSourceOptions, shared: boolean): string | undefined {
+function oneAtATime({ dialect, shared }: Backend, wal: boolean): string | undefined {
+  if (dialect === 'spanner') return 'its emulator has one transaction at a time'
   if (!shared) return 'in memory there is one connection: a lock waits until the transaction is over'
-  if (options.type === 'better-sqlite3' && !options.enableWAL)
+  if (dialect === 'sqlite' && !wal)
     return 'without WAL a reader keeps out the writer: a lock waits until the transaction is over'
   return undefined
 }
@@ -41,18 +48,17 @@ export interface TypeOrmClient extends SqlClient {
   close(): Promise<void>
 }
 
-/** Several apps with TypeORM: each with a pool of its own, unless the database has one connection only. */
-export async function typeOrmClient(
-  options: DataSourceOptions,
-  dialect: DialectName,
-  observer: DataSource,
-  shared: boolean,
-): Promise<TypeOrmClient> {
+/**
+ * Several apps with TypeORM: each with a pool of its own, unless the database has one connection only. They connect as
+ * the observer does, which is asked for when the tests run.
+ */
+export function typeOrmClient(backend: Backend, observer: () => DataSource, wal = false): TypeOrmClient {
+  const { dialect, shared } = backend
   const opened: DataSource[] = []
   const open = async (rest: object = {}): Promise<DataSource> => {
-    if (!shared) return observer
+    if (!shared) return observer()
     const dataSource = await new DataSource({
-      ...options,
+      ...observer().options,
       poolSize: 3,
       ...rest,
     } as DataSourceOptions).initialize()
@@ -62,9 +68,9 @@ export async function typeOrmClient(
   const pools: DataSource[] = []
   const idle: DataSource[] = []
   const inZones = new Map<string, Promise<DataSource>>()
-  const mysqlLike = dialect === 'mysql' || dialect === 'mariadb'
-  const knowsZones = mysqlLike && (await knowsNamedZones(observer))
-  const blocked = oneAtATime(options, shared)
+  const blocked = oneAtATime(backend, wal)
+  // Its client repeats a statement that was aborted after two and four seconds before it says so.
+  const limits = dialect === 'spanner' ? { timeLimit: '60s' } : {}
   let turn = 0
 
   const openInZone = async (zone: string, time?: number): Promise<DataSource> => {
@@ -73,25 +79,29 @@ export async function typeOrmClient(
     // One connection, so that what is set for it holds for all statements.
     const dataSource = await open({ poolSize: 1 })
     if (dialect === 'oracle') await dataSource.query(`alter session set time_zone = '${zone}'`)
-    else await dataSource.query(`set time_zone = '${(knowsZones ? zone : OFFSETS[zone]) ?? zone}'`)
+    else
+      await dataSource.query(`set time_zone = '${(backend.knowsNamedZones ? zone : OFFSETS[zone]) ?? zone}'`)
     if (time !== undefined) await dataSource.query(`set timestamp = ${time / 1000}`)
     return dataSource
   }
 
   const client: TypeOrmClient = {
     manyWriters: dialect !== 'sqlite',
-    settableClock: knowsZones,
+    settableClock: backend.knowsNamedZones,
     reasons: {
       ...REASONS[dialect],
+      ...(!shared && { createProviderInTimeZone: 'it has one session' }),
       ...(blocked !== undefined && { beginTransaction: blocked, beginWritingTransaction: blocked }),
     },
     createProvider: async (names) => {
       const index = turn++ % POOLS
       const dataSource = (pools[index] ??= await open())
-      return typeOrmLockProvider(dataSource, names)
+      return typeOrmLockProvider(dataSource, { ...names, ...limits })
     },
-    ...(dialect !== 'sqlite' &&
-      dialect !== 'mssql' && {
+    ...(shared &&
+      dialect !== 'sqlite' &&
+      dialect !== 'mssql' &&
+      dialect !== 'spanner' && {
         createProviderInSession: async (names, zone, time) => {
           const key = `${zone} ${String(time)}`
           const known = inZones.get(key) ?? openInZone(zone, time)
@@ -122,10 +132,4 @@ export async function typeOrmClient(
     },
   }
   return client
-}
-
-async function knowsNamedZones(dataSource: DataSource): Promise<boolean> {
-  const sql = `select convert_tz('2024-01-01', 'UTC', 'Europe/Prague') is not null as known`
-  const [row] = await dataSource.query<{ known: number }[]>(sql)
-  return Boolean(row?.known)
 }

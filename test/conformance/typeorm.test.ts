@@ -1,46 +1,65 @@
-import { DataSource } from 'typeorm'
-import { afterAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe } from '@jest/globals'
+import { DataSource, type DataSourceOptions } from 'typeorm'
 import { lockProviderSuite, sqlLockProviderSuite, type SuiteCase } from '../../src/testing'
-import { availableBackends, type Backend } from '../backends'
+import { conformanceBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
+import { register, registerConcurrently } from './register'
 import { createAppTables, sqlEnvironment } from './sql-environment'
+import type { Observer } from './lock-table-observer'
+import { spannerObserver } from './spanner-observer'
 import { typeOrmClient } from './typeorm-client'
 
+interface Variant {
+  readonly variant: string
+  readonly options?: { readonly type: 'mysql' } | { readonly enableWAL: true }
+}
+
 /** The ways in which apps connect to a backend, where there are several. */
-function variantsOf(backend: Backend): Record<string, object> {
-  if (backend.name === 'mariadb') return { '': {}, ' as type mysql': { type: 'mysql' } }
-  if (backend.name === 'sqlite') return { ' with a rollback journal': {}, ' with WAL': { enableWAL: true } }
-  return { '': {} }
+function variantsOf({ name }: Backend): readonly Variant[] {
+  if (name === 'mariadb') return [{ variant: '' }, { variant: ' as type mysql', options: { type: 'mysql' } }]
+  if (name === 'sqlite')
+    return [{ variant: ' with a rollback journal' }, { variant: ' with WAL', options: { enableWAL: true } }]
+  return [{ variant: '' }]
 }
 
-function register({ title, skip, run }: SuiteCase): void {
-  it(title, async (context) => {
-    if (skip !== undefined) context.skip(skip)
-    await run()
+/** What a stand-in for the real server cannot show. */
+function seenOn({ name }: Backend): (one: SuiteCase) => SuiteCase {
+  return (one) =>
+    name === 'spanner' && /eight workers|never loses/.test(one.title)
+      ? { ...one, skip: 'its emulator aborts all transactions but one' }
+      : one
+}
+
+const cases = conformanceBackends().flatMap((backend) =>
+  variantsOf(backend).map((variant) => ({ backend, ...variant })),
+)
+
+describeBackends(cases)('TypeORM on $backend.name$variant', ({ backend, options = {} }) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+  let observer: Observer
+  const client = typeOrmClient(backend, () => dataSource, 'enableWAL' in options)
+  const environment = sqlEnvironment({ query: (...sql) => observer.query(...sql) }, backend.dialect, client)
+
+  beforeAll(async () => {
+    database = await backend.create()
+    dataSource = await new DataSource({ ...database.typeOrm, ...options } as DataSourceOptions).initialize()
+    observer = backend.dialect === 'spanner' ? spannerObserver(dataSource) : dataSource
+    await createAppTables(observer)
+    await environment.createTable()
   })
-}
+  afterAll(async () => {
+    await client.close()
+    await dataSource.destroy()
+    await database.drop()
+  })
 
-for (const backend of availableBackends()) {
-  for (const [variant, rest] of Object.entries(variantsOf(backend))) {
-    describe(`TypeORM on ${backend.name}${variant}`, async () => {
-      const database = await backend.create()
-      const options = { ...database.typeOrm, ...rest }
-      const observer = await new DataSource(options).initialize()
-      const client = await typeOrmClient(options, backend.dialect, observer, backend.shared)
-      const environment = sqlEnvironment(observer, backend.dialect, client)
-      await createAppTables(observer)
-      await environment.createTable()
-      afterAll(async () => {
-        await client.close()
-        await observer.destroy()
-        await database.drop()
-      })
-
-      describe.concurrent('as any lock provider', () => {
-        lockProviderSuite(environment).forEach(register)
-      })
-      describe('as a lock provider in SQL', () => {
-        sqlLockProviderSuite(environment).forEach(register)
-      })
-    })
-  }
-}
+  describe('as any lock provider', () => {
+    // Spanner's emulator aborts all transactions but one.
+    lockProviderSuite(environment)
+      .map(seenOn(backend))
+      .forEach(backend.name === 'spanner' ? register : registerConcurrently)
+  })
+  describe('as a lock provider in SQL', () => {
+    sqlLockProviderSuite(environment).map(seenOn(backend)).forEach(register)
+  })
+})

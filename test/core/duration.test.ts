@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it } from '@jest/globals'
 import { milliseconds } from '../../src/core'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 describe('milliseconds', () => {
-  it.for<[string | number, number]>([
+  it.each<[string | number, number]>([
     [0, 0],
     [1, 1],
     [-1, -1],
@@ -46,11 +46,11 @@ describe('milliseconds', () => {
     ['PT-6H3M', -6 * HOUR + 180_000],
     ['-PT6H3M', -6 * HOUR - 180_000],
     ['-PT-6H+3M', 6 * HOUR - 180_000],
-  ])('reads %j as %d', ([duration, expected]) => {
+  ])('reads %j as %d', (duration, expected) => {
     expect(milliseconds(duration)).toBe(expected)
   })
 
-  it.for<unknown>([
+  it.each<unknown>([
     '',
     ' ',
     '10foo',
@@ -90,8 +90,8 @@ describe('milliseconds', () => {
       expect.objectContaining({
         name: 'LockError',
         code: 'INVALID_CONFIGURATION',
-        message: expect.stringMatching(/^lockAtMostFor is [^]*not a duration – give/) as unknown,
-      }) as Error,
+        message: expect.stringMatching(/^lockAtMostFor is [^]*not a duration – give/),
+      }),
     )
   })
 

@@ -1,4 +1,4 @@
-import { spendableLock, type LockConfiguration, type LockProvider, type SimpleLock } from '../../src/core'
+import { simpleLock, type LockConfiguration, type LockProvider, type SimpleLock } from '../../src/core'
 
 type Step = 'lock' | 'extend' | 'unlock'
 
@@ -24,17 +24,19 @@ export class FaultyLockProvider implements LockProvider {
   }
 
   #wrap(lock: SimpleLock): SimpleLock {
-    return spendableLock({
-      name: lock.name,
-      remaining: () => lock.remaining(),
-      unlock: async () => {
+    let latest = lock
+    return simpleLock(lock.name, {
+      lease: lock,
+      unlock: async (early) => {
         await this.#step('unlock')
-        await lock.unlock()
+        if (early) latest = (await latest.extend(1, 0)) ?? latest
+        await latest.unlock()
       },
       extend: async (lockAtMostFor, lockAtLeastFor) => {
         await this.#step('extend')
-        const longer = this.refusesExtensions ? undefined : await lock.extend(lockAtMostFor, lockAtLeastFor)
-        return longer && this.#wrap(longer)
+        const longer = this.refusesExtensions ? undefined : await latest.extend(lockAtMostFor, lockAtLeastFor)
+        if (longer) latest = longer
+        return longer
       },
     })
   }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   InMemoryLockProvider,
   KeepAliveLockProvider,
@@ -19,14 +19,14 @@ let storage: InMemoryLockProvider
 let provider: FaultyLockProvider
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  jest.useFakeTimers()
   storage = new InMemoryLockProvider()
   provider = new FaultyLockProvider(storage)
 })
 
 afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
+  expect(jest.getTimerCount()).toBe(0)
+  jest.useRealTimers()
 })
 
 function extensions(): number {
@@ -42,31 +42,32 @@ async function keptAlive(configuration: { lockAtMostFor: string; lockAtLeastFor?
 describe('KeepAliveLockProvider', () => {
   it('extends at half time, again and again, until the unlock', async () => {
     const lock = await keptAlive()
-    await vi.advanceTimersByTimeAsync(5 * MINUTE - 1)
+    await jest.advanceTimersByTimeAsync(5 * MINUTE - 1)
     expect(extensions()).toBe(0)
-    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    await jest.advanceTimersByTimeAsync(60 * MINUTE)
     expect(extensions()).toBe(12)
     expect(storage.isLocked('job')).toBe(true)
     await lock.unlock()
     expect(storage.isLocked('job')).toBe(false)
-    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    await jest.advanceTimersByTimeAsync(60 * MINUTE)
     expect(extensions()).toBe(12)
   })
 
   it('gives no lock while somebody else has it', async () => {
-    await storage.lock(job)
+    const held = await storage.lock(job)
     expect(await new KeepAliveLockProvider(provider).lock(job)).toBeUndefined()
+    await held?.unlock()
   })
 
   it('E3: survives an error of the database and goes on trying until one succeeds', async () => {
     const lock = await keptAlive()
     provider.faults.extend = gone
-    await vi.advanceTimersByTimeAsync(9 * MINUTE)
+    await jest.advanceTimersByTimeAsync(9 * MINUTE)
     expect(extensions()).toBeGreaterThan(5)
     delete provider.faults.extend
-    await vi.advanceTimersByTimeAsync(MINUTE)
+    await jest.advanceTimersByTimeAsync(MINUTE)
     expect(lock.remaining()).toBeGreaterThan(9 * MINUTE)
-    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    await jest.advanceTimersByTimeAsync(60 * MINUTE)
     expect(lock.signal.aborted).toBe(false)
     await lock.unlock()
   })
@@ -74,13 +75,13 @@ describe('KeepAliveLockProvider', () => {
   it('is lost only when its lease is over, and tries until then', async () => {
     const lock = await keptAlive()
     provider.faults.extend = gone
-    await vi.advanceTimersByTimeAsync(10 * MINUTE - 1)
+    await jest.advanceTimersByTimeAsync(10 * MINUTE - 1)
     expect(lock.signal.aborted).toBe(false)
     const tried = extensions()
-    await vi.advanceTimersByTimeAsync(1)
+    await jest.advanceTimersByTimeAsync(1)
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     expect(lock.remaining()).toBe(0)
-    await vi.advanceTimersByTimeAsync(60 * MINUTE)
+    await jest.advanceTimersByTimeAsync(60 * MINUTE)
     expect(extensions() - tried).toBeLessThan(2)
     await lock.unlock()
   })
@@ -88,7 +89,7 @@ describe('KeepAliveLockProvider', () => {
   it('E2: a lock that was refused an extension is lost at once, and its unlock does no harm', async () => {
     const lock = await keptAlive()
     provider.refusesExtensions = true
-    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    await jest.advanceTimersByTimeAsync(5 * MINUTE)
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     expect(lock.remaining()).toBe(0)
     await lock.unlock()
@@ -97,10 +98,10 @@ describe('KeepAliveLockProvider', () => {
   it('tries a short lease several times before it is over', async () => {
     const lock = await keptAlive({ lockAtMostFor: '2s' })
     provider.faults.extend = gone
-    await vi.advanceTimersByTimeAsync(1_990)
+    await jest.advanceTimersByTimeAsync(1_990)
     expect(lock.signal.aborted).toBe(false)
     expect(extensions()).toBeGreaterThanOrEqual(5)
-    await vi.advanceTimersByTimeAsync(1_000)
+    await jest.advanceTimersByTimeAsync(1_000)
     expect(lock.signal.aborted).toBe(true)
     expect(extensions()).toBeLessThanOrEqual(10)
     await lock.unlock()
@@ -108,8 +109,8 @@ describe('KeepAliveLockProvider', () => {
 
   it('does not trust an extension that is answered after the lease was over, and an extension by hand frees it', async () => {
     const lock = await new KeepAliveLockProvider(new LateAnswers(storage, 6 * MINUTE)).lock(job)
-    await vi.advanceTimersByTimeAsync(11 * MINUTE)
-    expect(lock?.signal?.reason).toMatchObject({ code: 'LOCK_LOST' })
+    await jest.advanceTimersByTimeAsync(11 * MINUTE)
+    expect(lock?.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     expect(storage.isLocked('job')).toBe(true)
     expect(await lock?.extend('10m')).toBeUndefined()
     expect(storage.isLocked('job')).toBe(false)
@@ -117,24 +118,24 @@ describe('KeepAliveLockProvider', () => {
 
   it('honours lockAtLeastFor, counted from the acquisition', async () => {
     const lock = await keptAlive({ lockAtMostFor: '10m', lockAtLeastFor: '8m' })
-    await vi.advanceTimersByTimeAsync(6 * MINUTE)
+    await jest.advanceTimersByTimeAsync(6 * MINUTE)
     await lock.unlock()
-    await vi.advanceTimersByTimeAsync(2 * MINUTE - 1)
+    await jest.advanceTimersByTimeAsync(2 * MINUTE - 1)
     expect(storage.isLocked('job')).toBe(true)
-    await vi.advanceTimersByTimeAsync(1)
+    await jest.advanceTimersByTimeAsync(1)
     expect(storage.isLocked('job')).toBe(false)
   })
 
   it('goes on with the length of an extension by hand', async () => {
     const lock = await keptAlive()
     const longer = await lock.extend('60m')
-    await vi.advanceTimersByTimeAsync(29 * MINUTE)
+    await jest.advanceTimersByTimeAsync(29 * MINUTE)
     expect(extensions()).toBe(1)
-    await vi.advanceTimersByTimeAsync(2 * MINUTE)
+    await jest.advanceTimersByTimeAsync(2 * MINUTE)
     expect(extensions()).toBe(2)
     expect(longer?.remaining()).toBeGreaterThan(58 * MINUTE)
     const shorter = await longer?.extend('1m')
-    await vi.advanceTimersByTimeAsync(10 * MINUTE)
+    await jest.advanceTimersByTimeAsync(10 * MINUTE)
     expect(shorter?.remaining()).toBeGreaterThan(0)
     await shorter?.unlock()
     expect(storage.isLocked('job')).toBe(false)
@@ -144,7 +145,7 @@ describe('KeepAliveLockProvider', () => {
     const lock = await keptAlive()
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
-    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    await jest.advanceTimersByTimeAsync(5 * MINUTE)
     const byHand = lock.extend('20m')
     gate.resolve()
     const longer = await byHand
@@ -155,9 +156,9 @@ describe('KeepAliveLockProvider', () => {
 
   it('extends a lease of 60 days at its half, beyond the longest timer', async () => {
     const lock = await keptAlive({ lockAtMostFor: '60d' })
-    await vi.advanceTimersByTimeAsync(30 * 24 * 60 * MINUTE - 1)
+    await jest.advanceTimersByTimeAsync(30 * 24 * 60 * MINUTE - 1)
     expect(extensions()).toBe(0)
-    await vi.advanceTimersByTimeAsync(1)
+    await jest.advanceTimersByTimeAsync(1)
     expect(extensions()).toBe(1)
     await lock.unlock()
   })
@@ -165,9 +166,9 @@ describe('KeepAliveLockProvider', () => {
   it('tells its listeners of what it does in the background', async () => {
     const { listener, heard } = recorder()
     const lock = await new KeepAliveLockProvider(provider, { listeners: [listener] }).lock(job)
-    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    await jest.advanceTimersByTimeAsync(5 * MINUTE)
     provider.faults.extend = gone
-    await vi.advanceTimersByTimeAsync(5 * MINUTE)
+    await jest.advanceTimersByTimeAsync(5 * MINUTE)
     expect(heard).toEqual(['onLockExtended job', 'onExtendFailed job'])
     await lock?.unlock()
   })
@@ -176,11 +177,11 @@ describe('KeepAliveLockProvider', () => {
     const { listener, heard } = recorder()
     const executor = new LockingTaskExecutor(new KeepAliveLockProvider(provider), { listeners: [listener] })
     await executor.executeWithLock(job, async ({ signal, lock }) => {
-      await vi.advanceTimersByTimeAsync(60 * MINUTE)
+      await jest.advanceTimersByTimeAsync(60 * MINUTE)
       expect(signal.aborted).toBe(false)
       expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
       provider.refusesExtensions = true
-      await vi.advanceTimersByTimeAsync(5 * MINUTE)
+      await jest.advanceTimersByTimeAsync(5 * MINUTE)
       expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     })
     expect(heard.filter((event) => event.startsWith('onLockLost'))).toHaveLength(1)
@@ -199,7 +200,7 @@ describe('keepAlive: true', () => {
 
   it('keeps the lock for as long as the task runs', async () => {
     const result = await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal, lock }) => {
-      await vi.advanceTimersByTimeAsync(60 * MINUTE)
+      await jest.advanceTimersByTimeAsync(60 * MINUTE)
       expect(signal.aborted).toBe(false)
       expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
       return 'done'
@@ -212,7 +213,7 @@ describe('keepAlive: true', () => {
   it('works together with an extension by the task', async () => {
     await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal, lock }) => {
       await lock.extend('30m')
-      await vi.advanceTimersByTimeAsync(120 * MINUTE)
+      await jest.advanceTimersByTimeAsync(120 * MINUTE)
       expect(signal.aborted).toBe(false)
       expect(extensions()).toBe(1 + 8)
     })
@@ -221,9 +222,9 @@ describe('keepAlive: true', () => {
   it('E3: survives an error of the database, and tells the listener of it', async () => {
     await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
       provider.faults.extend = gone
-      await vi.advanceTimersByTimeAsync(9 * MINUTE)
+      await jest.advanceTimersByTimeAsync(9 * MINUTE)
       delete provider.faults.extend
-      await vi.advanceTimersByTimeAsync(60 * MINUTE)
+      await jest.advanceTimersByTimeAsync(60 * MINUTE)
       expect(signal.aborted).toBe(false)
     })
     expect(heard).toContain('onExtendFailed job')
@@ -234,7 +235,7 @@ describe('keepAlive: true', () => {
     const error = new Error('business')
     const run = executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
       provider.refusesExtensions = true
-      await vi.advanceTimersByTimeAsync(5 * MINUTE)
+      await jest.advanceTimersByTimeAsync(5 * MINUTE)
       expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
       throw error
     })
@@ -244,7 +245,7 @@ describe('keepAlive: true', () => {
 
   it('is off by default', async () => {
     await executor.executeWithLock(job, async ({ signal }) => {
-      await vi.advanceTimersByTimeAsync(10 * MINUTE)
+      await jest.advanceTimersByTimeAsync(10 * MINUTE)
       expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     })
     expect(extensions()).toBe(0)

@@ -1,4 +1,4 @@
-import { spendableLock, type LockConfiguration, type LockProvider, type SimpleLock } from '../../src/core'
+import { simpleLock, type LockConfiguration, type LockProvider, type SimpleLock } from '../../src/core'
 
 /** Another provider, whose answer to an extension comes late. */
 export class LateAnswers implements LockProvider {
@@ -16,14 +16,15 @@ export class LateAnswers implements LockProvider {
   }
 
   #wrap(lock: SimpleLock): SimpleLock {
-    return spendableLock({
-      name: lock.name,
-      remaining: () => lock.remaining(),
-      unlock: () => lock.unlock(),
+    let latest = lock
+    return simpleLock(lock.name, {
+      lease: lock,
+      unlock: () => latest.unlock(),
       extend: async (lockAtMostFor, lockAtLeastFor) => {
-        const longer = await lock.extend(lockAtMostFor, lockAtLeastFor)
+        const longer = await latest.extend(lockAtMostFor, lockAtLeastFor)
+        if (longer) latest = longer
         await new Promise((resolve) => setTimeout(resolve, this.#lateBy))
-        return longer && this.#wrap(longer)
+        return longer
       },
     })
   }

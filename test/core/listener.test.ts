@@ -1,5 +1,5 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   InMemoryLockProvider,
   LockError,
@@ -48,7 +48,7 @@ async function everything(executor: LockingTaskExecutor): Promise<unknown[]> {
 
 const outcomes = [
   { executed: true, value: undefined },
-  { executed: false },
+  { executed: false, reason: 'held' },
   { executed: true, value: 'lost' },
   'Error: business',
   'LockError: gone',
@@ -69,13 +69,13 @@ describe('a listener', () => {
   })
 
   it('hears how long the task ran and how it ended', async () => {
-    const onTaskFinished = vi.fn<(event: TaskFinishedEvent) => void>()
+    const onTaskFinished = jest.fn<(event: TaskFinishedEvent) => void>()
     const executor = new LockingTaskExecutor(provider, { listeners: [{ onTaskFinished }] })
     await executor.executeWithLock(job, () => 'done')
     const error = new Error('business')
     await executor.executeWithLock(job, () => Promise.reject(error)).catch(() => undefined)
     expect(onTaskFinished.mock.calls).toEqual([
-      [expect.objectContaining({ outcome: 'success', duration: expect.any(Number) as number })],
+      [expect.objectContaining({ outcome: 'success', duration: expect.any(Number) })],
       [expect.objectContaining({ outcome: 'error', error })],
     ])
   })
@@ -131,7 +131,7 @@ describe('node:diagnostics_channel', () => {
   })
 
   it('is left alone while nobody listens', async () => {
-    const publish = vi.spyOn(channel(channelOf('onLockAttempt')), 'publish')
+    const publish = jest.spyOn(channel(channelOf('onLockAttempt')), 'publish')
     await new LockingTaskExecutor(provider).executeWithLock(job, () => 'done')
     expect(publish).not.toHaveBeenCalled()
   })

@@ -1,14 +1,14 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it } from '@jest/globals'
 import { checkLockConfiguration, InMemoryLockProvider, type LockConfiguration } from '../../src/core'
 
 const valid: LockConfiguration = { name: 'job', lockAtMostFor: '10m' }
 
-function refusal(message: RegExp): Error {
+function refusal(message: RegExp) {
   return expect.objectContaining({
     name: 'LockError',
     code: 'INVALID_CONFIGURATION',
-    message: expect.stringMatching(message) as unknown,
-  }) as Error
+    message: expect.stringMatching(message),
+  })
 }
 
 describe('a lock configuration', () => {
@@ -20,7 +20,7 @@ describe('a lock configuration', () => {
     })
   })
 
-  it.for<[string, Partial<LockConfiguration>]>([
+  it.each<[string, Partial<LockConfiguration>]>([
     ['no lockAtLeastFor', { lockAtLeastFor: undefined }],
     ['a lockAtLeastFor of 0', { lockAtLeastFor: 0 }],
     ['a lockAtLeastFor as long as lockAtMostFor', { lockAtLeastFor: '10m' }],
@@ -28,11 +28,11 @@ describe('a lock configuration', () => {
     ['a hundred years', { lockAtMostFor: '36500d' }],
     ['a name of 64 characters', { name: 'x'.repeat(64) }],
     ['a name with blanks and signs inside', { name: "Bob's nightly #1 (über) 漢字 🔒" }],
-  ])('may have %s', ([, rest]) => {
+  ])('may have %s', (_, rest) => {
     expect(() => checkLockConfiguration({ ...valid, ...rest })).not.toThrow()
   })
 
-  it.for<[string, object, RegExp]>([
+  it.each<[string, object, RegExp]>([
     ['no name', { name: undefined }, /needs a name/],
     ['an empty name', { name: '' }, /needs a name/],
     ['a number for a name', { name: 7 }, /needs a name/],
@@ -68,13 +68,13 @@ describe('a lock configuration', () => {
       { lockAtMost: '1m' },
       /Unknown option 'lockAtMost' .* known are name, lockAtMostFor/,
     ],
-  ])('is refused with %s', ([, rest, message]) => {
+  ])('is refused with %s', (_, rest, message) => {
     expect(() => checkLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))
   })
 
-  it.for([null, undefined, 'job', 7])('is refused when it is %o', (configuration) => {
+  it.each([null, undefined, 'job', 7])('is refused when it is %o', (configuration) => {
     expect(() => checkLockConfiguration(configuration as never)).toThrow(
-      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error,
+      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
     )
   })
 

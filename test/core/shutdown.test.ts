@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { assertLocked, InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { FaultyLockProvider } from './faulty-lock-provider'
+import { eventually } from '../eventually'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 let storage: InMemoryLockProvider
@@ -15,7 +16,10 @@ beforeEach(() => {
   executor = new LockingTaskExecutor(provider)
 })
 
-const locked = () => expect.poll(() => storage.isLocked('job')).toBe(true)
+const locked = () =>
+  eventually(() => {
+    expect(storage.isLocked('job')).toBe(true)
+  })
 
 describe('shutdown', () => {
   it('aborts the tasks that run and waits until they have ended and are unlocked', async () => {
@@ -54,7 +58,7 @@ describe('shutdown', () => {
 
   it('skips what is called afterwards, without asking the database', async () => {
     await executor.shutdown()
-    expect(await executor.executeWithLock(job, () => 'late')).toEqual({ executed: false })
+    expect(await executor.executeWithLock(job, () => 'late')).toEqual({ executed: false, reason: 'shutdown' })
     expect(provider.calls).toEqual([])
     await expect(
       executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 'late'),
@@ -64,27 +68,29 @@ describe('shutdown', () => {
   it('does not run a task whose lock comes too late, and frees it in spite of lockAtLeastFor', async () => {
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
-    const task = vi.fn()
+    const task = jest.fn()
     const run = executor.executeWithLock({ ...job, lockAtLeastFor: '9m' }, task)
     const shutdown = executor.shutdown()
     gate.resolve()
     expect(await shutdown).toEqual([])
-    expect(await run).toEqual({ executed: false })
+    expect(await run).toEqual({ executed: false, reason: 'shutdown' })
     expect(task).not.toHaveBeenCalled()
-    await expect.poll(() => storage.isLocked('job')).toBe(false)
+    await eventually(() => {
+      expect(storage.isLocked('job')).toBe(false)
+    })
   })
 
   it('bears a lock that came too late and cannot be freed', async () => {
-    const warning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
-    provider.faults.extend = new LockError('DATABASE_ERROR', 'gone')
+    provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
     const run = executor.executeWithLock(job, () => 'late')
     const shutdown = executor.shutdown()
     gate.resolve()
     await shutdown
-    expect(await run).toEqual({ executed: false })
-    expect(warning).toHaveBeenCalledOnce()
+    expect(await run).toEqual({ executed: false, reason: 'shutdown' })
+    expect(warning).toHaveBeenCalledTimes(1)
     warning.mockRestore()
   })
 

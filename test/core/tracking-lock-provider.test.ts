@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider, LockError, TrackingLockProvider } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { FaultyLockProvider } from './faulty-lock-provider'
@@ -8,14 +8,14 @@ let faulty: FaultyLockProvider
 let provider: TrackingLockProvider
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  jest.useFakeTimers()
   storage = new InMemoryLockProvider()
   faulty = new FaultyLockProvider(storage)
   provider = new TrackingLockProvider(faulty)
 })
 
 afterEach(() => {
-  vi.useRealTimers()
+  jest.useRealTimers()
 })
 
 const names = () => provider.activeLocks.map(({ name }) => name)
@@ -48,7 +48,7 @@ it('does not count what somebody else holds, nor what could not be asked', async
 
 it('forgets a lock whose lease is over', async () => {
   await take('a')
-  await vi.advanceTimersByTimeAsync(600_000)
+  await jest.advanceTimersByTimeAsync(600_000)
   expect(names()).toEqual([])
 })
 
@@ -59,7 +59,7 @@ it('releases all, and whoever works under one finds it lost', async () => {
   await provider.releaseAll()
   expect(storage.isLocked('a') || storage.isLocked('b')).toBe(false)
   expect(names()).toEqual([])
-  expect(a.signal?.reason).toMatchObject({ code: 'SHUTDOWN' })
+  expect(a.signal.reason).toMatchObject({ code: 'SHUTDOWN' })
   expect(a.remaining()).toBe(0)
   expect(await b?.extend('1m')).toBeUndefined()
   await a.unlock()

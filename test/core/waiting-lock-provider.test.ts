@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider, LockError, WaitingLockProvider } from '../../src/core'
 import { FaultyLockProvider } from './faulty-lock-provider'
 
@@ -7,13 +7,13 @@ let storage: InMemoryLockProvider
 let faulty: FaultyLockProvider
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  jest.useFakeTimers()
   storage = new InMemoryLockProvider()
   faulty = new FaultyLockProvider(storage)
 })
 
 afterEach(() => {
-  vi.useRealTimers()
+  jest.useRealTimers()
 })
 
 it('gives a free lock at once', async () => {
@@ -23,9 +23,9 @@ it('gives a free lock at once', async () => {
 it('waits until the holder unlocks, and gives a lease that begins then', async () => {
   const holder = await storage.lock(job)
   const waiting = new WaitingLockProvider(storage, { timeout: '1m' }).lock(job)
-  await vi.advanceTimersByTimeAsync(30_000)
+  await jest.advanceTimersByTimeAsync(30_000)
   await holder?.unlock()
-  await vi.advanceTimersByTimeAsync(500)
+  await jest.advanceTimersByTimeAsync(500)
   const lock = await waiting
   expect(lock?.remaining()).toBeGreaterThan(590_000)
 })
@@ -33,9 +33,9 @@ it('waits until the holder unlocks, and gives a lease that begins then', async (
 it('gives up at the timeout, after one last question', async () => {
   await storage.lock(job)
   const waiting = new WaitingLockProvider(faulty, { timeout: '1m', pause: '10s' }).lock(job)
-  await vi.advanceTimersByTimeAsync(59_999)
+  await jest.advanceTimersByTimeAsync(59_999)
   const asked = faulty.calls.length
-  await vi.advanceTimersByTimeAsync(1)
+  await jest.advanceTimersByTimeAsync(1)
   expect(await waiting).toBeUndefined()
   expect(faulty.calls.length).toBe(asked + 1)
   expect(asked).toBeGreaterThanOrEqual(6)
@@ -54,7 +54,7 @@ it('does not wait for a database that does not answer', async () => {
 })
 
 it('refuses a pause of 0, a timeout that is none, and options that do not exist', () => {
-  const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error
+  const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
   expect(() => new WaitingLockProvider(storage, { timeout: '1m', pause: 0 })).toThrow(invalid)
   expect(() => new WaitingLockProvider(storage, { timeout: 'soon' })).toThrow(invalid)
   expect(() => new WaitingLockProvider(storage, { timeout: '1m', retries: 3 } as never)).toThrow(invalid)

@@ -1,9 +1,13 @@
-import { beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider, LockError, LockingTaskExecutor, type TaskResult } from '../../src/core'
 import { FaultyLockProvider } from './faulty-lock-provider'
 
+/** For the compiler: whether two types are one. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- compared as a whole, so `any` is not all
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+
 const job = { name: 'job', lockAtMostFor: '10m' }
-const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error
+const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
 let storage: InMemoryLockProvider
 let provider: FaultyLockProvider
 let executor: LockingTaskExecutor
@@ -23,7 +27,7 @@ describe('wrap', () => {
       }),
     }
     expect(await counter.add(2)).toEqual({ executed: true, value: 3 })
-    expectTypeOf(counter.add).returns.resolves.toEqualTypeOf<TaskResult<number>>()
+    true satisfies Same<Awaited<ReturnType<typeof counter.add>>, TaskResult<number>>
   })
 
   it('refuses a wrong configuration at once', () => {
@@ -41,10 +45,10 @@ describe('wrap', () => {
     expect(() => executor.wrap({ name: 'job' }, () => undefined)).toThrow(invalid)
   })
 
-  it.for([
+  it.each([
     ['nothing', undefined],
     ['a promise', Promise.resolve()],
-  ])('refuses %s for a task at once', ([, task]) => {
+  ])('refuses %s for a task at once', (_, task) => {
     expect(() => executor.wrap(job, task as never)).toThrow(invalid)
   })
 
@@ -64,7 +68,7 @@ describe('a name made from arguments', () => {
     )
     await storage.lock({ name: 'bill b', lockAtMostFor: '10m' })
     expect(await bill('a')).toEqual({ executed: true, value: true })
-    expect(await bill('b')).toEqual({ executed: false })
+    expect(await bill('b')).toEqual({ executed: false, reason: 'held' })
   })
 
   it('sees this, and takes the types of its arguments from the task', async () => {
@@ -104,38 +108,40 @@ describe('a name made from arguments', () => {
 
 describe('onError', () => {
   it('takes the error of the task, and the promise resolves', async () => {
-    const onError = vi.fn()
+    const onError = jest.fn()
     const wrapped = executor.wrap({ ...job, onError }, () => Promise.reject(new Error('business')))
     await expect(wrapped()).resolves.toBeUndefined()
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 'business' }))
+    expect(onError).toHaveBeenCalledTimes(1)
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'business' }))
     expect(storage.isLocked('job')).toBe(false)
-    expectTypeOf(wrapped).returns.toEqualTypeOf<Promise<void>>()
+    true satisfies Same<ReturnType<typeof wrapped>, Promise<void>>
   })
 
   it('takes the error of the database', async () => {
-    const onError = vi.fn()
+    const onError = jest.fn()
     provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
     await executor.wrap({ ...job, onError }, () => 'not run')()
-    expect(onError).toHaveBeenCalledOnce()
+    expect(onError).toHaveBeenCalledTimes(1)
   })
 
   it('takes the error of a name that cannot be made', async () => {
-    const onError = vi.fn()
+    const onError = jest.fn()
     await executor.wrap(
       { ...job, onError, name: (text: string) => text.trim() },
       (text: string) => text,
     )(1 as never)
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError))
+    expect(onError).toHaveBeenCalledTimes(1)
+    expect(onError).toHaveBeenCalledWith(expect.any(TypeError))
   })
 
   it('is not called for a value or a skip', async () => {
-    const onError = vi.fn()
-    const task = vi.fn(() => 'done')
+    const onError = jest.fn()
+    const task = jest.fn(() => 'done')
     const wrapped = executor.wrap({ ...job, onError }, task)
     await wrapped()
     await storage.lock(job)
     await wrapped()
-    expect(task).toHaveBeenCalledOnce()
+    expect(task).toHaveBeenCalledTimes(1)
     expect(onError).not.toHaveBeenCalled()
   })
 
@@ -145,10 +151,11 @@ describe('onError', () => {
     },
     () => Promise.reject(new Error('handler')),
   ])('may fail itself, and that becomes a warning', async (onError) => {
-    const warning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const wrapped = executor.wrap({ ...job, onError }, () => Promise.reject(new Error('business')))
     await expect(wrapped()).resolves.toBeUndefined()
-    expect(warning).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 'handler' }))
+    expect(warning).toHaveBeenCalledTimes(1)
+    expect(warning).toHaveBeenCalledWith(expect.objectContaining({ message: 'handler' }))
     warning.mockRestore()
   })
 })
@@ -165,13 +172,14 @@ describe('onNotAcquired', () => {
   })
 
   it('is told of a skip, and not of a run', async () => {
-    const onNotAcquired = vi.fn()
+    const onNotAcquired = jest.fn()
     const wrapped = executor.wrap({ ...job, onNotAcquired }, () => 'done')
     await wrapped()
     expect(onNotAcquired).not.toHaveBeenCalled()
     await storage.lock(job)
-    expect(await wrapped()).toEqual({ executed: false })
-    expect(onNotAcquired).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ name: 'job' }))
+    expect(await wrapped()).toEqual({ executed: false, reason: 'held' })
+    expect(onNotAcquired).toHaveBeenCalledTimes(1)
+    expect(onNotAcquired).toHaveBeenCalledWith(expect.objectContaining({ name: 'job' }))
   })
 
   it('that fails, even later, fails the call', async () => {

@@ -1,6 +1,7 @@
-import type { INestApplicationContext, ModuleMetadata } from '@nestjs/common'
+import type { Test as TestOfNest } from '@nestjs/testing'
 import type { Express } from 'express'
 import type { LockingTaskExecutor } from 'shedlock-orm'
+import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma'
 import type { SqlLockProvider } from 'shedlock-orm/sql'
 import type { DataSource } from 'typeorm'
 import { PrismaClient } from '../prisma/generated/sqlite/client'
@@ -9,18 +10,21 @@ import { PrismaClient } from '../prisma/generated/sqlite/client'
 declare global {
   const app: Express
   const dataSource: DataSource
+  /** Of Prisma 8, which is not installed here. */
+  const db: Prisma8ClientLike & {
+    transaction<R>(work: (tx: Prisma8TransactionLike) => PromiseLike<R>): Promise<R>
+  }
   const executor: LockingTaskExecutor
   const logger: Console
   const prisma: PrismaClient
   const provider: SqlLockProvider
   const report: object
+  class AppModule {}
   class PrismaModule {}
   class PrismaService extends PrismaClient {}
   class Reports {}
-  /** Of @nestjs/testing, which is not installed here. */
-  const Test: {
-    createTestingModule(metadata: ModuleMetadata): { compile(): Promise<INestApplicationContext> }
-  }
+  /** Of @nestjs/testing. */
+  const Test: typeof TestOfNest
   function dataSourceOf(tenant: string): DataSource
   function sendReport(signal?: AbortSignal): Promise<void>
 }

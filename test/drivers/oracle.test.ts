@@ -1,14 +1,22 @@
 import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { oracle } from '../../src/sql/dialects/oracle'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { fakeOracledb, type OracleAnswer, type OracleRequest } from './oracledb-fake'
+import { eventually } from '../eventually'
 
+const column = (name: string, type: string, length: number) => ({
+  column_name: name,
+  column_type: type,
+  max_length: length,
+  nullable: 0,
+  unique_keys: name === 'NAME' ? 2 : 0,
+})
 const COLUMNS = [
-  { column_name: 'NAME', column_type: 'VARCHAR2' },
-  { column_name: 'LOCK_UNTIL', column_type: 'TIMESTAMP(3)' },
-  { column_name: 'LOCKED_AT', column_type: 'TIMESTAMP(3)' },
-  { column_name: 'LOCKED_BY', column_type: 'VARCHAR2' },
+  column('NAME', 'VARCHAR2', 64),
+  column('LOCK_UNTIL', 'TIMESTAMP(3)', 0),
+  column('LOCKED_AT', 'TIMESTAMP(3)', 0),
+  column('LOCKED_BY', 'VARCHAR2', 255),
 ]
 const FREE: OracleAnswer = { rows: [] }
 const HELD: OracleAnswer = { rows: [{ '1': 1 }] }
@@ -18,16 +26,18 @@ const NOTHING: OracleAnswer = { rowsAffected: 0 }
 describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
   const asked: OracleRequest[] = []
   let answers: OracleAnswer[]
+  let columns: (Omit<(typeof COLUMNS)[number], 'unique_keys'> & { unique_keys: number | null })[]
   let dataSource: DataSource
 
   beforeEach(async () => {
     asked.length = 0
+    columns = COLUMNS
     dataSource = await new DataSource({
       type: 'oracle',
       database: 'any',
       schema: 'ANY',
       driver: fakeOracledb((request) => {
-        if (request.text.includes('all_tab_columns')) return { rows: COLUMNS }
+        if (request.text.includes('all_tab_columns')) return { rows: columns }
         asked.push(request)
         const next = answers.shift()
         if (!next) throw new Error(`Not expected: ${request.text}`)
@@ -57,6 +67,18 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     expect(asked[2]?.text).toMatch(/^insert into "SHEDLOCK"/)
   })
 
+  it('gives no lock in a table of its own without a key', async () => {
+    columns = COLUMNS.map((each) => ({ ...each, unique_keys: 0 }))
+    await expect(lock()).rejects.toMatchObject({ code: 'TABLE_MISMATCH' })
+    expect(asked).toEqual([])
+  })
+
+  it("leaves the key of another's table open", async () => {
+    columns = COLUMNS.map((each) => ({ ...each, unique_keys: null }))
+    answers = [FREE, TAKEN]
+    expect(await lock()).toBeDefined()
+  })
+
   it('loses in one round trip', async () => {
     answers = [HELD]
     expect(await lock()).toBeUndefined()
@@ -73,7 +95,7 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     expect(answers).toEqual([])
   })
 
-  it.for(Object.entries(oracle.errors.conflict))('asks again after %s: %s', async ([code, message]) => {
+  it.each(Object.entries(oracle.errors.conflict))('asks again after %s: %s', async (code, message) => {
     answers = [FREE, { error: `${code}: ${message}` }, HELD]
     expect(await lock()).toBeUndefined()
     expect(answers).toEqual([])
@@ -83,14 +105,16 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     answers = [FREE, { error: 'ORA-01031: insufficient privileges' }]
     await expect(lock()).rejects.toMatchObject({
       code: 'DATABASE_ERROR',
-      message: expect.stringContaining('ORA-01031') as string,
+      message: expect.stringContaining('ORA-01031'),
     })
   })
 
   it('frees the lock behind a connection that was lost', async () => {
     answers = [FREE, { error: 'ORA-03113: end-of-file on communication channel' }, TAKEN]
     await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-    await expect.poll(() => asked.length).toBe(3)
+    await eventually(() => {
+      expect(asked.length).toBe(3)
+    })
     expect(asked[2]?.text).toMatch(/^update "SHEDLOCK" set "LOCK_UNTIL" = cast/)
   })
 })

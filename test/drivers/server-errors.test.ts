@@ -1,9 +1,9 @@
 import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { LockErrorCode } from '../../src/core'
 import { dialects, type DialectName } from '../../src/sql'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 
 /** Real servers, on which a trigger raises the errors that are hard to come by. */
 const RAISE: Partial<Record<DialectName, (code: string) => readonly string[]>> = {
@@ -31,7 +31,7 @@ const cases = availableBackends().flatMap((backend) => {
   return raise ? spoken.map((dialect) => ({ backend, dialect, raise })) : []
 })
 
-describe.for(cases)('the dialect $dialect on $backend.name', ({ backend, dialect, raise }) => {
+describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dialect, raise }) => {
   let database: TestDatabase
   let dataSource: DataSource
 
@@ -60,19 +60,21 @@ describe.for(cases)('the dialect $dialect on $backend.name', ({ backend, dialect
     expect(await lock()).toBeDefined()
   })
 
-  it.for(Object.entries(dialects[dialect].errors.conflict))(
+  it.each(Object.entries(dialects[dialect].errors.conflict))(
     'takes error %s for a lost race: %s',
-    async ([code]) => {
+    async (code) => {
       await raiseAlways(code)
       expect(await lock()).toBeUndefined()
     },
   )
 
-  it.for(UNKNOWN[backend.dialect] ?? [])('does not take error %s for an answer', async (code) => {
-    await raiseAlways(code)
-    await expect(lock()).rejects.toMatchObject({
-      code: 'DATABASE_ERROR' satisfies LockErrorCode,
-      message: expect.stringContaining('The connection to the database failed') as string,
+  for (const code of UNKNOWN[backend.dialect] ?? []) {
+    it(`does not take error ${code} for an answer`, async () => {
+      await raiseAlways(code)
+      await expect(lock()).rejects.toMatchObject({
+        code: 'DATABASE_ERROR' satisfies LockErrorCode,
+        message: expect.stringContaining('The connection to the database failed'),
+      })
     })
-  })
+  }
 })

@@ -5,7 +5,7 @@ export interface TdsAnswer {
   /** One for each statement of the batch; `undefined` for one that counts no rows, such as IF. */
   readonly counts?: readonly (number | undefined)[]
   readonly rows?: readonly Readonly<Record<string, string>>[]
-  readonly error?: { readonly number: number; readonly message: string }
+  readonly error?: { readonly number: number; readonly message: string; readonly severity?: number }
   /** Closes the connection instead of answering. */
   readonly hangUp?: true
 }
@@ -112,11 +112,11 @@ function done(token: number, status: number, count = 0): Buffer {
   return buffer
 }
 
-function errorToken({ number, message }: NonNullable<TdsAnswer['error']>): Buffer {
+function errorToken({ number, message, severity = 14 }: NonNullable<TdsAnswer['error']>): Buffer {
   const head = Buffer.alloc(6)
   head.writeInt32LE(number)
   head.writeUInt8(1, 4)
-  head.writeUInt8(14, 5)
+  head.writeUInt8(severity, 5)
   const text = Buffer.concat([uint16(message.length), Buffer.from(message, 'utf16le')])
   const body = Buffer.concat([head, text, short('server'), short(''), Buffer.from([1, 0, 0, 0])])
   return Buffer.concat([Buffer.from([TOKEN.error]), uint16(body.length), body])

@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import { Module, type INestApplicationContext, type ModuleMetadata } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { onTestFinished } from 'vitest'
+import { afterTest } from '../after-test'
 
 @Module({})
 class App {}
@@ -12,6 +12,6 @@ export async function startApplication(metadata: ModuleMetadata): Promise<INestA
     { module: App, ...metadata },
     { logger: false, abortOnError: false },
   )
-  onTestFinished(() => application.close())
+  afterTest(() => application.close())
   return application
 }

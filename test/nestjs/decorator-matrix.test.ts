@@ -1,10 +1,12 @@
+import assert from 'node:assert/strict'
 import type { Type } from '@nestjs/common'
 import { ScheduleModule } from '@nestjs/schedule'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, jest, test } from '@jest/globals'
 import { ShedLockModule } from '../../src/nestjs'
 import { startApplication } from './application'
 import type { Job, JobCase } from './job'
 import { lockProvider } from './lock-provider'
+import { eventually } from '../eventually'
 
 const provisions = {
   'a class': (job: Type<Job>) => job,
@@ -13,12 +15,12 @@ const provisions = {
 }
 
 /** A folder is compiled as its tsconfig.json says, so the path must not make it part of this one. */
-async function jobs(decorators: string): Promise<readonly JobCase[]> {
-  return ((await import(`./${decorators}/jobs.ts`)) as { jobs: readonly JobCase[] }).jobs
+function jobs(decorators: string): readonly JobCase[] {
+  return jest.requireActual<{ jobs: readonly JobCase[] }>(`./${decorators}/jobs.ts`).jobs
 }
 
-describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', async (decorators) => {
-  describe.each(await jobs(decorators))('$how', ({ job }) => {
+describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (decorators) => {
+  describe.each(jobs(decorators))('$how', ({ job }) => {
     test.each(Object.entries(provisions))(
       'runs under its lock, and not when somebody else holds it, in %s',
       async (_, provision) => {
@@ -31,11 +33,15 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', a
           providers: [provision(job)],
         })
         const scheduled = application.get(job)
-        await expect.poll(() => scheduled.ranUnder.length).toBeGreaterThan(2)
+        await eventually(() => {
+          expect(scheduled.ranUnder.length).toBeGreaterThan(2)
+        })
         expect(new Set(scheduled.ranUnder)).toEqual(new Set(['job']))
 
-        await using other = await vi.waitUntil(() => provider.lock({ name: 'job', lockAtMostFor: '1m' }), {
-          timeout: 30_000,
+        await using other = await eventually(async () => {
+          const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+          assert(lock, 'somebody else has the lock')
+          return lock
         })
         const ran = scheduled.ranUnder.length
         expect(await scheduled.run()).toBeUndefined()

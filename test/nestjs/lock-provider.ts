@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm'
-import { onTestFinished } from 'vitest'
 import type { LockProvider } from '../../src/core'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { afterTest } from '../after-test'
 
 /** Locks in a database of the test's own, which this process alone needs to see. */
 export async function lockProvider(): Promise<{ provider: LockProvider; dataSource: DataSource }> {
@@ -11,6 +11,6 @@ export async function lockProvider(): Promise<{ provider: LockProvider; dataSour
     migrations: [createShedLockMigration()],
     migrationsRun: true,
   }).initialize()
-  onTestFinished(() => dataSource.destroy())
+  afterTest(() => dataSource.destroy())
   return { provider: typeOrmLockProvider(dataSource), dataSource }
 }

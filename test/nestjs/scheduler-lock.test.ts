@@ -1,6 +1,6 @@
 import { applyDecorators, Inject, Injectable, Module, Scope, SetMetadata } from '@nestjs/common'
 import { ModuleRef, Reflector } from '@nestjs/core'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test } from '@jest/globals'
 import { activeLock, LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { LockingTaskExecutors, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
 import { startApplication } from './application'
@@ -58,7 +58,9 @@ describe('a method with @SchedulerLock', () => {
   test('throws its own error', async () => {
     const { provider } = await lockProvider()
     const reports = (await start(provider, Reports)).get(Reports)
-    await expect(reports.fail()).rejects.toThrow(new RangeError('my own'))
+    const failure = reports.fail()
+    await expect(failure).rejects.toBeInstanceOf(RangeError)
+    await expect(failure).rejects.toThrow('my own')
   })
 
   test('returns undefined when it is skipped, or throws if that was asked for', async () => {
@@ -84,7 +86,7 @@ describe('a method with @SchedulerLock', () => {
     const jobs = (await startApplication({ providers: [Jobs] })).get(Jobs)
     const error = {
       code: 'INVALID_CONFIGURATION',
-      message: expect.stringContaining('ShedLockModule') as string,
+      message: expect.stringContaining('ShedLockModule'),
     }
     await expect(jobs.run()).rejects.toMatchObject(error)
     await expect(new Jobs().run()).rejects.toMatchObject(error)
@@ -217,8 +219,8 @@ describe('what can never work is refused', () => {
   const refused = (message: string) =>
     expect.objectContaining({
       code: 'INVALID_CONFIGURATION',
-      message: expect.stringContaining(message) as string,
-    }) as Error
+      message: expect.stringContaining(message),
+    })
 
   test.each([
     ['an empty name', { name: '' }, 'needs a name'],

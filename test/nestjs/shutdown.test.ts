@@ -1,13 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common'
 import { TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource } from 'typeorm'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, jest, test } from '@jest/globals'
 import { activeLock, InMemoryLockProvider } from '../../src/core'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends } from '../backends'
+import { availableBackends, testBackends } from '../backends'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { startApplication } from './application'
+import { afterTest } from '../after-test'
 
 function signal(): AbortSignal {
   const lock = activeLock()
@@ -40,17 +41,17 @@ class Jobs {
 
 const backends = availableBackends().filter(({ shared }) => shared)
 
-test.each(backends)(
+testBackends(backends)(
   'at shutdown runs are told to stop, and their locks are freed before TypeORM closes its pool, on $name',
   async (backend) => {
     const database = await backend.create()
-    onTestFinished(() => database.drop())
+    afterTest(() => database.drop())
     const other = await new DataSource({
       ...database.typeOrm,
       migrations: [createShedLockMigration()],
       migrationsRun: true,
     }).initialize()
-    onTestFinished(() => other.destroy())
+    afterTest(() => other.destroy())
     const application = await startApplication({
       imports: [
         TypeOrmModule.forRoot(database.typeOrm),
@@ -79,7 +80,7 @@ test.each(backends)(
 )
 
 test('at shutdown a run that does not stop is waited for only so long, and named', async () => {
-  const warn = vi.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
   const application = await startApplication({
     imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), shutdownTimeout: 20 })],
     providers: [Jobs],

@@ -6,7 +6,7 @@ import {
   PeriodicExportingMetricReader,
   type Histogram,
 } from '@opentelemetry/sdk-metrics'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
 import { openTelemetryListener } from '../../src/opentelemetry'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
@@ -83,7 +83,7 @@ describe('the OpenTelemetry listener', () => {
     expect(metric?.descriptor.unit).toBe('s')
     expect(metric?.dataPoints[0]?.value).toMatchObject({
       sum: 1.5,
-      buckets: { counts: expect.any(Array) as number[] },
+      buckets: { counts: expect.any(Array) },
     })
   })
 

@@ -3,6 +3,7 @@ import { PrismaLibSql } from '@prisma/adapter-libsql'
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaMssql } from '@prisma/adapter-mssql'
 import { PrismaPg } from '@prisma/adapter-pg'
+import { pgliteAdapter } from '../backends/pglite'
 import type { PrismaClientLike, ShedLockClient, ShedLockExtension } from '../../src/prisma'
 
 /**
@@ -28,6 +29,8 @@ export interface Adapter {
 
 export const ADAPTERS: readonly Adapter[] = [
   { name: 'pg', backend: 'postgres', provider: 'postgresql', make: pg },
+  { name: 'pg', backend: 'postgres18', provider: 'postgresql', make: pg },
+  { name: 'pglite', backend: 'pglite', provider: 'postgresql', make: pgliteAdapter },
   { name: 'pg', backend: 'cockroachdb', provider: 'cockroachdb', make: pg },
   { name: 'mariadb', backend: 'mariadb', provider: 'mysql', make: mariaDb },
   { name: 'mariadb', backend: 'mysql', provider: 'mysql', make: mariaDb },

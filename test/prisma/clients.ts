@@ -15,8 +15,8 @@ export interface PrismaTestDatabase extends TestDatabase {
   connect(options?: Readonly<Record<string, unknown>>): Promise<TestClient>
 }
 
-export function prismaBackends(): PrismaBackend[] {
-  return availableBackends().flatMap((backend) =>
+export function prismaBackends(backends: readonly Backend[] = availableBackends()): PrismaBackend[] {
+  return backends.flatMap((backend) =>
     ADAPTERS.filter((adapter) => adapter.backend === backend.name).map((adapter) => ({
       ...backend,
       adapter: adapter.name,

@@ -1,10 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { LockError } from '../../src/core'
 import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma'
 import { nativeCode } from '../../src/prisma/native-code'
 import { dialects } from '../../src/sql'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
 import { createTables } from './lock-table'
+import { eventually } from '../eventually'
+import { describeBackends } from '../backends'
 
 const configuration = { name: 'job', lockAtMostFor: '1m' }
 const failure = (work: PromiseLike<unknown>): Promise<unknown> =>
@@ -13,7 +15,7 @@ const failure = (work: PromiseLike<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-describe.each(prismaBackends())('errors of Prisma on $name by $adapter', (backend) => {
+describeBackends(prismaBackends())('errors of Prisma on $name by $adapter', (backend) => {
   let database: PrismaTestDatabase
   let prisma: TestClient
 
@@ -55,7 +57,7 @@ describe.each(prismaBackends())('errors of Prisma on $name by $adapter', (backen
     if (backend.name === 'sqlite-memory' && backend.adapter === 'libsql') return
     await prisma.$transaction(async (transaction) => {
       expect(() => prismaLockProvider(transaction as PrismaClientLike)).toThrow(
-        expect.objectContaining({ code: 'INVALID_CLIENT' }) as Error,
+        expect.objectContaining({ code: 'INVALID_CLIENT' }),
       )
       await Promise.resolve()
     })
@@ -64,7 +66,7 @@ describe.each(prismaBackends())('errors of Prisma on $name by $adapter', (backen
 
 const servers = prismaBackends().filter(({ dialect }) => dialect !== 'sqlite')
 
-describe.each(servers)('connections of Prisma to $name by $adapter', (backend) => {
+describeBackends(servers)('connections of Prisma to $name by $adapter', (backend) => {
   let database: PrismaTestDatabase
 
   beforeEach(async () => {
@@ -81,7 +83,9 @@ describe.each(servers)('connections of Prisma to $name by $adapter', (backend) =
       await transaction.$executeRawUnsafe(`insert into orders values (1, 'open')`)
       expect(await failure(provider.lock(configuration))).toMatchObject({ code: 'TIMEOUT' })
     })
-    await expect.poll(() => provider.lock(configuration)).toBeDefined()
+    await eventually(async () => {
+      expect(await provider.lock(configuration)).toBeDefined()
+    })
   })
 
   test('a server that is not there is told apart from one that refuses', async () => {
@@ -111,14 +115,14 @@ describe('what is no PrismaClient', () => {
     ['a client that does not tell its database', client({})],
   ])('is refused: %s', (_, value) => {
     expect(() => prismaLockProvider(value as PrismaClientLike)).toThrow(
-      expect.objectContaining({ code: 'INVALID_CLIENT' }) as Error,
+      expect.objectContaining({ code: 'INVALID_CLIENT' }),
     )
   })
 
   test('a client that does not tell its database is taken with a dialect', () => {
     expect(prismaLockProvider(client({}), { dialect: 'postgres' })).toBeDefined()
     expect(() => prismaLockProvider(client({}), { dialect: 'db2' as never })).toThrow(
-      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }) as Error,
+      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
     )
   })
 })

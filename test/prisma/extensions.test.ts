@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { assertLocked } from '../../src/core'
 import { prismaLockProvider, shedlock, type PrismaClientLike, type ShedLockClient } from '../../src/prisma'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
 import { createTables } from './lock-table'
+import { describeBackends } from '../backends'
 
 /** The first of each provider: extensions have nothing to do with adapters. */
 const backends = prismaBackends().filter(
@@ -10,7 +11,7 @@ const backends = prismaBackends().filter(
     shared && all.findIndex((other) => other.provider === provider) === index,
 )
 
-describe.each(backends)('client extensions on $name', (backend) => {
+describeBackends(backends)('client extensions on $name', (backend) => {
   let database: PrismaTestDatabase
   let prisma: TestClient
 
@@ -69,11 +70,17 @@ describe.each(backends)('client extensions on $name', (backend) => {
       expect(await wrapped(1, 2)).toEqual({ executed: true, value: 3 })
 
       const lock = await client.$lockProvider.lock({ name: 'job', lockAtMostFor: '1m' })
-      expect(await client.$executeWithLock({ name: 'job' }, () => 'never')).toEqual({ executed: false })
+      expect(await client.$executeWithLock({ name: 'job' }, () => 'never')).toEqual({
+        executed: false,
+        reason: 'held',
+      })
       await lock?.unlock()
 
       expect(await client.$lockingTaskExecutor.shutdown()).toEqual([])
-      expect(await client.$executeWithLock({ name: 'job' }, () => 'never')).toEqual({ executed: false })
+      expect(await client.$executeWithLock({ name: 'job' }, () => 'never')).toEqual({
+        executed: false,
+        reason: 'shutdown',
+      })
     }
   })
 
@@ -95,7 +102,7 @@ describe.each(backends)('client extensions on $name', (backend) => {
   })
 
   test('wrong options and clients are refused when the client is extended', () => {
-    const refused = (code: string): Error => expect.objectContaining({ code }) as Error
+    const refused = (code: string) => expect.objectContaining({ code })
     expect(() => prisma.$extends(shedlock({ tableNam: 'x' } as never))).toThrow(
       refused('INVALID_CONFIGURATION'),
     )
@@ -131,7 +138,7 @@ describe.each(backends)('client extensions on $name', (backend) => {
   test('the client of a transaction is refused under an extension that adds a $connect', async () => {
     await withReplica(prisma)(prisma).$transaction(async (transaction) => {
       expect(() => prismaLockProvider(transaction as PrismaClientLike)).toThrow(
-        expect.objectContaining({ code: 'INVALID_CLIENT' }) as Error,
+        expect.objectContaining({ code: 'INVALID_CLIENT' }),
       )
       await Promise.resolve()
     })

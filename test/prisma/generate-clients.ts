@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 const PROVIDERS = ['postgresql', 'cockroachdb', 'mysql', 'sqlserver', 'sqlite']
 
 /** Generates the clients that the tests use, where there is none yet or its schema has changed since. */
-export default async function generateClients(): Promise<void> {
+export async function generateClients(): Promise<void> {
   for (const provider of PROVIDERS) {
     const folder = join(__dirname, provider)
     const model = join(__dirname, '../../prisma', provider, 'shedlock.prisma')

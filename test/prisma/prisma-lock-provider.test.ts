@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { prismaLockProvider, shedlock } from '../../src/prisma'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
 import { createTables } from './lock-table'
+import { describeBackends } from '../backends'
 
-describe.each(prismaBackends())('Prisma on $name by $adapter', (backend) => {
+describeBackends(prismaBackends())('Prisma on $name by $adapter', (backend) => {
   let database: PrismaTestDatabase
   let prisma: TestClient
 

@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { SimpleLock } from '../../src/core'
 import { prismaLockProvider, type RawClientLike } from '../../src/prisma'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
 import { createTables } from './lock-table'
+import { eventually } from '../eventually'
+import { describeBackends } from '../backends'
+import { itIf } from '../it-if'
 
 const backends = prismaBackends().filter(({ dialect }) => dialect === 'sqlite')
 const note = (client: RawClientLike, text: string): PromiseLike<number> =>
   client.$executeRawUnsafe('insert into orders (note) values (?)', text)
 
-describe.each(backends)('SQLite through Prisma: $name by $adapter', (backend) => {
+describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend) => {
   let database: PrismaTestDatabase
   let prisma: TestClient
 
@@ -31,45 +34,48 @@ describe.each(backends)('SQLite through Prisma: $name by $adapter', (backend) =>
   // libsql: PrismaClientKnownRequestError, "no such table" – its transaction opens another, empty database.
   const transactions = !(backend.name === 'sqlite-memory' && backend.adapter === 'libsql')
 
-  test.runIf(transactions)("no lock vanishes or appears by the app's transactions", async () => {
-    const provider = prismaLockProvider(prisma, { timeLimit: '30s' })
-    let running = true
-    let rolledBack = 0
+  itIf(transactions, 'transactions beside others')(
+    "no lock vanishes or appears by the app's transactions",
+    async () => {
+      const provider = prismaLockProvider(prisma, { timeLimit: '30s' })
+      let running = true
+      let rolledBack = 0
 
-    const app = async (): Promise<void> => {
-      while (running) {
-        const end = Math.random()
-        await prisma
-          .$transaction(async (transaction) => {
-            await note(transaction, 'in a transaction')
-            await sleep(Math.random() * 5)
-            if (end < 0.7) throw new Error('rolled back')
-          })
-          .catch(() => rolledBack++)
-        await sleep(Math.random() * 2)
+      const app = async (): Promise<void> => {
+        while (running) {
+          const end = Math.random()
+          await prisma
+            .$transaction(async (transaction) => {
+              await note(transaction, 'in a transaction')
+              await sleep(Math.random() * 5)
+              if (end < 0.7) throw new Error('rolled back')
+            })
+            .catch(() => rolledBack++)
+          await sleep(Math.random() * 2)
+        }
       }
-    }
-    const locker = async (index: number): Promise<number> => {
-      let steps = 0
-      let lock: SimpleLock | undefined
-      const lockName = `job ${index}`
-      while (steps < 40 || rolledBack <= 20) {
-        if (lock === undefined) lock = await provider.lock({ name: lockName, lockAtMostFor: '1h' })
-        else if (Math.random() < 0.3) lock = await lock.extend('1h')
-        else lock = await lock.unlock().then(() => undefined)
-        await sleep(Math.random() * 5)
-        expect(await isHeld(lockName)).toBe(lock !== undefined)
-        steps++
+      const locker = async (index: number): Promise<number> => {
+        let steps = 0
+        let lock: SimpleLock | undefined
+        const lockName = `job ${index}`
+        while (steps < 40 || rolledBack <= 20) {
+          if (lock === undefined) lock = await provider.lock({ name: lockName, lockAtMostFor: '1h' })
+          else if (Math.random() < 0.3) lock = await lock.extend('1h')
+          else lock = await lock.unlock().then(() => undefined)
+          await sleep(Math.random() * 5)
+          expect(await isHeld(lockName)).toBe(lock !== undefined)
+          steps++
+        }
+        return steps
       }
-      return steps
-    }
 
-    const apps = [app(), app()]
-    await Promise.all([1, 2, 3, 4].map(locker))
-    running = false
-    await Promise.all(apps)
-    expect(rolledBack).toBeGreaterThan(20)
-  })
+      const apps = [app(), app()]
+      await Promise.all([1, 2, 3, 4].map(locker))
+      running = false
+      await Promise.all(apps)
+      expect(rolledBack).toBeGreaterThan(20)
+    },
+  )
 
   test('no write of the app is lost by a lock beside it', async () => {
     const provider = prismaLockProvider(prisma, { timeLimit: '30s' })
@@ -84,7 +90,7 @@ describe.each(backends)('SQLite through Prisma: $name by $adapter', (backend) =>
     expect(await prisma.$queryRawUnsafe(`select 1 from orders`)).toHaveLength(60)
   })
 
-  test.runIf(transactions)(
+  itIf(transactions, 'transactions beside others')(
     'a lock that is asked for inside an open transaction ends in an error, and leaves nothing',
     async () => {
       const provider = prismaLockProvider(prisma, { timeLimit: '2s' })
@@ -96,7 +102,9 @@ describe.each(backends)('SQLite through Prisma: $name by $adapter', (backend) =>
         })
       })
       expect(await prisma.$queryRawUnsafe(`select note from orders`)).toEqual([{ note: 'open' }])
-      await expect.poll(() => provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
+      await eventually(async () => {
+        expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
+      })
     },
   )
 })

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test } from '@jest/globals'
 
 test('generated clients, plain and extended, fit the types, and transaction clients do not', () => {
   const { stdout, stderr } = spawnSync(

@@ -2,9 +2,9 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { createAppTables } from '../conformance/sql-environment'
 import { ADAPTERS } from '../prisma/adapters'
@@ -13,7 +13,7 @@ import type { Order } from './worker'
 const PROCESSES = 4
 const RUNS = 50
 
-describe.for(availableBackends().filter(({ shared }) => shared))('processes on $name', (backend) => {
+describeBackends(availableBackends().filter(({ shared }) => shared))('processes on $name', (backend) => {
   let database: TestDatabase
   let observer: DataSource
   let table: ReturnType<typeof observeLockTable>
@@ -54,7 +54,7 @@ describe.for(availableBackends().filter(({ shared }) => shared))('processes on $
   })
 
   const adapters = ADAPTERS.filter((adapter) => adapter.backend === backend.name)
-  it.for(adapters)(
+  it.each(adapters)(
     'never lose an update when some use TypeORM and some Prisma by $name',
     async ({ name }) => {
       const prisma = { adapter: name, backend: backend.name, url: database.url }

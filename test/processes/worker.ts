@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { prismaLockProvider } from '../../src/prisma'
-import { PLACEHOLDERS as PRISMA_PLACEHOLDERS } from '../../src/prisma/placeholders'
+import { placeholderOf } from '../../src/prisma/client-dialects'
 import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { PLACEHOLDERS } from '../../src/typeorm/placeholders'
+import { drivers } from '../../src/drivers'
 import { ADAPTERS, connect } from '../prisma/adapters'
 
 /** What the test tells one of its processes to do. */
@@ -53,7 +53,7 @@ async function work(order: Order): Promise<void> {
   const { dialect, prisma, name, lockAtMostFor, runs } = order
   const { provider, query } = await (prisma ? prismaClient(prisma) : typeOrmClient(order))
   const executor = new LockingTaskExecutor(provider)
-  const hole = (prisma ? PRISMA_PLACEHOLDERS : PLACEHOLDERS)[dialect]
+  const hole = prisma ? placeholderOf(dialect) : drivers[dialect].placeholder
 
   const increment = async (): Promise<void> => {
     const rows = await query(`select value as value from counter where id = ${hole(0)}`, [name])

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import type { LockTableOptions } from '../../src/sql'
 import {
@@ -8,28 +8,29 @@ import {
   typeOrmLockProvider,
   type DataSourceLike,
 } from '../../src/typeorm'
-import { availableBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { itIf } from '../it-if'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
-function lockError(code: string, message: RegExp): Error {
+function lockError(code: string, message: RegExp) {
   return expect.objectContaining({
     name: 'LockError',
     code,
-    message: expect.stringMatching(message) as unknown,
-  }) as Error
+    message: expect.stringMatching(message),
+  })
 }
 
 describe('typeOrmLockProvider', () => {
   const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
 
-  it.for<[string, unknown]>([
+  it.each<[string, unknown]>([
     ['nothing', undefined],
     ['null', null],
     ['a text', 'postgres://…'],
     ['options of a DataSource', { type: 'postgres' }],
     ['an EntityManager', dataSource.manager],
-  ])('refuses %s for a DataSource', ([, wrong]) => {
+  ])('refuses %s for a DataSource', (_, wrong) => {
     expect(() => typeOrmLockProvider(wrong as DataSourceLike)).toThrow(
       lockError('INVALID_CLIENT', /DataSource/),
     )
@@ -47,7 +48,7 @@ describe('typeOrmLockProvider', () => {
     )
   })
 
-  it.for<[string, object, RegExp]>([
+  it.each<[string, object, RegExp]>([
     ['an unknown option', { table: 'locks' }, /Unknown option 'table' .* known are .*tableName/],
     ['an unknown column', { columnNames: { until: 'x' } }, /Unknown option 'until' in the columnNames/],
     ['an unknown dialect', { dialect: 'foxpro' }, /There is no dialect 'foxpro'/],
@@ -60,7 +61,7 @@ describe('typeOrmLockProvider', () => {
     ['a lockedBy that leaves no room', { lockedBy: 'x'.repeat(250) }, /lockedBy must be/],
     ['a time limit of 0', { timeLimit: 0 }, /timeLimit is 0/],
     ['a time limit that cannot be read', { timeLimit: 'soon' }, /timeLimit is 'soon'/],
-  ])('refuses %s', ([, options, message]) => {
+  ])('refuses %s', (_, options, message) => {
     expect(() => typeOrmLockProvider(dataSource, options)).toThrow(
       lockError('INVALID_CONFIGURATION', message),
     )
@@ -89,7 +90,7 @@ const TIME_WITH_ZONE: Readonly<Record<string, string>> = {
   cockroachdb: 'timestamptz(3)',
 }
 
-describe.for(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'].includes(dialect)))(
+describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'].includes(dialect)))(
   'TypeORM on $name',
   (backend) => {
     let database: TestDatabase
@@ -158,7 +159,7 @@ describe.for(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'].in
       )
     })
 
-    it.for(['name', 'lock_until', 'locked_at', 'locked_by'])(
+    it.each(['name', 'lock_until', 'locked_at', 'locked_by'])(
       'says that column %s is missing',
       async (column) => {
         await createTable({ [column]: '', other: 'varchar(1)' })
@@ -179,7 +180,7 @@ describe.for(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'].in
       await expect(provider.lock(job)).rejects.toThrow(lockError('TABLE_MISMATCH', /no column 'locked_by'/))
     })
 
-    it.runIf(backend.dialect in TIME_WITH_ZONE)(
+    itIf(backend.dialect in TIME_WITH_ZONE, 'times with a zone')(
       'refuses a time with a zone, under which two could hold one lock',
       async () => {
         await createTable({ lock_until: `${TIME_WITH_ZONE[backend.dialect] ?? ''} not null` })
@@ -189,11 +190,14 @@ describe.for(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'].in
       },
     )
 
-    it.runIf(backend.dialect !== 'sqlite')('refuses a column of another type', async () => {
-      await createTable({ locked_at: 'varchar(30) not null' })
-      expect(await refused()).toEqual(
-        lockError('TABLE_MISMATCH', /'locked_at' .* type (character varying|varchar)/),
-      )
-    })
+    itIf(backend.dialect !== 'sqlite', 'columns that have one type')(
+      'refuses a column of another type',
+      async () => {
+        await createTable({ locked_at: 'varchar(30) not null' })
+        expect(await refused()).toEqual(
+          lockError('TABLE_MISMATCH', /'locked_at' .* type (character varying|varchar)/),
+        )
+      },
+    )
   },
 )

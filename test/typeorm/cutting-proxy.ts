@@ -19,15 +19,18 @@ export async function cuttingProxy(serverPort: number): Promise<CuttingProxy> {
       // What is cut makes errors on both sides.
       socket.on('error', () => undefined)
     }
+    const prepared = new MySqlPreparedStatements()
     client.on('data', (chunk) => {
       upstream.write(chunk)
-      if (!cut?.statement.test(chunk.toString('latin1'))) return
+      const text = prepared.textOf(chunk) ?? chunk.toString('latin1')
+      if (!cut?.statement.test(text)) return
       const { done } = cut
       cut = undefined
       client.destroy()
       done()
     })
     upstream.on('data', (chunk) => {
+      prepared.answered(chunk)
       if (!client.destroyed) client.write(chunk)
     })
     upstream.on('close', () => client.destroy())
@@ -44,5 +47,30 @@ export async function cuttingProxy(serverPort: number): Promise<CuttingProxy> {
       server.close()
       for (const socket of sockets) socket.destroy()
     },
+  }
+}
+
+/**
+ * MySQL is sent a statement's text once, and from then on its number: the text of what is executed.
+ * https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_command_phase_ps.html
+ */
+class MySqlPreparedStatements {
+  readonly #texts = new Map<number, string>()
+  #preparing: string | undefined
+
+  /** @returns `''` for a statement that is only prepared, `undefined` for what is no prepared statement of MySQL */
+  textOf(chunk: Buffer): string | undefined {
+    if (chunk.length < 9 || chunk.readUIntLE(0, 3) !== chunk.length - 4 || chunk[3] !== 0) return undefined
+    if (chunk[4] === 0x16) {
+      this.#preparing = chunk.toString('latin1', 5)
+      return ''
+    }
+    return chunk[4] === 0x17 ? this.#texts.get(chunk.readUInt32LE(5)) : undefined
+  }
+
+  answered(chunk: Buffer): void {
+    if (this.#preparing !== undefined && chunk[4] === 0)
+      this.#texts.set(chunk.readUInt32LE(5), this.#preparing)
+    this.#preparing = undefined
   }
 }

@@ -1,16 +1,17 @@
 import { DataSource } from 'typeorm'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { cuttingProxy, type CuttingProxy } from './cutting-proxy'
+import { eventually } from '../eventually'
 
 /** The statement that takes a row that is there: an upsert, or an update. */
 const TAKING = /(insert into|update) .shedlock/
 
 const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
 
-describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
+describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
   let database: TestDatabase
   let observer: DataSource
   let table: ReturnType<typeof observeLockTable>
@@ -55,14 +56,16 @@ describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backe
     await expect(provider.lock({ name: 'late', lockAtMostFor: '5m' })).rejects.toMatchObject({
       code: 'TIMEOUT',
       lockName: 'late',
-      message: expect.stringContaining('connection pool exhausted') as unknown,
-      cause: { message: expect.stringMatching(/^no answer within \d+ ms$/) as unknown },
+      message: expect.stringContaining('connection pool exhausted'),
+      cause: { message: expect.stringMatching(/^no answer within \d+ ms$/) },
     })
     await queryRunner.rollbackTransaction()
     await queryRunner.release()
     // It runs behind what was queued before it.
     await dataSource.query('select 1')
-    await expect.poll(() => table.isHeld('late')).toBe(false)
+    await eventually(async () => {
+      expect(await table.isHeld('late')).toBe(false)
+    })
     await (await provider.lock({ name: 'late', lockAtMostFor: '5m' }))?.unlock()
   })
 
@@ -78,11 +81,15 @@ describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backe
     const before = await table.findRow('slow')
     await blocker.commitTransaction()
     await blocker.release()
-    await expect.poll(async () => (await table.findRow('slow'))?.lockedBy).not.toBe(before?.lockedBy)
-    await expect.poll(() => table.isHeld('slow')).toBe(false)
+    await eventually(async () => {
+      expect((await table.findRow('slow'))?.lockedAt).not.toBe(before?.lockedAt)
+    })
+    await eventually(async () => {
+      expect(await table.isHeld('slow')).toBe(false)
+    })
   })
 
-  it.for(['new', 'known'])(
+  it.each(['new', 'known'])(
     'frees a %s lock when the connection broke before the answer came',
     async (name) => {
       const { dataSource, proxy } = await throughProxy()
@@ -94,10 +101,12 @@ describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backe
         code: 'DATABASE_ERROR',
       })
       await cut
-      await expect
-        .poll(async () => (await table.findRow(name))?.lockedBy ?? before?.lockedBy)
-        .not.toBe(before?.lockedBy)
-      await expect.poll(() => table.isHeld(name)).toBe(false)
+      await eventually(async () => {
+        expect((await table.findRow(name))?.lockedAt ?? before?.lockedAt).not.toBe(before?.lockedAt)
+      })
+      await eventually(async () => {
+        expect(await table.isHeld(name)).toBe(false)
+      })
     },
   )
 
@@ -118,8 +127,12 @@ describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backe
     await new Promise((resolve) => setTimeout(resolve, 300))
     await blocker.commitTransaction()
     await blocker.release()
-    await expect.poll(async () => (await table.findRow('waits'))?.lockedBy).not.toBe(before?.lockedBy)
-    await expect.poll(() => table.isHeld('waits')).toBe(false)
+    await eventually(async () => {
+      expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt)
+    })
+    await eventually(async () => {
+      expect(await table.isHeld('waits')).toBe(false)
+    })
   })
 
   it('frees the lock after all when the answer to its unlock was lost', async () => {
@@ -132,15 +145,13 @@ describe.for(servers)('TypeORM on $name, when an answer is late or lost', (backe
     expect(await table.isHeld('unlock')).toBe(false)
   })
 
-  it('keeps the old lease, and can be extended again, when the answer to an extension was lost', async () => {
+  it('asks again on another connection when the answer to an extension was lost', async () => {
     const { dataSource, proxy } = await throughProxy()
     const provider = typeOrmLockProvider(dataSource)
     const lock = await provider.lock({ name: 'extend', lockAtMostFor: '5m' })
     const cut = proxy.cutAfter(/update .shedlock/)
-    await expect(lock?.extend('1h')).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-    await cut
-    expect(lock?.remaining()).toBeGreaterThan(0)
     const longer = await lock?.extend('1h')
+    await cut
     expect(longer?.remaining()).toBeGreaterThan(300_000)
     await longer?.unlock()
   })

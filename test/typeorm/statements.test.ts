@@ -1,8 +1,10 @@
 import { AbstractLogger, DataSource, type DataSourceOptions, type LogLevel, type LogMessage } from 'typeorm'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { observeLockTable } from '../conformance/lock-table-observer'
+import { eventually } from '../eventually'
+import { itIf } from '../it-if'
 
 /** Round trips of a lock in its steady state. */
 const ROUND_TRIPS: Readonly<Record<string, { win: number; loss: number; release: number }>> = {
@@ -31,7 +33,7 @@ class Statements extends AbstractLogger {
 
 const servers = availableBackends().filter(({ name }) => name in ROUND_TRIPS)
 
-describe.for(servers)('the statements on $name', (backend) => {
+describeBackends(servers)('the statements on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '10m' }
   const statements = new Statements(['query', 'error', 'warn'])
   let database: TestDatabase
@@ -66,6 +68,23 @@ describe.for(servers)('the statements on $name', (backend) => {
     expect({ win, loss, release: statements.count() }).toEqual(ROUND_TRIPS[backend.name])
   })
 
+  it('are as many with a slot, and none is an error', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const daily = { name: 'daily', lockAtMostFor: '10m' }
+    await (await provider.lock({ ...daily, slot: 1 }))?.unlock()
+    statements.count()
+    const lock = await provider.lock({ ...daily, slot: 2 })
+    const win = statements.count()
+    expect(await provider.lock({ ...daily, slot: 3 })).toBeUndefined()
+    const loss = statements.count()
+    await lock?.unlock()
+    const release = statements.count()
+    expect(await provider.lock({ ...daily, slot: 2 })).toBeUndefined()
+    expect(statements.seen.filter((text) => text.includes('error'))).toEqual([])
+    expect({ win, loss, release }).toEqual(ROUND_TRIPS[backend.name])
+    expect(statements.count()).toBe(loss)
+  })
+
   it('refuse at once, without waiting for the lock of the row', async () => {
     const provider = typeOrmLockProvider(dataSource, { timeLimit: '10s' })
     const lock = await provider.lock(job)
@@ -78,18 +97,25 @@ describe.for(servers)('the statements on $name', (backend) => {
     await lock?.unlock()
   })
 
-  it.runIf(backend.dialect === 'postgres')('leave the row untouched when they are refused', async () => {
-    const provider = typeOrmLockProvider(dataSource)
-    const lock = await provider.lock(job)
-    // xmax is set when the row is locked, ctid and xmin when it is written.
-    const row = (): Promise<unknown> => observer.query('select xmin, xmax, ctid from shedlock')
-    const before = await row()
-    for (let time = 0; time < 10; time++) expect(await provider.lock(job)).toBeUndefined()
-    expect(await row()).toEqual(before)
-    await lock?.unlock()
-  })
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    'leave the row untouched when they are refused',
+    async () => {
+      const provider = typeOrmLockProvider(dataSource)
+      const lock = await provider.lock(job)
+      // xmax is set when the row is locked, ctid and xmin when it is written.
+      const row = (): Promise<unknown> => observer.query('select xmin, xmax, ctid from shedlock')
+      const before = await row()
+      for (let time = 0; time < 10; time++) expect(await provider.lock(job)).toBeUndefined()
+      for (let slot = 1; slot < 10; slot++) expect(await provider.lock({ ...job, slot })).toBeUndefined()
+      expect(await row()).toEqual(before)
+      await lock?.unlock()
+      const unlocked = await row()
+      for (let slot = 1; slot < 10; slot++) expect(await provider.lock({ ...job, slot })).toBeUndefined()
+      expect(await row()).toEqual(unlocked)
+    },
+  )
 
-  it.runIf(backend.dialect === 'postgres')(
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
     'read the clock when the row is written, after waiting for it',
     async () => {
       const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
@@ -99,7 +125,9 @@ describe.for(servers)('the statements on $name', (backend) => {
       await blocker.query(`select * from shedlock where name = 'job' for update`)
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const unblock = async (): Promise<number> => {
-        await expect.poll(() => observer.query<unknown[]>(waits)).toHaveLength(1)
+        await eventually(async () => {
+          expect(await observer.query<unknown[]>(waits)).toHaveLength(1)
+        })
         const now = await table.clock()
         await blocker.commitTransaction()
         await blocker.release()
@@ -113,7 +141,7 @@ describe.for(servers)('the statements on $name', (backend) => {
     },
   )
 
-  it.runIf(backend.dialect === 'postgres')(
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
     'cut times to milliseconds in a column that could hold more',
     async () => {
       await observer.query(

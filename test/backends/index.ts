@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from '@jest/globals'
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import type { DialectName } from '../../src/sql'
+import { DIRECTORY } from './directory'
+import type { EMBEDDED, FoundBackend } from './find-backends'
+import { createPglite } from './pglite'
+import { servers } from './servers'
+import type { Server } from './server'
+
+/** An empty database that nobody else uses. */
+export interface TestDatabase {
+  readonly url: string
+  readonly typeOrm: DataSourceOptions
+  drop(): Promise<void>
+}
+
+export interface Backend {
+  readonly name: string
+  readonly dialect: DialectName
+  /** The server's URL; of no use for an embedded database. */
+  readonly url: string
+  /** Whether two connections can see one database: not when it lives in memory. */
+  readonly shared: boolean
+  /** Whether a session can be in a time zone by its name, where that is not so everywhere. */
+  readonly knowsNamedZones: boolean
+  readonly conformanceOnly?: true
+  create(): Promise<TestDatabase>
+}
+
+/** The backends that this run found, for all tests; see `test/backends/find-backends.ts`. */
+export function availableBackends(): Backend[] {
+  return conformanceBackends().filter(({ conformanceOnly }) => !conformanceOnly)
+}
+
+/** And those on which the conformance suite alone is run. */
+export function conformanceBackends(): Backend[] {
+  const found = JSON.parse(process.env['FOUND_BACKENDS'] ?? '[]') as FoundBackend[]
+  return found.flatMap(({ name, url, knowsNamedZones = false }) => {
+    if (url === undefined) return []
+    const server = servers.find((each) => each.name === name)
+    return [
+      server
+        ? serverBackend(server, url, knowsNamedZones)
+        : embeddedBackend(name as (typeof EMBEDDED)[number]),
+    ]
+  })
+}
+
+/** `describe.each` for backends. Jest has no table without rows, and this run may have none of these. */
+export function describeBackends<T extends object>(
+  backends: readonly T[],
+): (title: string, describeOne: (backend: T) => void) => void {
+  return backends.length > 0 ? describe.each(backends) : withoutBackend
+}
+
+/** The same for `test.each`. */
+export function testBackends<T extends object>(
+  backends: readonly T[],
+): (title: string, testOne: (backend: T) => Promise<void>) => void {
+  return backends.length > 0 ? test.each(backends) : withoutBackend
+}
+
+function withoutBackend(title: string): void {
+  test.skip(`${title}: this run has no such backend`, () => undefined)
+}
+
+function serverBackend(server: Server, url: string, knowsNamedZones: boolean): Backend {
+  const administerBySql = async (statements: readonly string[]): Promise<void> => {
+    const dataSource = await new DataSource(server.typeOrm(url)).initialize()
+    try {
+      for (const statement of statements) await dataSource.query(statement)
+    } finally {
+      await dataSource.destroy()
+    }
+  }
+  const administer = (orders: readonly string[]): Promise<void> =>
+    server.administer?.(url, orders) ?? administerBySql(orders)
+  return {
+    name: server.name,
+    dialect: server.dialect,
+    url,
+    shared: true,
+    knowsNamedZones,
+    ...(server.conformanceOnly && { conformanceOnly: true }),
+    create: async () => {
+      const name = `shedlock_test_${randomBytes(6).toString('hex')}`
+      await administer(server.createDatabase(name))
+      const databaseUrl = server.databaseUrl(url, name)
+      return {
+        url: databaseUrl,
+        typeOrm: server.typeOrm(databaseUrl),
+        drop: () => administer(server.dropDatabase(name)),
+      }
+    },
+  }
+}
+
+function embeddedBackend(name: (typeof EMBEDDED)[number]): Backend {
+  if (name === 'pglite') {
+    return {
+      name,
+      dialect: 'postgres',
+      url: name,
+      shared: false,
+      knowsNamedZones: false,
+      conformanceOnly: true,
+      create: createPglite,
+    }
+  }
+  return {
+    name,
+    dialect: 'sqlite',
+    url: name,
+    shared: name === 'sqlite',
+    knowsNamedZones: false,
+    create: name === 'sqlite' ? createFile : () => Promise.resolve(inMemory[name]),
+  }
+}
+
+async function createFile(): Promise<TestDatabase> {
+  const directory = await mkdtemp(join(DIRECTORY, 'shedlock-test-'))
+  const database = join(directory, 'test.sqlite')
+  return {
+    url: `file:${database}`,
+    typeOrm: { type: 'better-sqlite3', database },
+    drop: () => rm(directory, { recursive: true }),
+  }
+}
+
+const drop = (): Promise<void> => Promise.resolve()
+const inMemory = {
+  'sqlite-memory': {
+    url: 'file::memory:',
+    typeOrm: { type: 'better-sqlite3', database: ':memory:' },
+    drop,
+  },
+  sqljs: { url: 'sqljs:', typeOrm: { type: 'sqljs' }, drop },
+} satisfies Record<string, TestDatabase>

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { DataSourceOptions } from 'typeorm'
+import { freePort } from './free-port'
+import { folderOf, installPackage } from './install-package'
+import { waitForPort } from './wait-for-port'
+import type { StartedServer } from './server'
+
+const CLIENT = ['@google-cloud/spanner', '8.13.0'] as const
+const PROJECT = 'shedlock'
+const INSTANCE = 'test'
+
+/** Where the Google Cloud SDK has the emulator, by Debian's package and by its own installer. */
+const PLACES = ['/usr/lib/google-cloud-sdk', join(process.env['HOME'] ?? '/', 'google-cloud-sdk')]
+
+/** What is used of `@google-cloud/spanner`. */
+interface Client {
+  Spanner: new (options: { projectId: string }) => {
+    instance(name: string): {
+      create(options: { config: string; nodes: number }): Promise<readonly [unknown, Operation]>
+      createDatabase(name: string): Promise<readonly [unknown, Operation]>
+      database(name: string): { delete(): Promise<unknown> }
+    }
+  }
+}
+interface Operation {
+  promise(): Promise<unknown>
+}
+
+/** Starts the emulator of the Google Cloud SDK. */
+export async function startSpannerEmulator(): Promise<StartedServer | string> {
+  const emulator = PLACES.map((place) => join(place, 'bin/cloud_spanner_emulator/emulator_main')).find(
+    existsSync,
+  )
+  if (emulator === undefined) return 'no Google Cloud SDK with its emulator'
+  const port = await freePort()
+  const server = spawn(emulator, ['--host_port', `127.0.0.1:${port}`], { stdio: 'ignore' })
+  await waitForPort(port)
+  return {
+    url: `spanner://127.0.0.1:${port}/admin`,
+    note: 'the emulator of the Google Cloud SDK',
+    stop: () => Promise.resolve(server.kill()),
+  }
+}
+
+/** Installs the client, and makes an instance with a database. */
+export async function prepareSpanner(url: string): Promise<void> {
+  await installPackage(...CLIENT)
+  const [, made] = await instanceAt(url).create({ config: 'emulator-config', nodes: 1 }).catch(unlessThere)
+  await made?.promise()
+  await administerSpanner(url, [`create ${new URL(url).pathname.slice(1)}`])
+}
+
+function unlessThere(error: { code?: number }): readonly [] {
+  const ALREADY_EXISTS = 6
+  if (error.code === ALREADY_EXISTS) return []
+  throw error as Error
+}
+
+export function spannerOptions(url: string): DataSourceOptions {
+  const { host, pathname } = new URL(url)
+  return {
+    type: 'spanner',
+    driver: client(host),
+    projectId: PROJECT,
+    instanceId: INSTANCE,
+    databaseId: pathname.slice(1),
+  }
+}
+
+/** Databases are no matter of SQL there. */
+export async function administerSpanner(url: string, orders: readonly string[]): Promise<void> {
+  const instance = instanceAt(url)
+  for (const order of orders) {
+    const [what, name = ''] = order.split(' ')
+    if (what === 'create') {
+      const [, made] = await instance.createDatabase(name).catch(unlessThere)
+      await made?.promise()
+    } else await instance.database(name).delete()
+  }
+}
+
+type Instance = ReturnType<InstanceType<Client['Spanner']>['instance']>
+
+let spanner: InstanceType<Client['Spanner']> | undefined
+
+/** One client for all: it is not to be closed while an answer of its own pool may still come. */
+function instanceAt(url: string): Instance {
+  spanner ??= new (client(new URL(url).host).Spanner)({ projectId: PROJECT })
+  return spanner.instance(INSTANCE)
+}
+
+function client(host: string): Client {
+  process.env['SPANNER_EMULATOR_HOST'] = host
+  // Which an emulator of 2025 does not know.
+  process.env['GOOGLE_CLOUD_SPANNER_MULTIPLEXED_SESSIONS'] = 'false'
+  return createRequire(__filename)(folderOf(...CLIENT)) as Client
+}

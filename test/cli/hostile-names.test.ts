@@ -1,0 +1,104 @@
+import { mkdtempSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DialectName, LockRecord, SqlLockProvider } from '../../src/sql'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import type { SessionSettings } from '../conformance/session-settings'
+import { HOSTILE_LOCK_NAMES, quotingModes } from '../sql/quoting-modes'
+import { buildCli, runCli } from './built-cli'
+
+const root = join(__dirname, '..', '..')
+const MYSQL = ['mysql2', 'mariadb']
+const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
+  postgres: ['pg'],
+  mysql: MYSQL,
+  mariadb: MYSQL,
+  sqlite: ['better-sqlite3'],
+}
+const cases = availableBackends()
+  .filter(({ shared }) => shared)
+  .flatMap((backend) =>
+    (DRIVERS[backend.dialect] ?? []).flatMap((driver) =>
+      quotingModes(backend.dialect).map((mode) => ({
+        backend,
+        driver,
+        mode,
+        modeTitle: JSON.stringify(mode),
+      })),
+    ),
+  )
+
+/** A project with one driver, whose sessions have these settings. */
+function projectWith(driver: string, mode: SessionSettings): { cwd: string; preload: string } {
+  const cwd = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
+  const path = join(cwd, 'node_modules', driver)
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(join(root, 'node_modules', driver), path)
+  const settings = Object.entries(mode).map(([name, value]) => `${name} = '${value}'`)
+  const set = settings.length === 0 ? '' : `set session ${settings.join(', ')}`
+  const preload = join(cwd, 'preload.cjs')
+  writeFileSync(
+    preload,
+    `const set = ${JSON.stringify(set)}
+const driver = require('${driver === 'mysql2' ? 'mysql2/promise' : driver}')
+const { createConnection } = driver
+if (set && createConnection) driver.createConnection = async (options) => {
+  const connection = await createConnection(options)
+  await connection.query(set)
+  return connection
+}`,
+  )
+  return { cwd, preload }
+}
+
+let cli: string
+
+beforeAll(() => {
+  cli = buildCli()
+})
+
+describeBackends(cases)(
+  'the command line on $backend.name by $driver with $modeTitle',
+  ({ backend, driver, mode }) => {
+    const { cwd, preload } = projectWith(driver, mode)
+    let database: TestDatabase
+    let dataSource: DataSource
+    let provider: SqlLockProvider
+
+    beforeAll(async () => {
+      database = await backend.create()
+      const migrations = [createShedLockMigration()]
+      dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
+      await dataSource.runMigrations()
+      provider = typeOrmLockProvider(dataSource)
+    })
+    afterAll(async () => {
+      await dataSource.destroy()
+      await database.drop()
+    })
+
+    const run = async (command: string, ...args: string[]): Promise<string> => {
+      const options = mode['standard_conforming_strings']
+        ? { PGOPTIONS: '-c standard_conforming_strings=off' }
+        : {}
+      const env = { NODE_OPTIONS: `--require ${preload}`, ...options }
+      const { stdout, stderr } = await runCli(cli, [command, '--url', database.url, ...args], { cwd, env })
+      expect(stderr).toBe('')
+      return stdout
+    }
+
+    it('shows and releases a lock whose name looks like SQL, and no other', async () => {
+      const names = HOSTILE_LOCK_NAMES
+      for (const name of [...names, 'victim']) await provider.lock({ name, lockAtMostFor: '1h' })
+      const [first = '', second = ''] = names
+      expect(JSON.parse(await run('show', '--json', '--', first))).toMatchObject({ name: first, held: true })
+      await run('release', '--yes', '--', first)
+      await run('release', '--yes', '--', second)
+      const left = JSON.parse(await run('list', '--held', '--json')) as LockRecord[]
+      expect(left.map(({ name }) => name).sort()).toEqual([...names.slice(2), 'victim'].sort())
+    })
+  },
+)

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { dialects, SqlLockProvider } from '../../src/sql'
+import { eventually } from '../eventually'
+import { PostalSqlExecutor } from './postal-sql-executor'
+import { everyClient, type OpenClient } from './every-client'
+import { describeBackends } from '../backends'
+
+const LEASE = 1_000
+
+describeBackends(everyClient())('a lock that comes too late by $title', (each) => {
+  let client: OpenClient
+
+  beforeAll(async () => {
+    client = await each.open()
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  /** Takes a lock whose lease is over on the holder's side when the database hears of it. */
+  const lockTooLate = async (name: string, timeLimit: string): Promise<PostalSqlExecutor> => {
+    const post = new PostalSqlExecutor(client.executor)
+    const provider = new SqlLockProvider(post, dialects[each.dialect], { timeLimit })
+    // The row is there, so that the next take is one statement on every database.
+    await (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock()
+    post.sent = 0
+    post.next = 'late'
+    const refused = expect(provider.lock({ name, lockAtMostFor: LEASE })).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      lockName: name,
+    })
+    await sleep(LEASE)
+    await post.deliver('late')
+    await refused
+    return post
+  }
+
+  it.each([
+    ['whose answer came after its lease was over', '1m'],
+    ['that was given up, and taken after its lease was over', '200ms'],
+  ])('%s is given back', async (title, timeLimit) => {
+    const post = await lockTooLate(title, timeLimit)
+    // One statement took it, and another one freed it.
+    await eventually(
+      () => {
+        expect(post.sent).toBeGreaterThan(1)
+      },
+      { timeout: 5_000 },
+    )
+    await eventually(async () => {
+      expect(await client.table.isHeld(title)).toBe(false)
+    })
+  })
+})

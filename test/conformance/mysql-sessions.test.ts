@@ -1,0 +1,64 @@
+import { afterEach, expect, it } from '@jest/globals'
+import { everyClient, type OpenClient } from './every-client'
+import { describeBackends } from '../backends'
+
+const COUNT_CHANGED_ROWS = {
+  TypeORM: { extra: { flags: ['-FOUND_ROWS'] } },
+  Prisma: { foundRows: false },
+} as const
+
+const clients = everyClient().filter(({ dialect }) => dialect === 'mysql' || dialect === 'mariadb')
+
+describeBackends(clients)('a session of $title', (each) => {
+  let client: OpenClient
+
+  afterEach(async () => {
+    await client.close()
+  })
+
+  it('that counts changed rows only finds its lock when an extension changes nothing', async () => {
+    // Time stands still in the session, so that each lease ends in the same millisecond.
+    client = await each.open({ timestamp: 1_700_000_000 }, COUNT_CHANGED_ROWS[each.orm])
+    const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })
+    const longer = await lock?.extend('1m')
+    expect(longer?.remaining()).toBeGreaterThan(0)
+    await longer?.unlock()
+  })
+
+  it('without autocommit is refused: nobody else would ever see its lock', async () => {
+    client = await each.open({ autocommit: 0 })
+    await expect(client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+      code: 'INVALID_CLIENT',
+    })
+  })
+
+  it('that the server closed while the task blocked its thread does not keep the lock from being freed', async () => {
+    client = await each.open({ wait_timeout: 1 })
+    const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1h' })
+    // So that the client hears of the closed connection by the answer to its next statement.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500)
+    await lock?.unlock()
+    expect(await client.table.isHeld('job')).toBe(false)
+  })
+
+  it.each(['free', 'new'])(
+    'that waited in vain for a %s row, which a foreign transaction keeps, does not count it as held',
+    async (name) => {
+      client = await each.open({ innodb_lock_wait_timeout: 1 })
+      const provider = client.createProvider({ timeLimit: '10s' })
+      await (await provider.lock({ name: 'free', lockAtMostFor: '1m' }))?.unlock()
+      const foreign = client.observer.createQueryRunner()
+      await foreign.startTransaction('REPEATABLE READ')
+      try {
+        await foreign.query(`select * from shedlock where name = '${name}' for update`)
+        await expect(provider.lock({ name, lockAtMostFor: '1m' })).rejects.toMatchObject({
+          code: 'TIMEOUT',
+          lockName: name,
+        })
+      } finally {
+        await foreign.rollbackTransaction()
+        await foreign.release()
+      }
+    },
+  )
+})

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { everyClient, type OpenClient } from './every-client'
+import { play, type Story } from './orders-of-delivery'
+import type { Delivery } from './postal-sql-executor'
+import { describeBackends } from '../backends'
+
+const DELIVERIES: readonly Delivery[] = ['in time', 'answer lost', 'late', 'very late']
+const UNLOCKS: readonly Delivery[] = ['in time', 'answer lost', 'late']
+const AT_LEAST = ['0', '30m'] as const
+/** A lock is taken for an hour. */
+const EXTENSIONS = { equal: '1h', longer: '2h', shorter: '10s' } as const
+type Extension = keyof typeof EXTENSIONS
+const PAIRS = (Object.keys(EXTENSIONS) as Extension[]).flatMap((first) =>
+  (Object.keys(EXTENSIONS) as Extension[]).map((second) => [first, second] as const),
+)
+/** Few at a time, so that what is in time is answered in time. */
+const AT_ONCE = 8
+
+describeBackends(everyClient())('whatever is late or lost, by $title', (each) => {
+  let client: OpenClient
+  let stories = 0
+
+  beforeAll(async () => {
+    client = await each.open()
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  const playAll = async (unnamed: readonly Omit<Story, 'name'>[]): Promise<string[]> => {
+    const wrong: string[] = []
+    const queue = unnamed.map((story) => ({ ...story, name: `story ${++stories}` }))
+    const player = async (): Promise<void> => {
+      for (let story = queue.shift(); story; story = queue.shift()) {
+        const { name, ...rest } = story
+        const found = await play(client, each.dialect, story)
+        wrong.push(...found.map((what) => `${what} – ${name}, ${JSON.stringify(rest)}`))
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, player))
+    return wrong
+  }
+
+  it('a lock that was taken is held by its holder or by nobody', async () => {
+    const stories = UNLOCKS.flatMap((take) =>
+      AT_LEAST.flatMap((lockAtLeastFor) =>
+        UNLOCKS.map((unlock) => ({ take, lockAtLeastFor, extensions: [], unlock })),
+      ),
+    )
+    expect(await playAll(stories)).toEqual([])
+  })
+
+  it.each(PAIRS)(
+    'nobody trusts a lease that is over, and nobody is kept out by nobody, with an %s and then a %s extension',
+    async (first, second) => {
+      const stories = DELIVERIES.flatMap((one) =>
+        DELIVERIES.flatMap((other) =>
+          AT_LEAST.flatMap((lockAtLeastFor) =>
+            UNLOCKS.map((unlock) => ({
+              take: 'in time' as const,
+              lockAtLeastFor,
+              extensions: [[EXTENSIONS[first], one] as const, [EXTENSIONS[second], other] as const],
+              unlock,
+            })),
+          ),
+        ),
+      )
+      expect(await playAll(stories)).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,65 @@
+import { DriverError, type SqlExecutor } from '../../src/sql'
+
+/**
+ * What becomes of a statement on its way: `late` keeps it from the database until it is delivered by hand, so that whoever
+ * sent it hears nothing before.
+ */
+export type Delivery = 'in time' | 'answer lost' | Late
+/** Two boxes, which are emptied one after the other. */
+export type Late = 'late' | 'very late'
+
+/** A real SQL executor behind a bad network: one statement at a time can be postponed, or its answer lost. */
+export class PostalSqlExecutor implements SqlExecutor {
+  /** How many changing statements were sent, delivered or not. */
+  sent = 0
+  readonly #sql: SqlExecutor
+  #postponed: { late: Late; send: () => Promise<void> }[] = []
+  #next: Delivery = 'in time'
+
+  constructor(sql: SqlExecutor) {
+    this.#sql = sql
+  }
+
+  /** For the next statement that changes a row; those after it arrive in time. */
+  set next(delivery: Delivery) {
+    this.#next = delivery
+  }
+
+  readonly query: SqlExecutor['query'] = (...all) => this.#sql.query(...all)
+
+  readonly execute: SqlExecutor['execute'] = async (...all) => {
+    this.sent++
+    const delivery = this.#next
+    this.#next = 'in time'
+    if (delivery === 'late' || delivery === 'very late')
+      return this.#postpone(delivery, () => this.#sql.execute(...all))
+    const changed = await this.#sql.execute(...all)
+    if (delivery === 'answer lost') throw new DriverError(undefined, 'ECONNRESET')
+    return changed
+  }
+
+  /** Delivers what lies in this box now, in the order in which it was sent; resolves when the database has answered all. */
+  deliver(box: Late): Promise<void> {
+    return this.collect(box)()
+  }
+
+  /** As `deliver`, for later: what is put into the box from now on is not part of it. */
+  collect(box: Late): () => Promise<void> {
+    const collected = this.#postponed.filter(({ late }) => late === box)
+    this.#postponed = this.#postponed.filter(({ late }) => late !== box)
+    return async () => {
+      for (const { send } of collected) await send()
+    }
+  }
+
+  #postpone<T>(late: Late, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve) => {
+      const send = async (): Promise<void> => {
+        const answer = work()
+        resolve(answer)
+        await answer.catch(() => undefined)
+      }
+      this.#postponed.push({ late, send })
+    })
+  }
+}

@@ -1,0 +1,20 @@
+import type { PrismaClientLike } from '../../src/prisma'
+import { prismaSqlExecutor } from '../../src/prisma/prisma-sql-executor'
+import { sqliteClient } from '../../src/prisma/sqlite-client'
+import type { DialectName, SqlExecutor } from '../../src/sql'
+import type { DataSourceLike } from '../../src/typeorm'
+import { ownQueryRunner, queryRunnerSqlExecutor } from '../../src/typeorm/query-runner-sql-executor'
+import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
+
+/** What `typeOrmLockProvider` runs its statements by, for tests that stand between it and the database. */
+export function typeOrmExecutor(dataSource: DataSourceLike, dialect: DialectName): SqlExecutor {
+  return dialect === 'sqlite'
+    ? sqliteSqlExecutor(dataSource)
+    : queryRunnerSqlExecutor(ownQueryRunner(dataSource), dialect)
+}
+
+/** What `prismaLockProvider` runs its statements by. */
+export function prismaExecutor(prisma: PrismaClientLike, dialect: DialectName): SqlExecutor {
+  const use = dialect === 'sqlite' ? sqliteClient(prisma) : undefined
+  return prismaSqlExecutor(dialect, use ?? ((work) => work(prisma)))
+}

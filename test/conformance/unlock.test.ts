@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { dialects, DriverError, SqlLockProvider } from '../../src/sql'
+import { everyClient, type OpenClient } from './every-client'
+import { describeBackends } from '../backends'
+
+describeBackends(everyClient())('an unlock by $title', (each) => {
+  let client: OpenClient
+
+  beforeAll(async () => {
+    client = await each.open()
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  it('ends what the holder trusts, also when the database refuses it, and may then be called again', async () => {
+    const { executor, table } = client
+    let refuses = false
+    const provider = new SqlLockProvider(
+      {
+        query: (...all) => executor.query(...all),
+        execute: (...all) =>
+          refuses ? Promise.reject(new DriverError('refused', 'no space left')) : executor.execute(...all),
+      },
+      dialects[each.dialect],
+    )
+    const lock = await provider.lock({ name: 'refused', lockAtMostFor: '1h' })
+    refuses = true
+    await expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+    expect(lock?.remaining()).toBe(0)
+    await expect(lock?.extend('2h')).rejects.toMatchObject({ code: 'LOCK_SPENT' })
+    expect(await table.isHeld('refused')).toBe(true)
+    refuses = false
+    await lock?.unlock()
+    expect(await table.isHeld('refused')).toBe(false)
+    await expect(lock?.unlock()).rejects.toMatchObject({ code: 'LOCK_SPENT' })
+  })
+
+  it('ends what the holder trusts before the database has answered', async () => {
+    const lock = await client.createProvider().lock({ name: 'at once', lockAtMostFor: '1h' })
+    const unlocked = lock?.unlock()
+    expect(lock?.remaining()).toBe(0)
+    await expect(lock?.extend('2h')).rejects.toMatchObject({ code: 'LOCK_SPENT' })
+    await unlocked
+  })
+})

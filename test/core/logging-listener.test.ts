@@ -1,0 +1,73 @@
+import { Logger } from '@nestjs/common'
+import { expect, it } from '@jest/globals'
+import {
+  InMemoryLockProvider,
+  Lease,
+  LockError,
+  LockingTaskExecutor,
+  loggingListener,
+  simpleLock,
+} from '../../src/core'
+
+const job = { name: 'job', lockAtMostFor: '1m' }
+
+/** Notes each line under its level. */
+function recorder() {
+  const lines: string[] = []
+  const at = (level: string) => (message: string) => lines.push(`${level} ${message}`)
+  return { lines, logger: { debug: at('debug'), warn: at('warn'), error: at('error') } }
+}
+
+it('tells a run and a skip at debug', async () => {
+  const { lines, logger } = recorder()
+  const executor = new LockingTaskExecutor(new InMemoryLockProvider(), {
+    listeners: [loggingListener(logger)],
+  })
+  await executor.executeWithLock(job, () => executor.executeWithLock({ ...job, name: 'other' }, () => 1))
+  await Promise.all([
+    executor.executeWithLock(job, () => undefined),
+    executor.executeWithLock(job, () => undefined),
+  ])
+  expect(lines.every((line) => line.startsWith("debug Lock '"))).toBe(true)
+  expect(lines).toContain("debug Lock 'job' was acquired")
+  expect(lines).toContain("debug Lock 'job' was not acquired (held), and the task is skipped")
+  expect(lines.some((line) => /^debug Lock 'other' had its task for \d+ ms, which ended$/.test(line))).toBe(
+    true,
+  )
+})
+
+it('tells at error that the database did not answer, with the code', async () => {
+  const { lines, logger } = recorder()
+  const away = { lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer.')) }
+  const executor = new LockingTaskExecutor(away, { listeners: [loggingListener(logger)] })
+  await expect(executor.executeWithLock(job, () => 1)).rejects.toMatchObject({ code: 'TIMEOUT' })
+  expect(lines.at(-1)).toBe(
+    "error Lock 'job' could not be asked for, and the task does not run: TIMEOUT: No answer.",
+  )
+})
+
+it('tells at warn that an unlock failed, and at debug what the task threw', async () => {
+  const { lines, logger } = recorder()
+  const provider = {
+    lock: () =>
+      Promise.resolve(
+        simpleLock('job', {
+          lease: new Lease(60_000),
+          extend: () => Promise.resolve(undefined),
+          unlock: () => Promise.reject(new Error('gone')),
+        }),
+      ),
+  }
+  const executor = new LockingTaskExecutor(provider, { listeners: [loggingListener(logger)] })
+  const failing = executor.executeWithLock(job, () => Promise.reject(new RangeError('my own')))
+  await expect(failing).rejects.toThrow('my own')
+  expect(lines).toContainEqual(expect.stringMatching(/^debug Lock 'job' had its task .*failed: my own$/))
+  expect(lines.at(-1)).toMatch(/^warn Lock 'job' could not be released, and ends by itself: gone$/)
+})
+
+it('takes console and the Logger of Nest, and refuses what is no logger', () => {
+  expect(loggingListener(console)).toBeDefined()
+  expect(loggingListener(new Logger('ShedLock'))).toBeDefined()
+  expect(() => loggingListener({} as never)).toThrow(/without debug\(\)/)
+  expect(() => loggingListener(undefined as never)).toThrow(LockError)
+})

@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { describe, expect, it } from '@jest/globals'
+import { assertLocked, InMemoryLockProvider, LockingTaskExecutor, TrackingLockProvider } from '../../src/core'
+
+const thrown = (name?: string): unknown => {
+  try {
+    if (name === undefined) assertLocked()
+    else assertLocked(name)
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+describe('assertLocked', () => {
+  it('asks the innermost lock: inside of a lost one it throws, though the one outside is held', async () => {
+    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
+    await executor.executeWithLock({ name: 'outer', lockAtMostFor: '1h' }, async () => {
+      await executor.executeWithLock({ name: 'inner', lockAtMostFor: '50ms' }, async ({ signal }) => {
+        if (!signal.aborted) await once(signal, 'abort')
+        expect(thrown()).toMatchObject({ name: 'LockError' })
+      })
+      expect(thrown()).toBeUndefined()
+    })
+  })
+
+  it('asks for a name on every level', async () => {
+    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
+    await executor.executeWithLock({ name: 'outer', lockAtMostFor: '1h' }, async () => {
+      await executor.executeWithLock({ name: 'inner', lockAtMostFor: '1h' }, () => {
+        expect(thrown('outer')).toBeUndefined()
+        expect(thrown('inner')).toBeUndefined()
+        expect(thrown('other')).toMatchObject({ code: 'NOT_LOCKED' })
+      })
+      expect(thrown('inner')).toMatchObject({ code: 'NOT_LOCKED' })
+    })
+  })
+})
+
+describe('a lock that is over at once', () => {
+  it('is no error of a provider that keeps track of it, and is forgotten', async () => {
+    let time = 0
+    const provider = new TrackingLockProvider(new InMemoryLockProvider({ now: () => (time += 1_000) }))
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: 500 })
+    expect(lock?.remaining() ?? 0).toBe(0)
+    expect(provider.activeLocks).toEqual([])
+  })
+})

@@ -1,0 +1,69 @@
+import { Cron } from 'croner'
+import { describe, expect, it } from '@jest/globals'
+import { InMemoryLockProvider, LockingTaskExecutor, slotOf } from '../../src/core'
+import { afterTest } from '../after-test'
+import { eventually } from '../eventually'
+
+const BERLIN = { timezone: 'Europe/Berlin', paused: true }
+
+describe('the slot of a cron expression', () => {
+  it.each([
+    ['*/15 * * * *', '2026-11-21T12:00:00.000Z', '2026-11-21T12:00:00.000Z'],
+    ['*/15 * * * *', '2026-11-21T12:14:59.900Z', '2026-11-21T12:00:00.000Z'],
+    ['*/15 * * * *', '2026-11-21T12:14:59.990Z', '2026-11-21T12:15:00.000Z'],
+    ['* * * * * *', '2026-11-21T12:14:59.900Z', '2026-11-21T12:14:59.000Z'],
+    ['5,35 * * * * *', '2026-11-21T12:14:40.000Z', '2026-11-21T12:14:35.000Z'],
+    ['0 9 * * 1-5', '2026-11-22T12:00:00.000Z', '2026-11-20T08:00:00.000Z'],
+  ])('%s at %s is %s', (expression, now, slot) => {
+    expect(slotOf(new Cron(expression, BERLIN), new Date(now)).toISOString()).toBe(slot)
+  })
+
+  it.each([
+    // At half past two there is no such time on this day, and on the other one it comes twice.
+    ['in spring', '2026-03-28T12:00:00Z'],
+    ['in autumn', '2026-10-24T12:00:00Z'],
+  ])('is the time at which croner is due on the day when clocks change %s', (_, before) => {
+    const cron = new Cron('30 2 * * *', BERLIN)
+    const [due, next] = cron.nextRuns(2, new Date(before))
+    expect(slotOf(cron, due)).toEqual(due)
+    expect(slotOf(cron, Number(due) + 60_000)).toEqual(due)
+    expect(slotOf(cron, Number(next) - 60_000)).toEqual(due)
+  })
+
+  it('is never in the future, and in the hour that comes twice one of its first time, as croner counts', () => {
+    const cron = new Cron('*/10 * * * * *', BERLIN)
+    const first = Date.UTC(2026, 9, 25, 0, 30, 7)
+    expect(Number(slotOf(cron, first))).toBe(first - 7_000)
+    expect(Number(slotOf(cron, first + 3_600_000))).toBe(first - 7_000)
+    expect(Number(slotOf(cron, first + 2 * 3_600_000))).toBe(first + 2 * 3_600_000 - 7_000)
+  })
+
+  it('is an error for an expression that was never due', () => {
+    const never = { previousRuns: () => [] }
+    expect(() => slotOf(never)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
+  })
+
+  it('runs each fire of croner once, on two instances of which one is late', async () => {
+    const provider = new InMemoryLockProvider()
+    const runs: number[] = []
+    const start = (late: number): Cron => {
+      const executor = new LockingTaskExecutor(provider)
+      const run = executor.wrap(
+        { name: 'job', lockAtMostFor: '1m', slot: (_: Cron, due: Date) => due },
+        (_: Cron, due: Date) => void runs.push(Number(due)),
+      )
+      return new Cron('* * * * * *', (job: Cron) => {
+        const due = slotOf(job)
+        setTimeout(() => void run(job, due), late)
+      })
+    }
+    const jobs = [start(0), start(150)]
+    afterTest(() => {
+      for (const job of jobs) job.stop()
+    })
+    await eventually(() => {
+      expect(runs.length).toBeGreaterThan(3)
+    })
+    expect(runs).toEqual([...new Set(runs)].sort())
+  })
+})

@@ -1,0 +1,171 @@
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  activeLock,
+  InMemoryLockProvider,
+  KeepAliveLockProvider,
+  LockingTaskExecutor,
+  TrackingLockProvider,
+  WaitingLockProvider,
+  type LockProvider,
+  type LockSkippedEvent,
+} from '../../src/core'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { FaultyLockProvider } from './faulty-lock-provider'
+
+const due = Date.UTC(2026, 10, 21, 3)
+const job = { name: 'job', lockAtMostFor: '10m', slot: due }
+const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
+let provider: InMemoryLockProvider
+let executor: LockingTaskExecutor
+
+beforeEach(() => {
+  provider = new InMemoryLockProvider(undefined, { slotAtMostAhead: '36500d' })
+  executor = new LockingTaskExecutor(provider)
+})
+
+describe('a task with a slot', () => {
+  it('runs once, and says that it ran already', async () => {
+    const events: LockSkippedEvent[] = []
+    executor = new LockingTaskExecutor(provider, {
+      listeners: [{ onLockNotAcquired: (event) => void events.push(event) }],
+    })
+    const skip = { executed: false, reason: 'already-run' }
+    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: true, value: 1 })
+    expect(await executor.executeWithLock(job, () => 2)).toEqual(skip)
+    expect(await executor.executeWithLock({ ...job, slot: new Date(due) }, () => 3)).toEqual(skip)
+    expect(events.map(({ reason, configuration }) => [reason, configuration.slot])).toEqual([
+      ['already-run', due],
+      ['already-run', due],
+    ])
+  })
+
+  it('is held while it runs', async () => {
+    await provider.lock(job)
+    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: false, reason: 'held' })
+  })
+
+  it('throws NOT_ACQUIRED on demand', async () => {
+    await executor.executeWithLock(job, () => 1)
+    const skipped = executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 2)
+    await expect(skipped).rejects.toThrow("Lock 'job' was given for this slot")
+  })
+
+  it('runs inside of its own lock, as without', async () => {
+    const inner = await executor.executeWithLock(job, () => executor.executeWithLock(job, () => 1))
+    expect(inner).toEqual({ executed: true, value: { executed: true, value: 1 } })
+  })
+
+  it.each([NaN, -1, 0, 0.5, Infinity, 1e15, new Date(NaN), '2026-11-21', null, {}])(
+    'is refused with the slot %p',
+    async (slot) => {
+      await expect(executor.executeWithLock({ ...job, slot } as never, () => 1)).rejects.toThrow(invalid)
+    },
+  )
+
+  it('is refused with a slot in the distant future', async () => {
+    executor = new LockingTaskExecutor(new InMemoryLockProvider())
+    const ahead = executor.executeWithLock({ ...job, slot: Date.now() + 61 * 60_000 }, () => 1)
+    await expect(ahead).rejects.toThrow(/The slot of lock 'job', .* is more than 3600000 ms in the future/)
+  })
+})
+
+describe('a slot whose task did not run', () => {
+  it('is given back, because the executor was shut down while it asked', async () => {
+    const gate = promiseWithResolvers()
+    const slow: LockProvider = {
+      lock: async (...question) => {
+        await gate.promise
+        return provider.lock(...question)
+      },
+    }
+    const stopping = new LockingTaskExecutor(slow)
+    const skipped = stopping.executeWithLock(job, () => 1)
+    const stopped = stopping.shutdown()
+    gate.resolve()
+    expect(await skipped).toEqual({ executed: false, reason: 'shutdown' })
+    await stopped
+    expect(await executor.executeWithLock(job, () => 2)).toEqual({ executed: true, value: 2 })
+  })
+})
+
+describe('wrap', () => {
+  it('takes the slot from the arguments of the call', async () => {
+    const run = executor.wrap({ ...job, slot: (at: Date) => at }, (at: Date) => at.getTime())
+    expect(await run(new Date(due))).toEqual({ executed: true, value: due })
+    expect(await run(new Date(due))).toEqual({ executed: false, reason: 'already-run' })
+    expect(await run(new Date(due + 1))).toEqual({ executed: true, value: due + 1 })
+  })
+
+  it('runs a call without a slot whenever the lock is free', async () => {
+    const run = executor.wrap({ ...job, slot: () => undefined }, () => 1)
+    expect(await run()).toEqual({ executed: true, value: 1 })
+    expect(await run()).toEqual({ executed: true, value: 1 })
+  })
+
+  it('refuses one slot for all calls', () => {
+    expect(() => executor.wrap({ ...job, slot: due } as never, () => 1)).toThrow(invalid)
+  })
+})
+
+describe('a provider around another', () => {
+  const reasonOf = async (around: WaitingLockProvider | KeepAliveLockProvider | TrackingLockProvider) => {
+    const reasons: string[] = []
+    expect(await around.lock(job, { onRefused: (reason) => reasons.push(reason) })).toBeUndefined()
+    return reasons
+  }
+
+  it('passes the reason on, and does not wait for a slot that was given', async () => {
+    await (await provider.lock(job))?.unlock()
+    for (const around of [
+      new WaitingLockProvider(provider, { timeout: '1h' }),
+      new KeepAliveLockProvider(provider),
+      new TrackingLockProvider(provider),
+    ])
+      expect(await reasonOf(around)).toEqual(['already-run'])
+  })
+
+  it('says once that the lock is held', async () => {
+    await provider.lock(job)
+    const waiting = new WaitingLockProvider(provider, { timeout: '20ms', pause: '1ms' })
+    expect(await reasonOf(waiting)).toEqual(['held'])
+  })
+
+  it('that gives no reason means that the lock is held', async () => {
+    await (await provider.lock(job))?.unlock()
+    executor = new LockingTaskExecutor(new FaultyLockProvider(provider))
+    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: false, reason: 'held' })
+  })
+})
+
+describe('the fencing token', () => {
+  it('is there inside of the task, and no more when it has ended', async () => {
+    const result = await executor.executeWithLock(job, async ({ lock }) => {
+      expect(await activeLock()?.fencingToken()).toBe(due)
+      return lock
+    })
+    const lock = result.executed ? result.value : undefined
+    await expect(lock?.fencingToken()).rejects.toThrow(expect.objectContaining({ code: 'NOT_LOCKED' }))
+  })
+
+  it('of a provider that has none is an error that says so', async () => {
+    const lock = await new FaultyLockProvider(provider).lock(job)
+    await expect(lock?.fencingToken()).rejects.toThrow(invalid)
+  })
+
+  it('comes through from a lock that was made elsewhere', async () => {
+    const made = await provider.lock(job)
+    const foreign = { lock: () => Promise.resolve(made && { ...made, signal: made.signal }) }
+    const tracked = await new TrackingLockProvider(foreign).lock(job)
+    expect(await tracked?.fencingToken()).toBe(due)
+  })
+
+  it('grows after an entry in memory was forgotten', async () => {
+    const plain = { name: 'plain', lockAtMostFor: '10m' }
+    const first = await provider.lock(plain)
+    const before = await first?.fencingToken()
+    await first?.unlock()
+    for (let other = 0; other < 300; other++)
+      await (await provider.lock({ ...plain, name: `other ${other}` }))?.unlock()
+    expect(await (await provider.lock(plain))?.fencingToken()).toBeGreaterThan(before ?? Infinity)
+  })
+})

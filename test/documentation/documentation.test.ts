@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { pages } from './documents'
+import { onAFile } from './on-a-file'
+import { programs } from './programs'
+
+const root = join(__dirname, '../..')
+const all = pages(root).flatMap((page) => programs(root, page))
+const toRun = all.filter(({ run }) => run)
+let folder: string
+
+/** Each page has a folder of its own, so that it may have files of its own. */
+function folderOf(page: string): string {
+  return join(folder, page.replace(/\.md$/, ''))
+}
+
+function node(cwd: string, ...args: string[]): void {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
+}
+
+beforeAll(() => {
+  // Inside of the project, so that what the programs import is found.
+  folder = mkdtempSync(join(root, '.programs-'))
+  const files = all.filter(({ page, file }) => page === 'README.md' && file.endsWith('.ts'))
+  for (const page of new Set(all.map((program) => program.page))) {
+    // What `prisma generate` makes for a user, and the files that the README tells him to make.
+    mkdirSync(join(folderOf(page), 'generated'), { recursive: true })
+    symlinkSync(join(root, 'test/prisma/generated/sqlite'), join(folderOf(page), 'generated/prisma'))
+    for (const { file, text } of files) writeFileSync(join(folderOf(page), file), text)
+  }
+  for (const { page, file, text } of all) writeFileSync(join(folderOf(page), file), text)
+  const compilerOptions = {
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    // One block is its own module, even if it neither imports nor exports.
+    moduleDetection: 'force',
+    experimentalDecorators: true,
+    allowImportingTsExtensions: true,
+    noPropertyAccessFromIndexSignature: false,
+  }
+  const programFiles = all.map(({ page, file }) => join(folderOf(page), file))
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      extends: '../tsconfig.json',
+      compilerOptions,
+      include: [],
+      files: ['../test/documentation/taken-for-granted.ts', ...programFiles],
+    }),
+  )
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('the README has programs, and all that stands in the documentation compiles', () => {
+  expect(toRun.filter(({ page }) => page === 'README.md').length).toBeGreaterThan(1)
+  node(folder, join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json')
+  // Compiled as they stand, run without a server.
+  for (const { page, file } of all) {
+    for (const path of [join(folderOf(page), file), join(folderOf(page), 'data-source.ts')])
+      writeFileSync(path, onAFile(readFileSync(path, 'utf8')))
+  }
+}, 300_000)
+
+/** What a deploy does before the instances start. */
+const DEPLOY = `import { dataSource } from './data-source.js'
+await dataSource.initialize()
+await dataSource.runMigrations()
+await dataSource.destroy()
+`
+
+test.each([...new Set(toRun.map(({ page }) => page))])('deploys: %s', (page) => {
+  writeFileSync(join(folderOf(page), 'deploy.mts'), DEPLOY)
+  node(folderOf(page), '--import', 'tsx', 'deploy.mts')
+})
+
+test.each(toRun)('runs: $page, $heading', ({ page, file }) => {
+  // A scheduler would keep it running; what matters is that it gets to its last line.
+  writeFileSync(join(folderOf(page), 'run.mts'), `await import('./${file}')\nprocess.exit()\n`)
+  node(folderOf(page), '--import', 'tsx', 'run.mts')
+})

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { CLIENTS, RUNTIMES, WORKER } from '../processes/package/registry/runtimes'
+
+const [heading = [], , ...rows] =
+  readFileSync(join(__dirname, '../../docs/runtimes.md'), 'utf8')
+    .split('\n\n')
+    .filter((part) => part.startsWith('|'))
+    .map((table) => table.split('\n').map((line) => line.split('|').map((cell) => cell.trim())))
+    .at(0)
+    ?.map((cells) => cells.slice(1, -1)) ?? []
+
+describe('the table of docs/runtimes.md', () => {
+  it('has the runtimes that npm run check:package runs', () => {
+    const runtimes = RUNTIMES.map(({ runtime, version }) => `${runtime} ${version}`)
+    expect(heading).toEqual(['', ...runtimes, WORKER.runtime])
+  })
+
+  it('says of each client where it runs', () => {
+    const tested = CLIENTS.map(({ client, refusedBy }) => [
+      client,
+      ...RUNTIMES.map(({ runtime }) => (refusedBy?.[runtime] ? 'does not load' : 'runs')),
+      '',
+    ])
+    expect(rows).toEqual([...tested, [WORKER.client, ...RUNTIMES.map(() => ''), 'runs']])
+  })
+})

@@ -1,0 +1,9 @@
+import { it } from '@jest/globals'
+
+/** `it`, or where the condition does not hold a skipped test whose title says what it needs. */
+export function itIf(holds: boolean, needs: string) {
+  return (title: string, run: () => Promise<void>): void => {
+    if (holds) it(title, run)
+    else it.skip(`${title} (needs ${needs})`, () => undefined)
+  }
+}

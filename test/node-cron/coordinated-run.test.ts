@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals'
+import { InMemoryLockProvider, type LockProvider } from '../../src/core'
+import { shedLockCoordinator } from '../../src/node-cron'
+import { FakeClock } from '../../src/testing'
+
+const KEY = 'report:2026-11-20T20:44:53.000Z'
+
+/** Notes what each listener hears, in order. */
+function recorder() {
+  const heard: string[] = []
+  const listener = new Proxy(
+    {},
+    {
+      has: () => true,
+      get: (_, method: string) => (event: { name: string; reason?: string }) =>
+        heard.push([method, event.name, event.reason].filter(Boolean).join(' ')),
+    },
+  )
+  return { heard, listeners: [listener] }
+}
+
+test('The listeners of a coordinator hear of a fire that runs, and of one that is skipped', async () => {
+  const provider = new InMemoryLockProvider()
+  const [here, there] = [recorder(), recorder()]
+  const one = shedLockCoordinator(provider, { listeners: here.listeners })
+  const two = shedLockCoordinator(provider, { listeners: there.listeners })
+  expect(await one.shouldRun(KEY, 60_000)).toBe(true)
+  expect(await two.shouldRun(KEY, 60_000)).toBe(false)
+  await one.onComplete(KEY)
+  expect(here.heard).toEqual([
+    'onLockAttempt report',
+    'onLockAcquired report',
+    'onTaskStarted report',
+    'onTaskFinished report',
+  ])
+  expect(there.heard).toEqual(['onLockAttempt report', 'onLockNotAcquired report held'])
+  expect(await one.shutdown()).toEqual([])
+})
+
+test('They hear that the database did not answer, and that a lock could not be freed', async () => {
+  const { heard, listeners } = recorder()
+  const away: LockProvider = { lock: () => Promise.reject(new Error('away')) }
+  await expect(shedLockCoordinator(away, { listeners }).shouldRun(KEY, 60_000)).rejects.toThrow('away')
+  expect(heard.at(-1)).toBe('onLockFailed report')
+
+  const storage = new InMemoryLockProvider(new FakeClock())
+  const failing: LockProvider = {
+    lock: async (...asked) => {
+      const lock = await storage.lock(...asked)
+      return lock && { ...lock, unlock: () => Promise.reject(new Error('gone')) }
+    },
+  }
+  const coordinator = shedLockCoordinator(failing, { listeners })
+  expect(await coordinator.shouldRun(KEY, 60_000)).toBe(true)
+  await expect(coordinator.onComplete(KEY)).rejects.toThrow('gone')
+  expect(heard.at(-1)).toBe('onUnlockFailed report')
+  expect(await coordinator.shutdown()).toEqual([])
+})
+
+test('What is no list of listeners is refused', () => {
+  expect(() => shedLockCoordinator(new InMemoryLockProvider(), { listeners: [undefined] as never })).toThrow(
+    /listeners must be an array/,
+  )
+})

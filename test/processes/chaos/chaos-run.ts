@@ -1,0 +1,186 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { generateClients } from '../../prisma/generate-clients'
+import { REVEALING } from './break-statements'
+import type { ChaosDatabase } from './chaos-database'
+import { DATABASES } from './databases'
+import type { Fault, Surroundings } from './fault'
+import { FAULTS } from './faults'
+import { monotonic, type History, type Injection, type Segment } from './history'
+import type { ChaosOptions } from './options'
+import { Random } from './random'
+import { LATEST_DELIVERY } from './tcp-proxy'
+import { LONGEST_EXTENSION } from './work'
+import { workerClient } from './worker-client'
+import { WorkerPool } from './worker-pool'
+
+const NAMES = ['guarded-1', 'guarded-2', 'plain-1', 'plain-2']
+const LOCK_AT_MOST_FOR = 800
+const TIME_LIMIT = 1_000
+const SHORT_TIME_LIMIT = 150
+/** How much of the time each fault has for itself; the rest is for all of them at once. */
+const ALONE = 0.7
+
+export interface ChaosRun {
+  readonly version: string
+  readonly history: History
+  /** Faults that could not be injected here, and why. */
+  readonly missing: Readonly<Record<string, string>>
+}
+
+/** Lets processes compete for locks while faults are injected, first each alone and then mixed, and gathers what they and the database wrote down. */
+export async function chaosRun(options: ChaosOptions, report: (line: string) => void): Promise<ChaosRun> {
+  if (options.orms.includes('prisma')) await generateClients()
+  const random = new Random(options.seed)
+  const directory = mkdtempSync(join(tmpdir(), 'shedlock-chaos-history-'))
+  const database = await DATABASES[options.db](NAMES, options.url)
+  const workers = new WorkerPool(database, new Random(options.seed + 1), {
+    size: options.workers,
+    names: NAMES,
+    lockAtMostFor: LOCK_AT_MOST_FOR,
+    timeLimit: TIME_LIMIT,
+    shortTimeLimit: SHORT_TIME_LIMIT,
+    broken: options.broken,
+    orms: options.orms,
+    directory,
+  })
+  const { faults, missing } = chooseFaults(options, database)
+  const injections: Injection[] = []
+  const segments: Segment[] = []
+  const surroundings = { database, workers, random, lockAtMostFor: LOCK_AT_MOST_FOR, timeLimit: TIME_LIMIT }
+  try {
+    await workers.start()
+    for (const [name, chosen, duration] of planned(faults, options)) {
+      report(`${name} for ${(duration / 1_000).toFixed(0)} s`)
+      segments.push(await segment(name, chosen, duration, surroundings, injections, report))
+    }
+    await workers.stop()
+    const neverFree = await namesThatStayTaken(database)
+    const witness = await database.witness()
+    return {
+      version: database.version,
+      missing,
+      history: { ...witness, processes: workers.histories(), injections, segments, neverFree },
+    }
+  } finally {
+    for (const worker of workers.all) worker.kill()
+    await database.close()
+    rmSync(directory, { recursive: true })
+  }
+}
+
+type Planned = readonly [name: string, faults: readonly Fault[], milliseconds: number]
+
+/** Each alone, and then all mixed. What no fault brings about is of interest only where nothing is broken. */
+function planned(faults: readonly Fault[], { minutes, broken }: ChaosOptions): Planned[] {
+  const alone = faults.map((fault) => [fault.name, [fault]] as const)
+  const first = broken === undefined || faults.length === 0 ? [['none', []] as const, ...alone] : alone
+  const all = minutes * 60_000
+  const slice = (all * (faults.length > 1 ? ALONE : 1)) / first.length
+  const plan: Planned[] = first.map(([name, chosen]) => [name, chosen, slice])
+  return faults.length > 1 ? [...plan, ['mixed', faults, all * (1 - ALONE)]] : plan
+}
+
+function chooseFaults(
+  { faults: wanted, broken }: ChaosOptions,
+  database: ChaosDatabase,
+): { faults: Fault[]; missing: Record<string, string> } {
+  const unknown = wanted.filter((name) => !FAULTS.some((fault) => fault.name === name))
+  if (unknown.length > 0)
+    throw new Error(
+      `There is no fault ${unknown.join(', ')}; known are: ${FAULTS.map(({ name }) => name).join(', ')}.`,
+    )
+  const names = wanted.length > 0 || broken === undefined ? wanted : REVEALING[broken]
+  const chosen = names.length > 0 ? FAULTS.filter(({ name }) => names.includes(name)) : FAULTS
+  const missing: Record<string, string> = {}
+  const faults = chosen.filter((fault) => {
+    const why = fault.missing?.(database)
+    if (why !== undefined) missing[fault.name] = why
+    return why === undefined
+  })
+  return { faults, missing }
+}
+
+async function segment(
+  fault: string,
+  faults: readonly Fault[],
+  duration: number,
+  surroundings: Surroundings,
+  injections: Injection[],
+  report: (line: string) => void,
+): Promise<Segment> {
+  const from = monotonic()
+  const wallFrom = Date.now()
+  // Two at a time, so that they overlap when there are several.
+  const hands = faults.length > 1 ? 2 : 1
+  const busy = new Set<Fault>()
+  const work = async (): Promise<void> => {
+    while (monotonic() - from < duration) {
+      const free = faults.filter((each) => !busy.has(each) && compatible(each, busy))
+      if (free.length === 0) {
+        await sleep(100)
+        continue
+      }
+      const chosen = surroundings.random.pick(free)
+      busy.add(chosen)
+      try {
+        await inject(chosen, surroundings, injections)
+      } catch (error) {
+        report(`${chosen.name} could not be injected: ${String(error)}`)
+      } finally {
+        busy.delete(chosen)
+      }
+      await sleep(surroundings.random.between(100, 700))
+    }
+  }
+  if (faults.length === 0) await sleep(duration)
+  else await Promise.all(Array.from({ length: hands }, work))
+  return { fault, from, to: monotonic(), wallFrom, wallTo: Date.now() }
+}
+
+/** Two that need the same server, one to break it and one to speak to it, get in each other's way. */
+function compatible(fault: Fault, busy: ReadonlySet<Fault>): boolean {
+  const ofServer = ({ blocks, destroys }: Fault): boolean => blocks === true || destroys === true
+  return !ofServer(fault) || ![...busy].some(ofServer)
+}
+
+async function inject(fault: Fault, surroundings: Surroundings, injections: Injection[]): Promise<void> {
+  const from = monotonic()
+  const wallFrom = Date.now()
+  await fault.inject(surroundings)
+  injections.push({
+    fault: fault.name,
+    from,
+    to: monotonic(),
+    wallFrom,
+    wallTo: Date.now(),
+    blocks: fault.blocks ?? false,
+    destroys: fault.destroys ?? false,
+  })
+}
+
+/** When everybody is gone and every lease is over, each lock must be there for the taking. */
+async function namesThatStayTaken(database: ChaosDatabase): Promise<string[]> {
+  await sleep(LATEST_DELIVERY + LOCK_AT_MOST_FOR * (LONGEST_EXTENSION + 1))
+  const client = await workerClient({
+    orm: 'typeorm',
+    connection: database.connection(),
+    timeLimit: 5_000,
+    broken: undefined,
+  })
+  try {
+    const taken = []
+    for (const name of NAMES) {
+      const lock = await client.provider
+        .lock({ name, lockAtMostFor: LOCK_AT_MOST_FOR })
+        .catch(() => undefined)
+      if (!lock) taken.push(name)
+      await lock?.unlock()
+    }
+    return taken
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,167 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fault } from './fault'
+import { NETWORK_FAULTS } from './network-faults'
+import { PHASES, type Phase } from './phases'
+import { canFakeTime, PATIENCE } from './worker-process'
+
+const ASLEEP: readonly Phase[] = [
+  'checked',
+  'checked-guarded',
+  'acquired',
+  'working',
+  'in-transaction',
+  'guarded',
+  'asking',
+]
+
+const NO_OWN_SERVER = 'there is no server of its own'
+
+/** Runs something of the database that lasts. */
+function during(
+  method: 'withReadOnly' | 'withRecovery' | 'withDiskFull' | 'withTableAltered' | 'withoutPrivileges',
+  why: string,
+): Pick<Fault, 'missing' | 'inject' | 'blocks'> {
+  return {
+    blocks: true,
+    missing: (database) => (database[method] ? undefined : why),
+    inject: async ({ database, random }) => {
+      await database[method]?.(() => sleep(random.between(500, 2_500)))
+    },
+  }
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'kill -9',
+    inject: async ({ workers, random }) => {
+      const worker = workers.any()
+      worker.ambush(random.pick(PHASES), 'kill')
+      await Promise.race([worker.exited(), sleep(PATIENCE)])
+    },
+  },
+  {
+    name: 'pause beyond the lease',
+    inject: async ({ workers, random, lockAtMostFor }) => {
+      const worker = workers.any()
+      worker.ambush(random.pick(ASLEEP), 'stop')
+      await worker.wakeAfter(lockAtMostFor * random.between(1.2, 3))
+    },
+  },
+  {
+    // What nothing but the guard can see.
+    name: 'pause before a guarded commit',
+    inject: async ({ workers, random, lockAtMostFor }) => {
+      const worker = workers.any()
+      worker.ambush('checked-guarded', 'stop')
+      await worker.wakeAfter(lockAtMostFor * random.between(1.5, 4))
+    },
+  },
+  {
+    name: 'event loop blocked',
+    inject: async ({ workers, random, lockAtMostFor }) => {
+      const milliseconds = lockAtMostFor * random.between(1.1, 2)
+      workers.any().ambush(random.pick(ASLEEP), 'block', milliseconds)
+      await sleep(milliseconds)
+    },
+  },
+  ...NETWORK_FAULTS,
+  {
+    name: 'server restarted',
+    blocks: true,
+    missing: (database) => (database.restart ? undefined : NO_OWN_SERVER),
+    inject: async ({ database }) => {
+      await database.restart?.()
+    },
+  },
+  { name: 'read-only', ...during('withReadOnly', NO_OWN_SERVER) },
+  { name: 'recovery', ...during('withRecovery', 'only a PostgreSQL of its own has it') },
+  {
+    name: 'pool exhausted',
+    missing: ({ dialect }) => (dialect === 'sqlite' ? 'an embedded database has no pool' : undefined),
+    inject: async ({ workers, random, timeLimit }) => {
+      const milliseconds = timeLimit * random.between(0.5, 2)
+      workers.any().send({ type: 'exhaust', connections: 5, milliseconds })
+      await sleep(milliseconds)
+    },
+  },
+  {
+    name: 'disk full',
+    ...during('withDiskFull', 'needs a server of its own, and the right to mount a small disk'),
+  },
+  {
+    name: 'table locked',
+    blocks: true,
+    inject: async ({ database, random }) => {
+      await database.withTableLocked(() => sleep(random.between(200, 2_500)))
+    },
+  },
+  { name: 'table altered', ...during('withTableAltered', 'locks the table as the fault before does') },
+  {
+    name: 'rows deleted',
+    destroys: true,
+    inject: ({ database }) => database.deleteRows(),
+  },
+  {
+    name: 'table truncated',
+    destroys: true,
+    inject: ({ database }) => database.truncate(),
+  },
+  {
+    name: 'table dropped and made again',
+    destroys: true,
+    inject: ({ database }) => database.dropAndCreate(),
+  },
+  {
+    name: 'clocks hours apart',
+    missing: ({ dialect }) => {
+      if (dialect === 'sqlite') return "an embedded database has the process's own clock"
+      return canFakeTime ? undefined : 'libfaketime is not installed'
+    },
+    inject: async ({ workers, random }) => {
+      await workers.replace({ clock: random.pick(['+3h', '-5h', '+40d']) })
+      await sleep(1_500)
+    },
+  },
+  {
+    name: 'serializable',
+    missing: ({ wishes }) => (wishes.includes('serializable') ? undefined : 'it is always serializable'),
+    inject: async ({ workers }) => {
+      await workers.replace({ serializable: true })
+      await sleep(1_500)
+    },
+  },
+  {
+    name: 'PgBouncer in transaction mode',
+    missing: ({ wishes }) =>
+      wishes.includes('pooler') ? undefined : 'only with PostgreSQL and PgBouncer installed',
+    inject: async ({ workers }) => {
+      await workers.replace({ pooler: true })
+      await sleep(1_500)
+    },
+  },
+  {
+    name: 'unlock fails: table locked',
+    blocks: true,
+    inject: async ({ database, workers, timeLimit }) => {
+      const worker = workers.any()
+      worker.ambush('unlocking', 'tell')
+      let locked: Promise<void> = Promise.resolve()
+      const lock = (): Promise<void> =>
+        new Promise((resolve) => {
+          locked = database.withTableLocked(() => {
+            resolve()
+            return sleep(timeLimit * 1.2)
+          })
+          locked.catch(() => {
+            resolve()
+          })
+        })
+      await worker.whenReached(lock)
+      await locked
+    },
+  },
+  {
+    name: 'unlock fails: no privilege',
+    ...during('withoutPrivileges', 'an embedded database has no privileges'),
+  },
+]

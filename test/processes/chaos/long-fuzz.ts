@@ -1,0 +1,107 @@
+import { parseArgs } from 'node:util'
+import { setImmediate as turn } from 'node:timers/promises'
+import { LockError, type LockProvider, type SimpleLock } from '../../../src/core'
+import { generateClients } from '../../prisma/generate-clients'
+import { checkHistory } from './check-history'
+import { DATABASES } from './databases'
+import { Random } from './random'
+import { ORMS, workerClient } from './worker-client'
+
+/** Takes locks as fast as it can, and gives them back, prolongs them or forgets them, until there were enough acquisitions. */
+const NAMES = Array.from({ length: 8 }, (_, index) => `job-${index}`)
+const LOOPS = 16
+const NOTHING = { processes: [], commits: [], resources: [], injections: [], segments: [], neverFree: [] }
+
+interface Tally {
+  acquisitions: number
+  refusals: number
+  late: number
+  overlaps: number
+}
+
+class Fuzz {
+  readonly tally: Tally = { acquisitions: 0, refusals: 0, late: 0, overlaps: 0 }
+  readonly #holders = new Map<string, SimpleLock>()
+
+  constructor(
+    private readonly provider: LockProvider,
+    private readonly random: Random,
+    private readonly enough: number,
+  ) {}
+
+  async run(): Promise<void> {
+    await Promise.all(Array.from({ length: LOOPS }, () => this.#loop()))
+  }
+
+  async #loop(): Promise<void> {
+    while (this.tally.acquisitions < this.enough) {
+      const name = this.random.pick(NAMES)
+      const forgetful = this.random.chance(0.05)
+      const lock = await this.provider
+        .lock({ name, lockAtMostFor: forgetful ? 50 : 10_000 })
+        .catch((error: unknown) => {
+          this.#late(error)
+        })
+      if (lock) await this.#hold(lock, forgetful)
+      else this.tally.refusals++
+      await turn()
+    }
+  }
+
+  /** On a busy machine a short lease may be over before its answer comes: then there is an error, and no lock. */
+  #late(error: unknown): undefined {
+    if (!(error instanceof LockError) || error.code !== 'TIMEOUT') throw error
+    this.tally.late++
+  }
+
+  async #hold(lock: SimpleLock, forgetful: boolean): Promise<void> {
+    this.tally.acquisitions++
+    const { name } = lock
+    if ((this.#holders.get(name)?.remaining() ?? 0) > 0) this.tally.overlaps++
+    this.#holders.set(name, lock)
+    await turn()
+    if (forgetful) return
+    const longer = this.random.chance(0.1) ? await lock.extend(10_000) : lock
+    if (this.#holders.get(name) !== lock) this.tally.overlaps++
+    this.#holders.delete(name)
+    await longer?.unlock()
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      db: { type: 'string', multiple: true, default: Object.keys(DATABASES) },
+      /** Of a server that is there already, for a single database. */
+      url: { type: 'string' },
+      orm: { type: 'string', multiple: true, default: [...ORMS] },
+      acquisitions: { type: 'string', default: '100000' },
+      seed: { type: 'string', default: '1' },
+    },
+  })
+  await generateClients()
+  for (const db of values.db) {
+    for (const orm of ORMS.filter((each) => values.orm.includes(each))) {
+      const database = await DATABASES[db as keyof typeof DATABASES](NAMES, values.url)
+      try {
+        const connection = database.connection()
+        const client = await workerClient({ orm, connection, timeLimit: 30_000, broken: undefined })
+        const fuzz = new Fuzz(client.provider, new Random(Number(values.seed)), Number(values.acquisitions))
+        const begun = performance.now()
+        await fuzz.run()
+        const seconds = (performance.now() - begun) / 1_000
+        await client.close()
+        const { changes } = await database.witness()
+        const seenByDatabase = checkHistory({ ...NOTHING, changes }).total.overlaps
+        console.log(
+          JSON.stringify({ database: database.version, orm, ...fuzz.tally, seenByDatabase, seconds }),
+        )
+        if (fuzz.tally.overlaps + seenByDatabase > 0) process.exitCode = 1
+      } finally {
+        await database.close()
+      }
+    }
+  }
+}
+
+void main()

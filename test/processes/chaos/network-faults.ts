@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChaosDatabase } from './chaos-database'
+import type { Fault } from './fault'
+import type { Random } from './random'
+import { LATEST_DELIVERY, type RequestAboutLock } from './tcp-proxy'
+
+const needsNetwork = ({ proxy }: ChaosDatabase): string | undefined =>
+  proxy ? undefined : 'an embedded database has no network'
+
+/** Mostly those of holders: without holders there is nothing to break. */
+const isHit = ({ ofHolder }: RequestAboutLock, random: Random): boolean =>
+  random.chance(ofHolder ? 0.4 : 0.05)
+
+const cutBefore: Fault = {
+  name: 'cut before the statement',
+  missing: needsNetwork,
+  inject: async ({ database, random }) => {
+    database.proxy?.cutNext('before')
+    await sleep(random.between(20, 300))
+  },
+}
+
+const cutAfter: Fault = {
+  name: 'cut after the statement',
+  missing: needsNetwork,
+  inject: async ({ database, random }) => {
+    database.proxy?.cutNext('after')
+    await sleep(random.between(20, 300))
+  },
+}
+
+/** Later than what others sent later, often after the holder's time limit, and sometimes after its unlock. */
+const requestDelayed: Fault = {
+  name: 'request delayed',
+  missing: needsNetwork,
+  inject: async ({ database, random }) => {
+    // Mostly not by much: what comes while its lock is still held, or held for lockAtLeastFor, is what matters.
+    const delay = (): number => 50 + (LATEST_DELIVERY - 50) * random.next() ** 2
+    database.proxy?.holdBack((request) => (isHit(request, random) ? delay() : 0))
+    await sleep(random.between(1_500, 4_000))
+    database.proxy?.holdBack(undefined)
+  },
+}
+
+/** The statement is done, and nobody hears of it; whoever waits is told at once, or much later. */
+const answerLost: Fault = {
+  name: 'answer lost',
+  missing: needsNetwork,
+  inject: async ({ database, random }) => {
+    const patience = (): number => (random.chance(0.5) ? 0 : random.between(500, LATEST_DELIVERY))
+    database.proxy?.loseAnswers((request) => (isHit(request, random) ? patience() : undefined))
+    await sleep(random.between(1_500, 4_000))
+    database.proxy?.loseAnswers(undefined)
+  },
+}
+
+const blackHole: Fault = {
+  name: 'black hole',
+  blocks: true,
+  missing: needsNetwork,
+  inject: async ({ database, random, lockAtMostFor }) => {
+    database.proxy?.blackHole(true)
+    await sleep(lockAtMostFor * random.between(0.5, 3))
+    database.proxy?.blackHole(false)
+  },
+}
+
+const slowNetwork: Fault = {
+  name: 'slow network',
+  blocks: true,
+  missing: needsNetwork,
+  inject: async ({ database, random }) => {
+    database.proxy?.slowDown(random.between(50, 400))
+    await sleep(random.between(1_000, 3_000))
+    database.proxy?.slowDown(0)
+  },
+}
+
+const unlockCut: Fault = {
+  name: 'unlock fails: connections cut',
+  missing: needsNetwork,
+  inject: async ({ database, workers }) => {
+    const worker = workers.any()
+    worker.ambush('unlocking', 'tell')
+    await worker.whenReached(() => database.proxy?.cutAll())
+  },
+}
+
+export const NETWORK_FAULTS: readonly Fault[] = [
+  cutBefore,
+  cutAfter,
+  requestDelayed,
+  answerLost,
+  blackHole,
+  slowNetwork,
+  unlockCut,
+]

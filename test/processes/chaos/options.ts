@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util'
+import { BREAKS, type Break } from './break-statements'
+import { DATABASES } from './databases'
+import { ORMS, type Orm } from './worker-client'
+
+export interface ChaosOptions {
+  readonly db: keyof typeof DATABASES
+  /** A server that is there already; without, one is started that may be killed. */
+  readonly url: string | undefined
+  readonly minutes: number
+  readonly seed: number
+  readonly workers: number
+  /** Only these faults; default: all that the database can have. */
+  readonly faults: readonly string[]
+  readonly orms: readonly Orm[]
+  readonly broken: Break | undefined
+  readonly json: boolean
+}
+
+const KNOWN = Object.keys(DATABASES) as (keyof typeof DATABASES)[]
+const USAGE = `npm run chaos -- --db ${KNOWN.join('|')} [--url URL] [--minutes 10] [--seed N] [--workers 6]
+  [--orm typeorm|prisma]... [--fault NAME]... [--break ${BREAKS.join('|')}] [--json]`
+
+export function parseOptions(args: readonly string[]): ChaosOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      db: { type: 'string', default: 'postgres' },
+      url: { type: 'string' },
+      minutes: { type: 'string', default: '10' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      workers: { type: 'string', default: '6' },
+      fault: { type: 'string', multiple: true, default: [] },
+      orm: { type: 'string', multiple: true, default: [...ORMS] },
+      break: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const db = oneOf(KNOWN, values.db)
+  return {
+    db,
+    url: values.url,
+    minutes: positive(values.minutes),
+    seed: positive(values.seed),
+    workers: positive(values.workers),
+    faults: values.fault,
+    orms: values.orm.map((orm) => oneOf(ORMS, orm)),
+    broken: values.break === undefined ? undefined : oneOf(BREAKS, values.break),
+    json: values.json,
+  }
+}
+
+function oneOf<T extends string>(known: readonly T[], value: string): T {
+  const found = known.find((each) => each === value)
+  if (!found) throw new Error(`'${value}' is not one of ${known.join(', ')}.\n${USAGE}`)
+  return found
+}
+
+function positive(value: string): number {
+  const number = Number(value)
+  if (!(number > 0)) throw new Error(`'${value}' is not a positive number.\n${USAGE}`)
+  return number
+}

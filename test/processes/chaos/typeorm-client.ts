@@ -1,0 +1,125 @@
+import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm'
+import { guard, typeOrmLockProvider } from '../../../src/typeorm'
+import { breakStatements } from './break-statements'
+import { SERIALIZABLE_MYSQL, SERIALIZABLE_POSTGRES, WORKER, type WorkerConnection } from './chaos-database'
+import { spelled, type WorkerClient, type WorkerClientOptions } from './worker-client'
+
+export async function typeOrmClient({
+  connection,
+  timeLimit,
+  broken,
+}: WorkerClientOptions): Promise<WorkerClient> {
+  const { dialect } = connection
+  const dataSource = new DataSource(dataSourceOptions(connection))
+  await dataSource.initialize()
+  if ((dialect === 'mariadb' || dialect === 'mysql') && connection.serializable)
+    greet(dataSource, SERIALIZABLE_MYSQL)
+  if (broken !== undefined) breakDataSource(dataSource, breakStatements(broken, dialect))
+  return {
+    provider: typeOrmLockProvider(dataSource, { timeLimit, lockedBy: WORKER }),
+    transaction: async (work) => {
+      try {
+        return await dataSource.transaction((manager: EntityManager) =>
+          work({
+            execute: async (statement, values) => {
+              await manager.query(spelled(statement, dialect), [...values])
+            },
+            rows: (statement, values) => manager.query(spelled(statement, dialect), [...values]),
+            guard: () => (broken === 'guard' ? Promise.resolve() : guard(manager)),
+          }),
+        )
+      } catch (error) {
+        if (dialect === 'sqlite') forgetTransaction(dataSource)
+        throw error
+      }
+    },
+    close: () => dataSource.destroy(),
+  }
+}
+
+function dataSourceOptions({
+  dialect,
+  host,
+  port,
+  user,
+  database,
+  serializable,
+}: WorkerConnection): DataSourceOptions {
+  // The driver waits for the file with a frozen event loop, so not for long.
+  if (dialect === 'sqlite') return { type: 'better-sqlite3', database, timeout: 250, enableWAL: true }
+  const options = { host, port, username: user, database, poolSize: 5 }
+  if (dialect !== 'postgres') return { type: dialect, ...options }
+  return { type: 'postgres', ...options, extra: serializable ? { options: SERIALIZABLE_POSTGRES } : {} }
+}
+
+function greet(dataSource: DataSource, greeting: string): void {
+  const { pool } = dataSource.driver as unknown as {
+    pool: { on(event: 'connection', listener: (connection: { query(text: string): void }) => void): void }
+  }
+  pool.on('connection', (connection) => {
+    connection.query(greeting)
+  })
+}
+
+/**
+ * When SQLite itself rolled back (SQLITE_FULL), TypeORM 1.1 fails to roll back again, and counts one transaction too many
+ * from then on: its next rollback goes to a savepoint only, and leaves the file locked for everybody.
+ */
+function forgetTransaction(dataSource: DataSource): void {
+  const { databaseConnection } = dataSource.driver as unknown as {
+    databaseConnection: { inTransaction: boolean; exec(text: string): unknown }
+  }
+  if (databaseConnection.inTransaction) databaseConnection.exec('rollback')
+  Object.assign(dataSource.createQueryRunner(), { isTransactionActive: false, transactionDepth: 0 })
+}
+
+/** What the lock uses of mysql2. */
+interface PromisingConnection {
+  promise?(): { execute(text: string, values: unknown[]): unknown }
+}
+
+function breakConnection(connection: PromisingConnection, rewrite: (text: string) => string): void {
+  const promise = connection.promise?.bind(connection)
+  if (!promise) return
+  connection.promise = () => {
+    const promising = promise()
+    return { execute: (text, values) => promising.execute(rewrite(text), values) }
+  }
+}
+
+interface PreparingDatabase {
+  prepare(text: string): unknown
+}
+
+function breakDataSource(dataSource: DataSource, rewrite: (text: string) => string): void {
+  const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
+  const rewritten = new WeakSet<object>()
+  dataSource.createQueryRunner = (mode) => {
+    const queryRunner = createQueryRunner(mode)
+    if (rewritten.has(queryRunner)) return queryRunner
+    rewritten.add(queryRunner)
+    const query = queryRunner.query.bind(queryRunner) as (
+      text: string,
+      ...rest: unknown[]
+    ) => Promise<unknown>
+    queryRunner.query = (text: string, ...rest: unknown[]) => query(rewrite(text), ...rest) as Promise<never>
+    const connect = queryRunner.connect.bind(queryRunner) as () => Promise<PromisingConnection>
+    queryRunner.connect = async () => {
+      const connection = await connect()
+      if (!rewritten.has(connection)) breakConnection(connection, rewrite)
+      rewritten.add(connection)
+      return connection
+    }
+    return queryRunner
+  }
+  // The lock opens a SQLite file a second time, and speaks to the driver itself.
+  const driver = dataSource.driver as unknown as { createDatabaseConnection?(): Promise<PreparingDatabase> }
+  const connect = driver.createDatabaseConnection?.bind(driver)
+  if (!connect) return
+  driver.createDatabaseConnection = async () => {
+    const database = await connect()
+    const prepare = database.prepare.bind(database)
+    database.prepare = (text) => prepare(rewrite(text))
+    return database
+  }
+}

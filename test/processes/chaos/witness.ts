@@ -1,0 +1,51 @@
+import type { Commit, LockChange, Resource } from './history'
+
+/** What went on, as the database kept it. */
+export interface Witness {
+  readonly changes: LockChange[]
+  readonly commits: Commit[]
+  readonly resources: Resource[]
+}
+
+/** Drivers give whole numbers as number or text, and truths as themselves or as 1. */
+interface Rows {
+  readonly changes: {
+    seq: unknown
+    at: number
+    name: string
+    locked_by: string | null
+    lock_until: number
+    locked_at: number
+  }[]
+  readonly commits: { run: string; name: string; guarded: unknown; seen: string }[]
+  readonly resources: { name: string; value: unknown }[]
+}
+
+/** Reads what triggers and tasks wrote down. */
+export async function readWitness(rows: (query: string) => unknown): Promise<Witness> {
+  const found = {
+    changes: await rows(
+      'select seq, at, name, locked_by, lock_until, locked_at from lock_history order by seq',
+    ),
+    commits: await rows('select run, name, guarded, seen from task_commit'),
+    resources: await rows('select name, value from resource'),
+  } as Rows
+  return {
+    changes: found.changes.map(
+      ({ seq, locked_by: lockedBy, lock_until: lockUntil, locked_at: lockedAt, ...change }) => ({
+        ...change,
+        seq: Number(seq),
+        lockedBy,
+        lockUntil,
+        lockedAt,
+      }),
+    ),
+    commits: found.commits.map((commit) => ({ ...commit, guarded: Boolean(commit.guarded) })),
+    resources: found.resources.map(({ name, value }) => ({ name, value: Number(value) })),
+  }
+}
+
+/** Notes that all locks were taken away, where no trigger sees it. */
+export function noteDestroyed(now: string): string {
+  return `insert into lock_history (at, name, locked_by, lock_until, locked_at) select ${now}, name, null, 0, 0 from resource`
+}

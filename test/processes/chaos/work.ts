@@ -1,0 +1,95 @@
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import type { ActiveLock, TaskContext } from '../../../src/core'
+import { monotonic, type ProcessEntry } from './history'
+import type { Phases } from './phases'
+import type { Random } from './random'
+
+/** How long after the end of the lease an awake process may take to abort its signal: on a busy machine it may sleep for long within one turn of its event loop. */
+const ABORT_GRACE = { milliseconds: 250, turns: 10 }
+
+/** How long an extension asks for, as a multiple of `lockAtMostFor`: shorter and longer than what the holder has. */
+const EXTENSIONS = [0.15, 0.3, 0.6, 2, 3]
+export const LONGEST_EXTENSION = Math.max(...EXTENSIONS)
+
+type Holder = Pick<TaskContext, 'signal' | 'lock'>
+
+/** How one task spends its time: shorter than its lease, longer with extensions, or longer without. */
+export class Work {
+  readonly keepAlive: boolean
+  readonly lockAtLeastFor: number
+  /** Extends once more, and ends without looking what became of it. */
+  readonly #hasty: boolean
+  readonly #duration: number
+  /** At each look at the signal. */
+  readonly #chanceToExtend: number
+
+  constructor(
+    private readonly lockAtMostFor: number,
+    private readonly random: Random,
+    private readonly phases: Phases,
+    private readonly record: (entry: ProcessEntry) => void,
+  ) {
+    const kind = random.next()
+    const short = random.between(5, lockAtMostFor / 5)
+    this.#hasty = kind < 0.2
+    this.keepAlive = kind >= 0.5 && kind < 0.7
+    this.#chanceToExtend = kind >= 0.6 && kind < 0.95 ? 0.1 : 0
+    this.#duration = kind < 0.5 ? short : lockAtMostFor * random.between(0.3, 1.6)
+    const shares = this.#hasty ? [0.8, 1] : [0, 0, 0, 0.1, 0.4, 0.8]
+    this.lockAtLeastFor = Math.round(lockAtMostFor * random.pick(shares))
+  }
+
+  async on(run: string, { signal, lock }: Holder): Promise<void> {
+    const end = monotonic() + this.#duration
+    let willing = true
+    while (willing && monotonic() < end) {
+      await sleep(this.random.between(2, 20))
+      await this.phases.reach('working')
+      if (lock.remaining() === 0 && !signal.aborted) await this.#expectAbort(run, signal)
+      signal.throwIfAborted()
+      if (this.random.chance(this.#chanceToExtend)) {
+        const answered = await this.#extend(run, { signal, lock }, this.random.pick(EXTENSIONS))
+        // Without an answer some tasks go on with the lease that they have, and some hurry to their end.
+        willing = answered || this.random.chance(0.6)
+      }
+    }
+    if (this.#hasty) await this.#extend(run, { signal, lock }, LONGEST_EXTENSION)
+  }
+
+  /** @returns whether the database answered */
+  async #extend(run: string, { signal, lock }: Holder, times: number): Promise<boolean> {
+    const lockAtMostFor = Math.round(this.lockAtMostFor * times)
+    const lockAtLeastFor = this.random.chance(0.3) ? Math.round(lockAtMostFor * 0.7) : undefined
+    const asked = monotonic()
+    this.record({ type: 'extending', at: asked, run, lockAtMostFor })
+    try {
+      await lock.extend(lockAtMostFor, lockAtLeastFor)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isWithoutAnswer(error)) throw error
+      return false
+    }
+    if (lockAtLeastFor !== undefined) this.#promise(run, lock, asked + lockAtLeastFor)
+    return true
+  }
+
+  #promise(run: string, lock: ActiveLock, notBefore: number): void {
+    const at = monotonic()
+    this.record({ type: 'extended', at, run, until: at + lock.remaining(), notBefore })
+  }
+
+  /** A process that just woke up needs a turn of its event loop before its timers have fired. */
+  async #expectAbort(run: string, signal: AbortSignal): Promise<void> {
+    const since = monotonic()
+    for (let turns = 0; !signal.aborted; turns++) {
+      if (turns >= ABORT_GRACE.turns && monotonic() - since >= ABORT_GRACE.milliseconds) break
+      await turn()
+    }
+    if (!signal.aborted) this.record({ type: 'unaborted', at: monotonic(), run })
+  }
+}
+
+function isWithoutAnswer(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return code === 'TIMEOUT' || code === 'DATABASE_ERROR'
+}

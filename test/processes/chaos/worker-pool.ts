@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import type { Break } from './break-statements'
+import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
+import type { ProcessEntry } from './history'
+import type { Random } from './random'
+import type { Orm } from './worker-client'
+import { canFakeTime, WorkerProcess } from './worker-process'
+
+export interface WorkerPoolOptions {
+  readonly size: number
+  readonly names: readonly string[]
+  readonly lockAtMostFor: number
+  readonly timeLimit: number
+  /** Of every other pair of processes, so that answers often come when nobody waits for them any more. */
+  readonly shortTimeLimit: number
+  readonly broken: Break | undefined
+  /** The processes take turns. */
+  readonly orms: readonly Orm[]
+  /** Where the processes keep their histories. */
+  readonly directory: string
+}
+
+/** What is special about one process. */
+export interface WorkerWishes extends ConnectionWishes {
+  readonly clock?: string
+}
+
+/** The app instances: as many as asked for, a new one for each that dies. */
+export class WorkerPool {
+  readonly #workers: WorkerProcess[] = []
+  readonly #current: WorkerProcess[] = []
+  #stopping = false
+
+  constructor(
+    private readonly database: ChaosDatabase,
+    private readonly random: Random,
+    private readonly options: WorkerPoolOptions,
+  ) {}
+
+  async start(): Promise<void> {
+    for (let slot = 0; slot < this.options.size; slot++) this.#spawn(slot, {})
+    await Promise.all(this.#current.map((worker) => worker.ready()))
+  }
+
+  any(): WorkerProcess {
+    return this.random.pick(this.#current)
+  }
+
+  get all(): readonly WorkerProcess[] {
+    return this.#current
+  }
+
+  /** Puts a new process in the place of one that may be let go. */
+  async replace(wishes: WorkerWishes): Promise<void> {
+    const slot = Math.floor(this.random.next() * this.options.size)
+    const old = this.#current[slot]
+    this.#spawn(slot, wishes)
+    await Promise.all([old?.stop(5_000), this.#current[slot]?.ready()])
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await Promise.all(this.#current.map((worker) => worker.stop(20_000)))
+  }
+
+  histories(): ProcessEntry[][] {
+    return this.#workers.map((worker) => worker.history())
+  }
+
+  #spawn(slot: number, { clock, ...wishes }: WorkerWishes): void {
+    const { names, lockAtMostFor, timeLimit, shortTimeLimit, broken, orms, directory } = this.options
+    // Without one database clock the clocks differ everywhere, or nothing would come of it.
+    const wrongClock = clock ?? (broken === 'clock' && canFakeTime && slot % 2 === 1 ? '+3h' : undefined)
+    const worker = new WorkerProcess({
+      orm: orms[slot % orms.length] ?? 'typeorm',
+      connection: this.database.connection(wishes),
+      historyFile: join(directory, `${this.#workers.length}.jsonl`),
+      seed: Math.floor(this.random.next() * 2 ** 32),
+      names,
+      // One connection for everything, so one transaction at a time.
+      loops: this.database.dialect === 'sqlite' ? 1 : 2,
+      lockAtMostFor,
+      timeLimit: Math.floor(slot / 2) % 2 === 0 ? shortTimeLimit : timeLimit,
+      broken,
+      clock: wrongClock,
+    })
+    this.#workers.push(worker)
+    this.#current[slot] = worker
+    void worker.exited().then(() => {
+      if (!this.#stopping && this.#current[slot] === worker) this.#spawn(slot, {})
+    })
+  }
+}

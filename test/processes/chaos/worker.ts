@@ -1,0 +1,228 @@
+import { appendFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  LockingTaskExecutor,
+  type ActiveLock,
+  type LockingTaskExecutorListener,
+  type LockProvider,
+  type TaskContext,
+} from '../../../src/core'
+import type { SqlAcquisition } from '../../../src/sql'
+import { monotonic, type ProcessEntry } from './history'
+import { Phases, type Ambush, type Phase } from './phases'
+import { Random } from './random'
+import { Work } from './work'
+import { workerClient, type WorkerClient, type WorkerClientOptions } from './worker-client'
+
+export interface WorkerOptions extends WorkerClientOptions {
+  readonly historyFile: string
+  readonly seed: number
+  readonly names: readonly string[]
+  /** How many runs the process tries at the same time. */
+  readonly loops: number
+  /** Milliseconds. */
+  readonly lockAtMostFor: number
+}
+
+export type MessageToWorker =
+  | { readonly type: 'ambush'; readonly ambush: Ambush }
+  | { readonly type: 'done' }
+  /** Take this many connections out of the pool for this long. */
+  | { readonly type: 'exhaust'; readonly connections: number; readonly milliseconds: number }
+  | { readonly type: 'stop' }
+
+export type MessageFromWorker =
+  { readonly type: 'ready' } | { readonly type: 'reached'; readonly phase: Phase }
+
+const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions
+const { names, loops, lockAtMostFor } = options
+/** What this process holds, by name. */
+const held = new Map<string, { readonly run: string; readonly lock: ActiveLock }>()
+const failedUnlocks = new Map<string, number>()
+const random = new Random(options.seed)
+let stopping = false
+let acted: (() => void) | undefined
+const phases = new Phases(
+  (phase) =>
+    new Promise<void>((resolve) => {
+      acted = resolve
+      tell({ type: 'reached', phase })
+    }),
+)
+
+function tell(message: MessageFromWorker): void {
+  process.send?.(message)
+}
+
+function record(entry: ProcessEntry): void {
+  appendFileSync(options.historyFile, `${JSON.stringify(entry)}\n`)
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown }
+  return String(code ?? name)
+}
+
+/** What a driver throws out of its socket's handlers ends the process of any app; everything else would be ours. */
+process.on('uncaughtException', (error, kind) => {
+  const stack = error.stack ?? error.message
+  const driver = kind === 'uncaughtException' && stack.includes('node_modules') && !stack.includes('/src/')
+  record({ type: 'crash', at: monotonic(), error: stack, origin: driver ? 'driver' : 'library' })
+  process.exit(1)
+})
+
+/** Notes when a lock is handed out, and how long it may be trusted. */
+function witnessed(provider: LockProvider): LockProvider {
+  return {
+    lock: async (configuration, options) => {
+      const askedAt = monotonic()
+      const asked = provider.lock(configuration, options)
+      setTimeout(() => void phases.reach('asking'), random.between(0, 3))
+      const lock = await asked
+      if (lock) {
+        const at = monotonic()
+        record({
+          type: 'acquired',
+          at,
+          run: runOf(lock.acquisition),
+          name: lock.name,
+          until: at + lock.remaining(),
+          lockAtMostFor: Number(configuration.lockAtMostFor),
+          notBefore: askedAt + Number(configuration.lockAtLeastFor),
+        })
+      }
+      return lock
+    },
+  }
+}
+
+const listener: LockingTaskExecutorListener = {
+  /** By hand or by keep-alive. */
+  onLockExtended: ({ name }) => {
+    const holder = held.get(name)
+    const at = monotonic()
+    if (holder) record({ type: 'extended', at, run: holder.run, until: at + holder.lock.remaining() })
+  },
+  onUnlockFailed: ({ name }) => {
+    failedUnlocks.set(name, (failedUnlocks.get(name) ?? 0) + 1)
+  },
+}
+
+function runOf(acquisition: object | undefined): string {
+  return (acquisition as SqlAcquisition).holder.lockedBy
+}
+
+/** A task such as people write: reads, works, writes what it computed – and looks at its signal in between. */
+async function task(
+  client: WorkerClient,
+  name: string,
+  { signal, lock }: TaskContext,
+  work: Work,
+): Promise<string> {
+  const run = runOf(lock.acquisition)
+  const guarded = name.startsWith('guarded')
+  await phases.reach('acquired')
+  const value = await client.transaction(async (transaction) => {
+    await transaction.execute('update resource set current_run = ? where name = ?', [run, name])
+    const [row] = await transaction.rows('select value from resource where name = ?', [name])
+    if (guarded) await transaction.guard()
+    return Number(row?.['value'])
+  })
+  await work.on(run, { signal, lock })
+  await phases.reach(guarded ? 'checked-guarded' : 'checked')
+  // Here a process may sleep for hours: only the guard sees it.
+  await client.transaction(async (transaction) => {
+    await transaction.execute('update resource set value = ? where name = ?', [value + 1, name])
+    await transaction.execute(
+      `insert into task_commit (run, name, guarded, seen) select ${options.connection.dialect === 'postgres' ? '?::text, ?::text, ?::boolean' : '?, ?, ?'}, current_run from resource where name = ?`,
+      [run, name, options.connection.dialect === 'postgres' ? guarded : Number(guarded), name],
+    )
+    await phases.reach('in-transaction')
+    if (guarded) await transaction.guard()
+    await phases.reach('guarded')
+  })
+  await phases.reach('committed')
+  return run
+}
+
+async function loop(client: WorkerClient, executor: LockingTaskExecutor): Promise<void> {
+  while (!stopping) {
+    const name = random.pick(names)
+    const work = new Work(lockAtMostFor, random, phases, record)
+    const failedBefore = failedUnlocks.get(name)
+    const own: { outcome?: unknown; run?: string } = {}
+    let outcome: unknown
+    try {
+      const result = await executor.executeWithLock(
+        { name, lockAtMostFor, lockAtLeastFor: work.lockAtLeastFor, keepAlive: work.keepAlive },
+        async (context) => {
+          own.run = runOf(context.lock.acquisition)
+          held.set(name, { run: own.run, lock: context.lock })
+          try {
+            own.outcome = await task(client, name, context, work)
+            return own.outcome
+          } catch (error) {
+            own.outcome = error
+            throw error
+          } finally {
+            record({ type: 'ended', at: monotonic(), run: own.run })
+            if (held.get(name)?.run === own.run) held.delete(name)
+            await phases.reach('unlocking')
+          }
+        },
+      )
+      outcome = result.executed ? result.value : undefined
+    } catch (error) {
+      outcome = error
+      record({ type: 'failed', at: monotonic(), code: codeOf(error) })
+    }
+    if (own.run !== undefined) {
+      if (failedUnlocks.get(name) === failedBefore)
+        record({ type: 'unlocked', at: monotonic(), run: own.run })
+      record({ type: 'outcome', at: monotonic(), run: own.run, own: outcome === own.outcome })
+    }
+    await sleep(random.between(5, 60))
+  }
+}
+
+async function exhaust(client: WorkerClient, connections: number, milliseconds: number): Promise<void> {
+  const occupy = (): Promise<void> =>
+    client.transaction(async (transaction) => {
+      await transaction.rows('select 1', [])
+      await sleep(milliseconds)
+    })
+  await Promise.allSettled(Array.from({ length: connections }, occupy))
+}
+
+async function connected(): Promise<WorkerClient> {
+  for (;;) {
+    try {
+      return await workerClient(options)
+    } catch (error) {
+      record({ type: 'failed', at: monotonic(), code: codeOf(error) })
+      await sleep(200)
+    }
+  }
+}
+
+async function main(): Promise<void> {
+  // At once: the harness may be gone before there is a connection.
+  process.on('disconnect', () => process.exit(1))
+  const client = await connected()
+  const executor = new LockingTaskExecutor(witnessed(client.provider), {
+    listeners: [listener],
+  })
+  process.on('message', (message: MessageToWorker) => {
+    if (message.type === 'ambush') phases.lay(message.ambush)
+    else if (message.type === 'done') acted?.()
+    else if (message.type === 'stop') stopping = true
+    else void exhaust(client, message.connections, message.milliseconds)
+  })
+  tell({ type: 'ready' })
+  await Promise.all(Array.from({ length: loops }, () => loop(client, executor)))
+  record({ type: 'stopped', at: monotonic() })
+  await client.close().catch(() => undefined)
+  process.exit(0)
+}
+
+void main()

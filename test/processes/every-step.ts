@@ -1,0 +1,143 @@
+/**
+ * Runs tasks on a database that fails at one step after the other, and counts what is left behind. A process of its own,
+ * because it runs under `--unhandled-rejections=strict` and has to end by itself.
+ */
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { LockError, LockingTaskExecutor, type LockProvider } from '../../src/core'
+import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql'
+import { ownQueryRunner, queryRunnerSqlExecutor } from '../../src/typeorm/query-runner-sql-executor'
+import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
+import { FAULTS, FaultySqlExecutor, type Fault } from './faulty-sql-executor'
+
+const STEPS = ['look at the table', 'take', 'extend', 'unlock'] as const
+type Step = (typeof STEPS)[number]
+const TIME_LIMIT = 3_000
+
+const { dialect: name, options } = JSON.parse(process.argv[2] ?? '') as {
+  dialect: DialectName
+  options: DataSourceOptions
+}
+const dialect = dialects[name]
+
+const signals: AbortSignal[] = []
+const unlockFailures: string[] = []
+
+async function runWithFault(sql: SqlExecutor, step: Step, fault: Fault, taskFails: boolean): Promise<string> {
+  const title = `${step}: the statement ${fault}${taskFails ? ', and the task fails' : ''}`
+  const lockName = title.slice(0, 64).trim()
+  const faulty = new FaultySqlExecutor(sql, TIME_LIMIT + 200)
+  const provider = new SqlLockProvider(faulty, dialect, {
+    timeLimit: TIME_LIMIT,
+  })
+  const during = (which: Step): void => {
+    faulty.fault = which === step ? fault : undefined
+  }
+  const executor = new LockingTaskExecutor(provider, {
+    listeners: [
+      {
+        onUnlockFailed: ({ error }) => {
+          assert(error instanceof LockError)
+          unlockFailures.push(title)
+        },
+      },
+    ],
+  })
+  if (step === 'take')
+    await (await provider.lock({ name: `${lockName.slice(0, 60)} +`, lockAtMostFor: '1m' }))?.unlock()
+  during(step === 'look at the table' ? step : 'take')
+  const business = new Error('business')
+  let ran = false
+  const run = executor.executeWithLock({ name: lockName, lockAtMostFor: '1m' }, async ({ signal, lock }) => {
+    ran = true
+    signals.push(signal)
+    during('extend')
+    const extension = await lock.extend('2m').catch((error: unknown) => error)
+    assert.equal(extension instanceof LockError, step === 'extend', title)
+    during('unlock')
+    if (taskFails) throw business
+    return 'done'
+  })
+  const outcome: unknown = await run.catch((error: unknown) => error)
+  faulty.fault = undefined
+  if (step === 'extend' || step === 'unlock') {
+    assert.deepEqual(outcome, taskFails ? business : { executed: true, value: 'done' }, title)
+  } else {
+    assert(outcome instanceof LockError, title)
+    assert.equal(ran, false, title)
+  }
+  await faulty.settled()
+  return lockName
+}
+
+async function untilFree(provider: LockProvider, lockName: string): Promise<void> {
+  const deadline = performance.now() + 20_000
+  for (;;) {
+    const lock = await provider.lock({ name: lockName, lockAtMostFor: '1m' })
+    if (lock) return lock.unlock()
+    assert(performance.now() < deadline, `'${lockName}' is never freed`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+interface Pool {
+  readonly totalCount?: number
+  readonly idleCount?: number
+  readonly waitingCount?: number
+  readonly _allConnections?: { readonly length: number }
+  readonly _freeConnections?: { readonly length: number }
+}
+
+/** Connections of pg's or mysql2's pool that nobody gave back, and callers that wait for one. */
+function leakedConnections(dataSource: DataSource): number {
+  const { master, pool } = dataSource.driver as unknown as { master?: Pool; pool?: Pool }
+  assert(name === 'sqlite' || (master?.totalCount ?? pool?._allConnections?.length), 'no pool is found')
+  const { totalCount = 0, idleCount = 0, waitingCount = 0, ...mysql } = master ?? pool ?? {}
+  const busy = (mysql._allConnections?.length ?? 0) - (mysql._freeConnections?.length ?? 0)
+  return totalCount - idleCount + waitingCount + busy
+}
+
+function countListeners(): number {
+  return process.eventNames().reduce((count, event) => count + process.listenerCount(event), 0)
+}
+
+async function main(): Promise<void> {
+  const listeners = countListeners()
+  const dataSource = await new DataSource(options).initialize()
+  const sql =
+    name === 'sqlite'
+      ? sqliteSqlExecutor(dataSource)
+      : queryRunnerSqlExecutor(ownQueryRunner(dataSource), name)
+
+  const cases = STEPS.flatMap((step) =>
+    (Object.keys(FAULTS) as Fault[]).flatMap((fault) => [
+      () => runWithFault(sql, step, fault, false),
+      () => runWithFault(sql, step, fault, true),
+    ]),
+  )
+  const names: string[] = []
+  const worker = async (): Promise<void> => {
+    for (let next = cases.shift(); next; next = cases.shift()) names.push(await next())
+  }
+  const runs = cases.length
+  await Promise.all([worker(), worker(), worker(), worker()])
+
+  const provider = new SqlLockProvider(sql, dialect)
+  for (const lockName of new Set(names)) await untilFree(provider, lockName)
+  const report = {
+    runs,
+    unlockFailures: new Set(unlockFailures).size,
+    connections: leakedConnections(dataSource),
+    abortListeners: signals.flatMap((signal) => getEventListeners(signal, 'abort')).length,
+    processListeners: Math.max(0, countListeners() - listeners),
+  }
+  await dataSource.destroy()
+  const timers = process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+  // Comes only when nothing is left that would keep the process alive.
+  process.once('beforeExit', () => {
+    console.log(JSON.stringify({ ...report, timers }))
+  })
+}
+
+void main()

@@ -1,0 +1,21 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const root = join(__dirname, '../../..')
+
+/** Builds the package, and the examples against it as any other project would: through its exports. */
+export async function compileExamples(): Promise<void> {
+  await run('typescript/bin/tsc', '-p', 'tsconfig.build.json')
+  await run(join(root, 'scripts/build-entries.mjs'))
+  await run('prisma/build/index.js', 'generate', '--schema', 'examples/nestjs-prisma/schema.prisma')
+  await run('typescript/bin/tsc', '-p', 'examples')
+}
+
+async function run(script: string, ...parameters: string[]): Promise<void> {
+  await promisify(execFile)(process.execPath, [require.resolve(script), ...parameters], {
+    cwd: root,
+    // The command line downloads an engine before it does anything. Generating does not use it, so any file will do.
+    env: { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, ...process.env },
+  })
+}

@@ -1,0 +1,122 @@
+import { DataSource } from 'typeorm'
+import { describe, expect, test } from '@jest/globals'
+import { createShedLockMigration } from '../../../src/typeorm'
+import { availableBackends } from '../../backends'
+import { ExampleProcess } from './example-process'
+import { eventually } from '../../eventually'
+
+const TICK = 2_000
+const TICKS = Number(process.env['TICKS'] ?? 30)
+/** A timer may be early by some milliseconds; on a busy machine it is late. */
+const EARLY = 100
+const LONG = { timeout: TICKS * TICK + 120_000, interval: 50 }
+
+type Instances = readonly [ExampleProcess, ExampleProcess]
+
+/** Runs an example twice on a database of its own. */
+async function startedTwice(
+  name: string,
+  work: number,
+  test: (instances: Instances) => Promise<void>,
+): Promise<void> {
+  const postgres = availableBackends().find((backend) => backend.name === 'postgres')
+  if (!postgres) throw new Error('The examples run on PostgreSQL, which was not found')
+  const database = await postgres.create()
+  const instances: ExampleProcess[] = []
+  try {
+    const migrations = [createShedLockMigration()]
+    const dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
+    await dataSource.runMigrations()
+    await dataSource.destroy()
+
+    const environment = { DATABASE_URL: database.url, WORK: String(work) }
+    const one = new ExampleProcess(`${name}/main.js`, environment)
+    const two = new ExampleProcess(`${name}/main.js`, environment)
+    instances.push(one, two)
+    await eventually(() => {
+      expect([one.isReady(), two.isReady()]).toEqual([true, true])
+    }, LONG)
+    await test([one, two])
+  } finally {
+    await Promise.all(instances.map((each) => each.stop('SIGKILL')))
+    await database.drop()
+  }
+}
+
+function ticks(processes: readonly ExampleProcess[]): number[] {
+  const times = processes.flatMap((each) => each.said('begin'))
+  return times.map((time) => Math.floor((Date.parse(time) + EARLY) / TICK)).sort((a, b) => a - b)
+}
+
+const scheduled = [
+  { name: 'nestjs-typeorm', long: 600_000 },
+  { name: 'nestjs-prisma', long: 600_000 },
+  { name: 'node-cron', long: 3_000 },
+  { name: 'croner', long: 600_000 },
+  { name: 'fastify', long: 600_000 },
+]
+
+async function untilTicks(instances: readonly ExampleProcess[]): Promise<void> {
+  await eventually(() => {
+    expect(ticks(instances)).not.toEqual([])
+  }, LONG)
+}
+
+async function call(instance: ExampleProcess): Promise<{ status: number; executed?: boolean }> {
+  const [port] = instance.said('ready')
+  const response = await fetch(`http://127.0.0.1:${port}/jobs/report`, { method: 'POST' })
+  return { status: response.status, ...(response.ok ? ((await response.json()) as object) : {}) }
+}
+
+// All in one block: Jest runs those of one block beside each other.
+describe('started twice', () => {
+  test.concurrent.each(scheduled)(`$name runs each of ${TICKS} ticks once`, ({ name }) =>
+    startedTwice(name, 50, async (instances) => {
+      // The first ones may have come while only one instance was up, or while those of the other tests were starting.
+      const from = Math.ceil(Date.now() / TICK) + 5
+      const ran = (): number[] => ticks(instances).filter((tick) => tick >= from)
+      await eventually(() => {
+        expect(ran().length).toBeGreaterThanOrEqual(TICKS)
+      }, LONG)
+      expect(ran().slice(0, TICKS)).toEqual(Array.from({ length: TICKS }, (_, index) => from + index))
+    }),
+  )
+
+  test.concurrent.each(scheduled)(
+    '$name frees the lock when it is told to stop, and the other takes the next tick',
+    ({ name, long }) =>
+      startedTwice(name, long, async ([one, two]) => {
+        await untilTicks([one, two])
+        const [busy, idle] = ticks([one]).length > 0 ? [one, two] : [two, one]
+        await busy.stop('SIGTERM')
+        const stopped = Date.now()
+        await untilTicks([idle])
+        expect(ticks([busy])).toHaveLength(1)
+        // Its own lock lasts for ten minutes.
+        expect(ticks([idle])[0]).toBeLessThanOrEqual(Math.ceil(stopped / TICK) + 1)
+      }),
+  )
+
+  test.concurrent('express runs what both are called for once', () =>
+    startedTwice('express', 50, async (instances) => {
+      for (let tick = 0; tick < TICKS; tick++) {
+        const answers = await Promise.all(instances.map(call))
+        expect(answers.filter(({ executed }) => executed)).toHaveLength(1)
+        expect(ticks(instances)).toHaveLength(tick + 1)
+        await new Promise((resolve) => setTimeout(resolve, 3_100))
+      }
+    }),
+  )
+
+  test.concurrent('express frees the lock when it is told to stop, and the other can take it', () =>
+    startedTwice('express', 600_000, async ([one, two]) => {
+      const answer = call(one)
+      await untilTicks([one])
+      expect(await call(two)).toEqual({ status: 200, executed: false })
+      await one.stop('SIGTERM')
+      expect(await answer).toEqual({ status: 500 })
+      void call(two).catch(() => undefined)
+      await untilTicks([two])
+    }),
+  )
+})

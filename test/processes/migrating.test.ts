@@ -1,0 +1,88 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { dialects, migrationScripts } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { hasClient, startScript } from '../backends/database-client'
+import { itIf } from '../it-if'
+import type { MigratingOrder } from './migrating-worker'
+
+const PROCESSES = 10
+let children: readonly ChildProcess[] = []
+
+const answers = (): Promise<unknown[]> =>
+  Promise.all(children.map(async (child) => ((await once(child, 'message')) as unknown[])[0]))
+const tellAll = (message: MigratingOrder | 'go'): Promise<unknown[]> => {
+  const answered = answers()
+  for (const child of children) child.send(message)
+  return answered
+}
+const all = (answer: unknown): unknown[] => Array<unknown>(PROCESSES).fill(answer)
+
+beforeAll(async () => {
+  const worker = join(__dirname, 'migrating-worker.ts')
+  children = Array.from({ length: PROCESSES }, () => fork(worker, { execArgv: ['--import', 'tsx'] }))
+  await answers()
+})
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+describeBackends(availableBackends().filter(({ shared }) => shared))(
+  'Ten processes that migrate an empty $name at the same time',
+  (backend) => {
+    let database: TestDatabase
+    let observer: DataSource
+
+    beforeEach(async () => {
+      database = await backend.create()
+      observer = await new DataSource(database.typeOrm).initialize()
+    })
+
+    afterEach(async () => {
+      await observer.destroy()
+      await database.drop()
+    })
+
+    const migrateAtOnce = async (underLock: boolean): Promise<unknown[]> => {
+      expect(await tellAll({ typeOrm: database.typeOrm, underLock })).toEqual(all('done'))
+      return tellAll('go')
+    }
+
+    const expectTable = async (): Promise<void> => {
+      const provider = typeOrmLockProvider(observer)
+      expect(await provider.checkTable()).toEqual([])
+      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
+    }
+
+    it('all succeed with the migrations of the app, under a lock', async () => {
+      expect(await migrateAtOnce(true)).toEqual(all('done'))
+      await expectTable()
+      const executed = await observer.query<unknown[]>('select * from migrations')
+      expect(executed).toHaveLength(2)
+    })
+
+    it('all succeed with the migration of the lock table, once TypeORM has its own table', async () => {
+      // TypeORM looks for it and makes it, without care for others who do the same.
+      const first = await new DataSource({ ...database.typeOrm, migrations: [] }).initialize()
+      await first.runMigrations()
+      await first.destroy()
+      expect(await migrateAtOnce(false)).toEqual(all('done'))
+      await expectTable()
+    })
+
+    itIf(hasClient(backend), 'a client of its own')(
+      "all succeed with plain SQL, by the database's own client",
+      async () => {
+        const { up } = migrationScripts(dialects[backend.dialect])
+        const runs = Array.from({ length: PROCESSES }, () => startScript(backend, database, up))
+        expect(await Promise.all(runs)).toEqual(all({ ok: true, stderr: '' }))
+        await expectTable()
+      },
+    )
+  },
+)

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import { DataSource } from 'typeorm'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { findBackends } from '../../../backends/find-backends'
+import { servers } from '../../../backends/servers'
+import { installed, node, packInto, temporaryFolder } from '../packed-package'
+import type { Outcome } from './fixtures/prisma8/outcome'
+import { PLATFORM } from './other-node'
+import { newProject } from './project'
+
+/** The candidate that the notes in docs/maintainers/prisma-8.md are about; it wants Node.js 22.18 or later. */
+const PRISMA_8 = '8.0.0-rc.13'
+const PACKAGES = [`@prisma/orm-postgres@${PRISMA_8}`, 'pg@8', '@types/pg@8', `node-${PLATFORM}@22`]
+const TIME_LIMIT = 400_000
+
+const project = join(temporaryFolder(), 'prisma-8')
+const fixtures = join(__dirname, 'fixtures', 'prisma8')
+
+/** Runs Node.js 22 in the project. */
+async function run(url: string, ...args: string[]): Promise<string> {
+  const program = join(project, 'node_modules', `node-${PLATFORM}`, 'bin', 'node')
+  const options = { cwd: project, env: { ...process.env, DATABASE_URL: url }, timeout: TIME_LIMIT }
+  const { stdout } = await promisify(execFile)(program, args, options)
+  return stdout
+}
+
+/** An empty database of PostgreSQL. */
+async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  process.env['BACKENDS'] = process.env['REQUIRE_BACKENDS'] = 'postgres'
+  const { backends, stop } = await findBackends()
+  const server = servers.find(({ name }) => name === 'postgres')
+  const admin = backends.find(({ name }) => name === 'postgres')?.url
+  if (!server || admin === undefined) throw new Error('PostgreSQL was not found.')
+  const dataSource = await new DataSource(server.typeOrm(admin)).initialize()
+  const name = `shedlock_test_${randomBytes(6).toString('hex')}`
+  for (const statement of server.createDatabase(name)) await dataSource.query(statement)
+  return {
+    url: server.databaseUrl(admin, name),
+    drop: async () => {
+      for (const statement of server.dropDatabase(name)) await dataSource.query(statement)
+      await dataSource.destroy()
+      await stop()
+    },
+  }
+}
+
+async function writeContract(): Promise<void> {
+  const command = ['node_modules/shedlock-orm/dist/cli/shedlock.js', 'prisma', 'postgresql', '--contract']
+  const otherNames = ['--schema', 'app', '--table', 'Locks', '--column-lock-until', 'until']
+  const models = [await run('', ...command), await run('', ...command, ...otherNames)]
+  writeFileSync(join(project, 'contract.prisma'), ['// use prisma-8', ...models].join('\n\n'))
+  copyFileSync(join(fixtures, 'emit-contract.mjs'), join(project, 'emit-contract.mjs'))
+  await run('', 'emit-contract.mjs')
+}
+
+describe(`Prisma ${PRISMA_8} with PostgreSQL`, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+
+  beforeAll(async () => {
+    newProject(project, [packInto(join(project, '..')), ...PACKAGES], [])
+    const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as object & {
+      dependencies: object
+    }
+    writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module', dependencies }))
+    await writeContract()
+    database = await createDatabase()
+  })
+  afterAll(() => database.drop())
+
+  test('its client fits the types, and a transaction of it does not', () => {
+    copyFileSync(join(fixtures, 'types.ts'), join(project, 'types.ts'))
+    const compilerOptions = {
+      ...{ module: 'nodenext', target: 'es2022', lib: ['esnext'], strict: true, noEmit: true },
+      ...{ skipLibCheck: true, types: ['node'], typeRoots: [installed('@types')] },
+    }
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }))
+    node(project, installed('typescript/bin/tsc'), '-p', 'tsconfig.json')
+  })
+
+  test('passes the suite on Node.js 22, all but the clock of a session', async () => {
+    await build({
+      ...{ entryPoints: [join(fixtures, 'suite.ts')], outfile: join(project, 'suite.mjs'), bundle: true },
+      ...{ platform: 'node', format: 'esm', target: 'node22', packages: 'external' },
+      // Not our own tsconfig.json: it says that shedlock-orm is in src.
+      ...{ external: ['./contract.json'], tsconfigRaw: {} },
+    })
+    await run(database.url, 'suite.mjs')
+    const outcomes = JSON.parse(readFileSync(join(project, 'outcomes.json'), 'utf8')) as Outcome[]
+    const passed = outcomes.filter(({ skipped, failed }) => skipped === undefined && failed === undefined)
+    console.log(`Prisma ${PRISMA_8}: ${passed.length} of ${outcomes.length} cases passed`)
+    expect(outcomes.filter(({ failed }) => failed !== undefined)).toEqual([])
+    expect(outcomes.flatMap(({ skipped }) => skipped ?? [])).toEqual(['run with TypeORM'])
+    expect(passed.length).toBeGreaterThan(85)
+  })
+})

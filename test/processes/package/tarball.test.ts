@@ -1,0 +1,147 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import {
+  entries,
+  FRAMEWORKS,
+  installed,
+  installInto,
+  manifest,
+  node,
+  packInto,
+  temporaryFolder,
+} from './packed-package'
+
+const LARGEST_TARBALL = 400_000
+const LARGEST_CORE = 30_000
+
+/** All that is published: the folder, and what files in it end with. */
+const PUBLISHED = [
+  ...['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'],
+  ...['dist/*.d.ts', 'dist/*.d.ts.map', 'dist/*.js', 'dist/*.js.map', 'dist/*.txt', 'src/*.ts'],
+  ...['dist/*.d.mts', 'dist/*.mjs', 'dist/*.mjs.map'],
+  ...['migrations/*.sql', 'prisma/*.prisma', 'prisma/*.sql', 'prisma/*.toml'],
+]
+
+const folder = temporaryFolder()
+const app = join(folder, 'app')
+const inApp = join(app, 'node_modules', manifest.name)
+let tarball: string
+
+beforeAll(() => {
+  tarball = packInto(folder)
+  installInto(app, tarball)
+}, 120_000)
+
+const kind = (path: string): string => path.replace(/^([^/]+)\/.*?((\.d)?\.[a-z]+(\.map)?)$/, '$1/*$2')
+
+function expectToLoad(entry: string): void {
+  const required = node(app, '-e', `console.log(Object.keys(require('${entry}')).sort().join())`).trim()
+  const script = `import * as all from '${entry}'; console.log(Object.keys(all).sort().join())`
+  const imported = node(app, '--input-type=module', '-e', script).trim()
+  expect(required).not.toBe('')
+  expect(imported).toBe(required)
+}
+
+describe('the packed package', () => {
+  test('has no dependencies: its peers are optional, and nothing else is installed with it', () => {
+    const dependencies = /^(bundled?D|optionalD|d)ependencies$/
+    expect(Object.keys(manifest).filter((key) => dependencies.test(key))).toEqual([])
+    expect(manifest.peerDependenciesMeta).toEqual(
+      Object.fromEntries(Object.keys(manifest.peerDependencies).map((peer) => [peer, { optional: true }])),
+    )
+    const packages = readdirSync(join(app, 'node_modules')).filter((name) => !name.startsWith('.'))
+    expect(packages).toEqual([manifest.name])
+  })
+
+  test('has the files that people look for, no tests, and is small', () => {
+    const files = readdirSync(inApp, { recursive: true, encoding: 'utf8' })
+      .map((path) => path.replaceAll('\\', '/'))
+      .filter((path) => statSync(join(inApp, path)).isFile())
+    expect([...new Set(files.map(kind))].sort()).toEqual(PUBLISHED.sort())
+    expect(files.filter((path) => /\.(test|spec)\.|^src\/cli\//.test(path))).toEqual([])
+    expect(statSync(tarball).size).toBeLessThan(LARGEST_TARBALL)
+  })
+
+  test.each(entries.filter((entry) => !(entry in FRAMEWORKS)))(
+    '%s loads through require and import, with the same names',
+    expectToLoad,
+  )
+
+  test('is one file for each entry and module format, in which classes have kept their names', () => {
+    for (const entry of entries) {
+      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
+      const files = readdirSync(folder).filter((name) => /\.m?js$/.test(name))
+      expect(files.sort()).toEqual(['index.js', 'index.mjs'])
+      // A bundler renames a class that speaks of itself: `var A = class _A`.
+      for (const file of files) expect(readFileSync(join(folder, file), 'utf8')).not.toContain('= class _')
+    }
+  })
+
+  test('has modules that load only modules, so that no part is there twice', () => {
+    for (const entry of entries) {
+      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
+      const own = (file: string): string[] => {
+        const text = readFileSync(join(folder, file), 'utf8')
+        return [
+          ...new Set([...text.matchAll(/(?:from |require\()"(\.[^"]+)"/g)].map(([, path = '']) => path)),
+        ].sort()
+      }
+      expect(own('index.mjs').filter((name) => !name.endsWith('/index.mjs'))).toEqual([])
+      expect(own('index.js')).toEqual(own('index.mjs').map((name) => name.replace('.mjs', '.js')))
+    }
+  })
+
+  test.each(Object.entries(FRAMEWORKS))('%s says that %s is missing', (entry, framework) => {
+    const load = `try { require('${entry}') } catch (error) { console.log(error.code, error.message) }`
+    expect(node(app, '-e', load)).toMatch(new RegExp(`^MODULE_NOT_FOUND Cannot find module '${framework}`))
+    const importing = load.replace(/require\(.*?\)/, `await import('${entry}')`)
+    expect(node(app, '--input-type=module', '-e', importing)).toMatch(
+      new RegExp(`^ERR_MODULE_NOT_FOUND Cannot find package '${framework}`),
+    )
+  })
+
+  test.each(Object.entries(manifest.bin))('the command %s starts', (_, path) => {
+    node(inApp, path, '--help')
+  })
+
+  test('passes publint', () => {
+    node(app, installed('publint/src/cli.js'), '--strict', tarball)
+  })
+
+  test('has types that are right for each kind of module resolution', () => {
+    const attw = installed('@arethetypeswrong/cli/dist/index.js')
+    node(app, attw, tarball, '--exclude-entrypoints', 'package.json')
+  })
+
+  test.each(['index.js', 'index.mjs'])('has a core that is small in a bundle: %s', async (file) => {
+    const { outputFiles } = await build({
+      ...{ entryPoints: [join(inApp, 'dist/core', file)], bundle: true, minify: true },
+      ...{ platform: 'node', format: file === 'index.js' ? 'cjs' : 'esm', write: false },
+    })
+    expect(outputFiles[0]?.contents.byteLength).toBeLessThan(LARGEST_CORE)
+  })
+})
+
+describe('an app with every peer', () => {
+  const scopeOrName = (name: string): string => (name.startsWith('@nestjs/') ? '@nestjs' : name)
+  const peers = [...new Set(Object.keys(manifest.peerDependencies).map(scopeOrName))]
+
+  beforeAll(() => {
+    for (const peer of peers) {
+      const link = join(app, 'node_modules', peer)
+      mkdirSync(dirname(link), { recursive: true })
+      symlinkSync(installed(peer), link, 'junction')
+    }
+  })
+
+  test.each(Object.keys(FRAMEWORKS))('loads %s', expectToLoad)
+
+  test.each(entries)('loads nothing for %s but its own framework', (entry) => {
+    const script = `require('${entry}'); console.log(Object.keys(require.cache).join('\\n'))`
+    const loaded = node(app, '-e', script).replaceAll('\\', '/')
+    const own = FRAMEWORKS[entry]
+    expect(peers.filter((peer) => loaded.includes(`/node_modules/${peer}/`))).toEqual(own ? [own] : [])
+  })
+})

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { LockingTaskExecutor } from '../../src/core'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { eventually } from '../eventually'
+import { everyClient, type OpenClient } from '../conformance/every-client'
+import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
+
+const [each] = everyClient().filter(({ dialect }) => dialect === 'sqlite')
+const describeIf = each ? describe : describe.skip
+
+describeIf('asking again', () => {
+  let client: OpenClient
+
+  beforeAll(async () => {
+    if (each) client = await each.open()
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  it('an extension whose request was swallowed is sent again before the lease is over', async () => {
+    const post = new PostalSqlExecutor(client.executor)
+    const provider = new SqlLockProvider(post, dialects.sqlite, { timeLimit: '1m' })
+    const lock = await provider.lock({ name: 'swallowed', lockAtMostFor: '5s' })
+    post.next = 'late'
+    const longer = await lock?.extend('1h')
+    expect(longer?.remaining()).toBeGreaterThan(1_800_000)
+    await longer?.unlock()
+  })
+
+  it('an extension ends with the lease, however long the time limit is', async () => {
+    let swallows = false
+    const { executor } = client
+    const swallowing: SqlExecutor = {
+      query: (...all) => executor.query(...all),
+      execute: (...all) => (swallows ? new Promise(() => undefined) : executor.execute(...all)),
+    }
+    const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '1h' })
+    const lock = await provider.lock({ name: 'ends', lockAtMostFor: '2s' })
+    swallows = true
+    await expect(lock?.extend('1h')).rejects.toMatchObject({ code: 'TIMEOUT' })
+  }, 20_000)
+
+  it('an unlock in the background is sent again though an attempt was swallowed', async () => {
+    const { executor, table } = client
+    let toSwallow = 0
+    const swallowing: SqlExecutor = {
+      query: (...all) => executor.query(...all),
+      execute: (...all) => (toSwallow-- > 0 ? new Promise(() => undefined) : executor.execute(...all)),
+    }
+    const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '300ms' })
+    const lock = await provider.lock({ name: 'background', lockAtMostFor: '1h' })
+    // The first of the unlock itself, and the first in the background.
+    toSwallow = 2
+    await lock?.unlock().catch(() => undefined)
+    await eventually(
+      async () => {
+        expect(await table.isHeld('background')).toBe(false)
+      },
+      { timeout: 10_000 },
+    )
+  })
+
+  it('an error is explained within the same time limit', async () => {
+    const { executor } = client
+    let fails = false
+    const provider = new SqlLockProvider(
+      {
+        query: (...all) => (fails ? new Promise(() => undefined) : executor.query(...all)),
+        execute: async (...all) => {
+          if (!fails) return executor.execute(...all)
+          await sleep(2_000)
+          throw new DriverError('refused', 'no such table')
+        },
+      },
+      dialects.sqlite,
+      { timeLimit: '3s' },
+    )
+    const lock = await provider.lock({ name: 'explained', lockAtMostFor: '1h' })
+    fails = true
+    const answer = lock?.extend('2h').catch((error: unknown) => error)
+    // Two seconds for the answer; what is left for its explanation is one, and not three.
+    const outcome = await Promise.race([answer, sleep(4_500, 'still waiting')])
+    expect(outcome).toMatchObject({ name: 'LockError' })
+    await answer
+  })
+
+  it('all attempts together have one time limit', async () => {
+    const { executor } = client
+    let attempts = 0
+    const provider = new SqlLockProvider(
+      {
+        query: (...all) => executor.query(...all),
+        execute: async () => {
+          if (++attempts > 1) return new Promise<number>(() => undefined)
+          await sleep(2_000)
+          throw new DriverError('SQLITE_BUSY', 'another connection writes')
+        },
+      },
+      dialects.sqlite,
+      { timeLimit: '3s' },
+    )
+    const answer = provider.lock({ name: 'attempts', lockAtMostFor: '1h' }).catch((error: unknown) => error)
+    const outcome = await Promise.race([answer, sleep(4_500, 'still waiting')])
+    expect(outcome).toMatchObject({ code: 'TIMEOUT' })
+    expect(attempts).toBeGreaterThan(1)
+  })
+
+  it('keep-alive does not undo an extension by hand that was on its way at half time', async () => {
+    const post = new PostalSqlExecutor(client.executor)
+    const provider = new SqlLockProvider(post, dialects.sqlite)
+    const configuration = { name: 'half time', lockAtMostFor: '4s', keepAlive: true }
+    await new LockingTaskExecutor(provider).executeWithLock(configuration, async ({ lock }) => {
+      post.next = 'late'
+      let settled = false
+      const extended = lock.extend('1h').finally(() => (settled = true))
+      await eventually(() => {
+        expect(settled || lock.remaining() < 1_900).toBe(true)
+      })
+      await post.deliver('late')
+      await extended
+      expect(lock.remaining()).toBeGreaterThan(1_800_000)
+      // What was queued meanwhile comes now.
+      await sleep(100)
+      expect(lock.remaining()).toBeGreaterThan(1_800_000)
+    })
+  })
+})

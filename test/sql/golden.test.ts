@@ -1,0 +1,59 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from '@jest/globals'
+import {
+  dialects,
+  lockStatements,
+  lockTable,
+  spell,
+  tableDefinition,
+  type AcquireStep,
+  type Dialect,
+  type LockTableOptions,
+  type Statement,
+} from '../../src/sql'
+
+const names: Readonly<Record<string, LockTableOptions>> = {
+  'Default names': {},
+  'Custom names': {
+    schema: 'app',
+    tableName: 'JobLock',
+    columnNames: { name: 'id', lockUntil: 'until', lockedAt: 'at', lockedBy: 'Who' },
+  },
+}
+
+/** Each clause has a line of its own, so that a change of SQL shows what it changes. */
+const CLAUSE =
+  / ((?:select|(?<!extract\(\w+ )from|where|and|or|set|values|returning|on conflict|do update|case|when|else|union all|begin|if|end;|insert into)\b)/g
+
+/** The statements in the order of a lock's life, each value under its name. */
+function statementsOf(dialect: Dialect, options: LockTableOptions): string {
+  const text = (statement: Statement): string =>
+    spell(statement, (position) => `:${String(statement.parameters[position])}`).text.replaceAll(
+      CLAUSE,
+      '\n  $1',
+    )
+  const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, lockTable(dialect, options))
+  const steps = (title: string, all: readonly AcquireStep[]): [string, string][] =>
+    all.map(({ kind, statement }, index) => [`${title}, step ${index + 1}: ${kind}`, text(statement)])
+  const definition = tableDefinition(dialect, options)
+  const entries = [
+    ...definition.up.map((statement): [string, string] => ['create table', statement]),
+    ...steps('acquire', acquire),
+    ...steps('acquire a slot', acquireSlot),
+    ...Object.entries(others).map(([name, statement]): [string, string] => [name, text(statement)]),
+    [`pin: ${pin.kind}`, text(pin.statement)],
+    ...definition.down.map((statement): [string, string] => ['drop table', statement]),
+  ]
+  return entries.map(([name, statement]) => `-- ${name}\n${statement};\n`).join('\n')
+}
+
+// To accept a change: UPDATE_GOLDEN=1 npx jest test/sql/golden.test.ts
+it.each(Object.values(dialects))('says to $name what it said before', (dialect) => {
+  const file = join(__dirname, 'golden', `${dialect.name}.sql`)
+  const sql = Object.entries(names)
+    .map(([which, options]) => `---------- ${which}\n\n${statementsOf(dialect, options)}`)
+    .join('\n')
+  if (process.env['UPDATE_GOLDEN']) writeFileSync(file, sql)
+  expect(sql).toBe(readFileSync(file, 'utf8'))
+})

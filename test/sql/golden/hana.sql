@@ -1,0 +1,291 @@
+---------- Default names
+
+-- create table
+create table "SHEDLOCK" (
+  "NAME" nvarchar(64) not null,
+  "LOCK_UNTIL" timestamp not null,
+  "LOCKED_AT" timestamp not null,
+  "LOCKED_BY" nvarchar(255) not null,
+  primary key ("NAME")
+);
+
+-- acquire, step 1: look
+select 1
+  from "SHEDLOCK"
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3);
+
+-- acquire, step 2: take
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "LOCKED_AT" =
+  case
+  when "LOCKED_AT" < current_utctimestamp(3) then current_utctimestamp(3)
+  else add_nano100("LOCKED_AT", cast(1 as bigint) * 10000) end, "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCK_UNTIL" <= current_utctimestamp(3);
+
+-- acquire, step 3: look
+select 1
+  from "SHEDLOCK"
+  where "NAME" = cast(:name as nvarchar(255));
+
+-- acquire, step 4: take
+insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
+  values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), current_utctimestamp(3), cast(:lockedBy as nvarchar(255)));
+
+-- acquire a slot, step 1: look
+select
+  case
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
+  when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  else 'free' end as "outcome"
+  from "SHEDLOCK"
+  where "NAME" = cast(:name as nvarchar(255));
+
+-- acquire a slot, step 2: take
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "LOCKED_AT" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCK_UNTIL" <= current_utctimestamp(3)
+  and "LOCKED_AT" < add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000);
+
+-- acquire a slot, step 3: look
+select
+  case
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
+  when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  else 'free' end as "outcome"
+  from "SHEDLOCK"
+  where "NAME" = cast(:name as nvarchar(255));
+
+-- acquire a slot, step 4: take
+insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
+  values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), cast(:lockedBy as nvarchar(255)));
+
+-- extend
+update "SHEDLOCK"
+  set "LOCK_UNTIL" =
+  case
+  when add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) > "LOCK_UNTIL" then add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000)
+  else add_nano100("LOCK_UNTIL", cast(1 as bigint) * 10000) end
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3);
+
+-- unlock
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = current_utctimestamp(3), "LOCKED_BY" = cast(:unlockedBy as nvarchar(255))
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3);
+
+-- unlockAtLeast
+update "SHEDLOCK"
+  set "LOCK_UNTIL" =
+  case
+  when add_nano100("LOCKED_AT", cast(:lockAtLeastFor as bigint) * 10000) <= current_utctimestamp(3) then current_utctimestamp(3)
+  when add_nano100("LOCKED_AT", cast(:lockAtLeastFor as bigint) * 10000) < "LOCK_UNTIL" then add_nano100("LOCKED_AT", cast(:lockAtLeastFor as bigint) * 10000)
+  else "LOCK_UNTIL" end, "LOCKED_BY" = cast(:unlockedBy as nvarchar(255))
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3);
+
+-- giveBack
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = current_utctimestamp(3), "LOCKED_BY" = cast(:unlockedBy as nvarchar(255)), "LOCKED_AT" = add_nano100("LOCKED_AT", cast(-1 as bigint) * 10000)
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3);
+
+-- fencingToken
+select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "token"
+  from "SHEDLOCK"
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3);
+
+-- list
+select "NAME" as "lock_name", "LOCKED_BY" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
+  case
+  when "LOCK_UNTIL" > current_utctimestamp(3) then 1
+  else 0 end as "is_held"
+  from "SHEDLOCK" order by "NAME";
+
+-- describe
+select c.column_name as "column_name", c.data_type_name as "column_type", c.length as "max_length",
+  case c.is_nullable
+  when 'TRUE' then 1
+  else 0 end as "nullable",
+  case
+  when c.schema_name = current_user then (select count(*)
+  from sys.index_columns k
+  where k.table_oid = c.table_oid
+  and k.column_name = c.column_name
+  and (k."CONSTRAINT" like 'PRIMARY%'
+  or k."CONSTRAINT" like '%UNIQUE')
+  and not exists (
+  select 1
+  from sys.index_columns o
+  where o.index_oid = k.index_oid
+  and o.column_name <> k.column_name) ) end as "unique_keys"
+  from sys.table_columns c
+  where c.schema_name = coalesce(cast(:schema as nvarchar(256)), current_schema)
+  and c.table_name = cast(:table as nvarchar(256));
+
+-- pin: read
+select 1
+  from "SHEDLOCK" 
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3) for update;
+
+-- drop table
+drop table "SHEDLOCK";
+
+---------- Custom names
+
+-- create table
+create table "app"."JobLock" (
+  "id" nvarchar(64) not null,
+  "until" timestamp not null,
+  "at" timestamp not null,
+  "Who" nvarchar(255) not null,
+  primary key ("id")
+);
+
+-- acquire, step 1: look
+select 1
+  from "app"."JobLock"
+  where "id" = cast(:name as nvarchar(255))
+  and "until" > current_utctimestamp(3);
+
+-- acquire, step 2: take
+update "app"."JobLock"
+  set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "at" =
+  case
+  when "at" < current_utctimestamp(3) then current_utctimestamp(3)
+  else add_nano100("at", cast(1 as bigint) * 10000) end, "Who" = cast(:lockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and "until" <= current_utctimestamp(3);
+
+-- acquire, step 3: look
+select 1
+  from "app"."JobLock"
+  where "id" = cast(:name as nvarchar(255));
+
+-- acquire, step 4: take
+insert into "app"."JobLock" ("id", "until", "at", "Who")
+  values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), current_utctimestamp(3), cast(:lockedBy as nvarchar(255)));
+
+-- acquire a slot, step 1: look
+select
+  case
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when max("until") > current_utctimestamp(3) then 'held'
+  when max("at") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  else 'free' end as "outcome"
+  from "app"."JobLock"
+  where "id" = cast(:name as nvarchar(255));
+
+-- acquire a slot, step 2: take
+update "app"."JobLock"
+  set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "at" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), "Who" = cast(:lockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and "until" <= current_utctimestamp(3)
+  and "at" < add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000);
+
+-- acquire a slot, step 3: look
+select
+  case
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when max("until") > current_utctimestamp(3) then 'held'
+  when max("at") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  else 'free' end as "outcome"
+  from "app"."JobLock"
+  where "id" = cast(:name as nvarchar(255));
+
+-- acquire a slot, step 4: take
+insert into "app"."JobLock" ("id", "until", "at", "Who")
+  values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), cast(:lockedBy as nvarchar(255)));
+
+-- extend
+update "app"."JobLock"
+  set "until" =
+  case
+  when add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) > "until" then add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000)
+  else add_nano100("until", cast(1 as bigint) * 10000) end
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255))
+  and "until" > current_utctimestamp(3);
+
+-- unlock
+update "app"."JobLock"
+  set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255))
+  and "until" > current_utctimestamp(3);
+
+-- unlockAtLeast
+update "app"."JobLock"
+  set "until" =
+  case
+  when add_nano100("at", cast(:lockAtLeastFor as bigint) * 10000) <= current_utctimestamp(3) then current_utctimestamp(3)
+  when add_nano100("at", cast(:lockAtLeastFor as bigint) * 10000) < "until" then add_nano100("at", cast(:lockAtLeastFor as bigint) * 10000)
+  else "until" end, "Who" = cast(:unlockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255))
+  and "until" > current_utctimestamp(3);
+
+-- giveBack
+update "app"."JobLock"
+  set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255)), "at" = add_nano100("at", cast(-1 as bigint) * 10000)
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255))
+  and "until" > current_utctimestamp(3);
+
+-- fencingToken
+select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "token"
+  from "app"."JobLock"
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255))
+  and "until" > current_utctimestamp(3);
+
+-- list
+select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
+  case
+  when "until" > current_utctimestamp(3) then 1
+  else 0 end as "is_held"
+  from "app"."JobLock" order by "id";
+
+-- describe
+select c.column_name as "column_name", c.data_type_name as "column_type", c.length as "max_length",
+  case c.is_nullable
+  when 'TRUE' then 1
+  else 0 end as "nullable",
+  case
+  when c.schema_name = current_user then (select count(*)
+  from sys.index_columns k
+  where k.table_oid = c.table_oid
+  and k.column_name = c.column_name
+  and (k."CONSTRAINT" like 'PRIMARY%'
+  or k."CONSTRAINT" like '%UNIQUE')
+  and not exists (
+  select 1
+  from sys.index_columns o
+  where o.index_oid = k.index_oid
+  and o.column_name <> k.column_name) ) end as "unique_keys"
+  from sys.table_columns c
+  where c.schema_name = coalesce(cast(:schema as nvarchar(256)), current_schema)
+  and c.table_name = cast(:table as nvarchar(256));
+
+-- pin: read
+select 1
+  from "app"."JobLock" 
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255))
+  and "until" > current_utctimestamp(3) for update;
+
+-- drop table
+drop table "app"."JobLock";

@@ -1,0 +1,299 @@
+---------- Default names
+
+-- create table
+create table if not exists `shedlock` (
+  `name` varchar(64) not null,
+  `lock_until` datetime(3) not null,
+  `locked_at` datetime(3) not null,
+  `locked_by` varchar(255) not null,
+  primary key (`name`)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- create table
+update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
+
+-- acquire, step 1: look
+select 1
+  from `shedlock`
+  where `name` = :name
+  and `lock_until` > utc_timestamp(3);
+
+-- acquire, step 2: take
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `locked_at` =
+  case
+  when `locked_at` < utc_timestamp(3) then utc_timestamp(3)
+  else `locked_at` + interval 1 * 1000 microsecond end, `locked_by` = :lockedBy
+  where `name` = :name
+  and `lock_until` <= utc_timestamp(3);
+
+-- acquire, step 3: look
+select 1
+  from `shedlock`
+  where `name` = :name;
+
+-- acquire, step 4: take
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
+  values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, utc_timestamp(3), :lockedBy);
+
+-- acquire a slot, step 1: look
+select
+  case
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when max(`lock_until`) > utc_timestamp(3) then 'held'
+  when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  else 'free' end as `outcome`
+  from `shedlock`
+  where `name` = :name;
+
+-- acquire a slot, step 2: take
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `locked_at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `locked_by` = :lockedBy
+  where `name` = :name
+  and `lock_until` <= utc_timestamp(3)
+  and `locked_at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond;
+
+-- acquire a slot, step 3: look
+select
+  case
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when max(`lock_until`) > utc_timestamp(3) then 'held'
+  when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  else 'free' end as `outcome`
+  from `shedlock`
+  where `name` = :name;
+
+-- acquire a slot, step 4: take
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
+  values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, :lockedBy);
+
+-- extend
+update `shedlock`
+  set `lock_until` =
+  case
+  when utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond > `lock_until` then utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond
+  else `lock_until` + interval 1 * 1000 microsecond end
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > utc_timestamp(3);
+
+-- unlock
+update `shedlock`
+  set `lock_until` = utc_timestamp(3), `locked_by` = :unlockedBy
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > utc_timestamp(3);
+
+-- unlockAtLeast
+update `shedlock`
+  set `lock_until` =
+  case
+  when `locked_at` + interval :lockAtLeastFor * 1000 microsecond <= utc_timestamp(3) then utc_timestamp(3)
+  when `locked_at` + interval :lockAtLeastFor * 1000 microsecond < `lock_until` then `locked_at` + interval :lockAtLeastFor * 1000 microsecond
+  else `lock_until` end, `locked_by` = :unlockedBy
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > utc_timestamp(3);
+
+-- giveBack
+update `shedlock`
+  set `lock_until` = utc_timestamp(3), `locked_by` = :unlockedBy, `locked_at` = `locked_at` + interval -1 * 1000 microsecond
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > utc_timestamp(3);
+
+-- fencingToken
+select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `token`
+  from `shedlock`
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > utc_timestamp(3);
+
+-- list
+select `name` as `lock_name`, `locked_by` as `owner`, timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+  case
+  when `lock_until` > utc_timestamp(3) then 1
+  else 0 end as `is_held`
+  from `shedlock` order by `name`;
+
+-- describe
+select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
+  case c.is_nullable
+  when 'YES' then 1
+  else 0 end as nullable, @@autocommit as autocommit, (select count(*)
+  from information_schema.statistics s
+  where s.table_schema = coalesce(:schema, database())
+  and s.table_name = :table
+  and s.non_unique = 0
+  and s.sub_part is null
+  and s.column_name = c.column_name
+  and not exists (
+  select 1
+  from information_schema.statistics o
+  where o.table_schema = coalesce(:schema, database())
+  and o.table_name = :table
+  and o.index_name = s.index_name
+  and o.seq_in_index > 1)) as unique_keys
+  from information_schema.columns c
+  where c.table_schema = coalesce(:schema, database())
+  and c.table_name = :table;
+
+-- pin: read
+select 1
+  from `shedlock` 
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > utc_timestamp(3) lock in share mode;
+
+-- drop table
+drop table if exists `shedlock`;
+
+---------- Custom names
+
+-- create table
+create table if not exists `app`.`JobLock` (
+  `id` varchar(64) not null,
+  `until` datetime(3) not null,
+  `at` datetime(3) not null,
+  `Who` varchar(255) not null,
+  primary key (`id`)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- create table
+update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
+
+-- acquire, step 1: look
+select 1
+  from `app`.`JobLock`
+  where `id` = :name
+  and `until` > utc_timestamp(3);
+
+-- acquire, step 2: take
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` =
+  case
+  when `at` < utc_timestamp(3) then utc_timestamp(3)
+  else `at` + interval 1 * 1000 microsecond end, `Who` = :lockedBy
+  where `id` = :name
+  and `until` <= utc_timestamp(3);
+
+-- acquire, step 3: look
+select 1
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- acquire, step 4: take
+insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
+  values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, utc_timestamp(3), :lockedBy);
+
+-- acquire a slot, step 1: look
+select
+  case
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when max(`until`) > utc_timestamp(3) then 'held'
+  when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  else 'free' end as `outcome`
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- acquire a slot, step 2: take
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `Who` = :lockedBy
+  where `id` = :name
+  and `until` <= utc_timestamp(3)
+  and `at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond;
+
+-- acquire a slot, step 3: look
+select
+  case
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when max(`until`) > utc_timestamp(3) then 'held'
+  when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  else 'free' end as `outcome`
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- acquire a slot, step 4: take
+insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
+  values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, :lockedBy);
+
+-- extend
+update `app`.`JobLock`
+  set `until` =
+  case
+  when utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond > `until` then utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond
+  else `until` + interval 1 * 1000 microsecond end
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > utc_timestamp(3);
+
+-- unlock
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3), `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > utc_timestamp(3);
+
+-- unlockAtLeast
+update `app`.`JobLock`
+  set `until` =
+  case
+  when `at` + interval :lockAtLeastFor * 1000 microsecond <= utc_timestamp(3) then utc_timestamp(3)
+  when `at` + interval :lockAtLeastFor * 1000 microsecond < `until` then `at` + interval :lockAtLeastFor * 1000 microsecond
+  else `until` end, `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > utc_timestamp(3);
+
+-- giveBack
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3), `Who` = :unlockedBy, `at` = `at` + interval -1 * 1000 microsecond
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > utc_timestamp(3);
+
+-- fencingToken
+select timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `token`
+  from `app`.`JobLock`
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > utc_timestamp(3);
+
+-- list
+select `id` as `lock_name`, `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+  case
+  when `until` > utc_timestamp(3) then 1
+  else 0 end as `is_held`
+  from `app`.`JobLock` order by `id`;
+
+-- describe
+select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
+  case c.is_nullable
+  when 'YES' then 1
+  else 0 end as nullable, @@autocommit as autocommit, (select count(*)
+  from information_schema.statistics s
+  where s.table_schema = coalesce(:schema, database())
+  and s.table_name = :table
+  and s.non_unique = 0
+  and s.sub_part is null
+  and s.column_name = c.column_name
+  and not exists (
+  select 1
+  from information_schema.statistics o
+  where o.table_schema = coalesce(:schema, database())
+  and o.table_name = :table
+  and o.index_name = s.index_name
+  and o.seq_in_index > 1)) as unique_keys
+  from information_schema.columns c
+  where c.table_schema = coalesce(:schema, database())
+  and c.table_name = :table;
+
+-- pin: read
+select 1
+  from `app`.`JobLock` 
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > utc_timestamp(3) lock in share mode;
+
+-- drop table
+drop table if exists `app`.`JobLock`;

@@ -1,0 +1,327 @@
+---------- Default names
+
+-- create table
+create table "SHEDLOCK" (
+  "NAME" varchar2(64 char) not null,
+  "LOCK_UNTIL" timestamp(3) not null,
+  "LOCKED_AT" timestamp(3) not null,
+  "LOCKED_BY" varchar2(255 char) not null,
+  primary key ("NAME")
+);
+
+-- acquire, step 1: look
+select 1
+  from "SHEDLOCK"
+  where "NAME" = :name
+  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- acquire, step 2: take
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "LOCKED_AT" =
+  case
+  when "LOCKED_AT" < cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  else "LOCKED_AT" + numtodsinterval(1 / 1000, 'second') end, "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+  and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- acquire, step 3: take
+insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
+  select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), :lockedBy
+  from dual
+  where not exists (select 1
+  from "SHEDLOCK"
+  where "NAME" = :name);
+
+-- acquire a slot, step 1: look
+select
+  case
+  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
+  when max("LOCK_UNTIL") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
+  when max("LOCKED_AT") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
+  else 'free' end as "outcome"
+  from "SHEDLOCK"
+  where "NAME" = :name;
+
+-- acquire a slot, step 2: take
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "LOCKED_AT" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+  and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  and "LOCKED_AT" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second');
+
+-- acquire a slot, step 3: take
+insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
+  select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), :lockedBy
+  from dual
+  where not exists (select 1
+  from "SHEDLOCK"
+  where "NAME" = :name);
+
+-- extend
+update "SHEDLOCK"
+  set "LOCK_UNTIL" =
+  case
+  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') > "LOCK_UNTIL" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second')
+  else "LOCK_UNTIL" + numtodsinterval(1 / 1000, 'second') end
+  where "NAME" = :name
+  and "LOCKED_BY" = :lockedBy
+  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- unlock
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "LOCKED_BY" = :unlockedBy
+  where "NAME" = :name
+  and "LOCKED_BY" = :lockedBy
+  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- unlockAtLeast
+update "SHEDLOCK"
+  set "LOCK_UNTIL" =
+  case
+  when "LOCKED_AT" + numtodsinterval(:lockAtLeastFor / 1000, 'second') <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  when "LOCKED_AT" + numtodsinterval(:lockAtLeastFor / 1000, 'second') < "LOCK_UNTIL" then "LOCKED_AT" + numtodsinterval(:lockAtLeastFor / 1000, 'second')
+  else "LOCK_UNTIL" end, "LOCKED_BY" = :unlockedBy
+  where "NAME" = :name
+  and "LOCKED_BY" = :lockedBy
+  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- giveBack
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "LOCKED_BY" = :unlockedBy, "LOCKED_AT" = "LOCKED_AT" + numtodsinterval(-1 / 1000, 'second')
+  where "NAME" = :name
+  and "LOCKED_BY" = :lockedBy
+  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- fencingToken
+select  extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "token"
+  from "SHEDLOCK"
+  where "NAME" = :name
+  and "LOCKED_BY" = :lockedBy
+  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- list
+select "NAME" as "lock_name", "LOCKED_BY" as "owner",  extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+  case
+  when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 1
+  else 0 end as "is_held"
+  from "SHEDLOCK" order by "NAME";
+
+-- describe
+select c.column_name as "column_name", c.data_type as "column_type", c.char_length as "max_length",
+  case c.nullable
+  when 'Y' then 1
+  else 0 end as "nullable",
+  case
+  when c.owner = user then (
+  select count(*)
+  from all_ind_columns k join all_indexes i on i.owner = k.index_owner
+  and i.index_name = k.index_name
+  where k.table_owner = c.owner
+  and k.table_name = c.table_name
+  and k.column_name = c.column_name
+  and k.column_position = 1
+  and i.uniqueness = 'UNIQUE'
+  and not exists (
+  select 1
+  from all_ind_columns o
+  where o.index_owner = k.index_owner
+  and o.index_name = k.index_name
+  and o.column_position > 1) ) + (
+  select count(*)
+  from all_cons_columns k join all_constraints n on n.owner = k.owner
+  and n.constraint_name = k.constraint_name
+  where k.owner = c.owner
+  and k.table_name = c.table_name
+  and k.column_name = c.column_name
+  and n.constraint_type in ('P', 'U')
+  and n.status = 'ENABLED'
+  and n.deferrable = 'NOT DEFERRABLE'
+  and not exists (
+  select 1
+  from all_cons_columns o
+  where o.owner = k.owner
+  and o.constraint_name = k.constraint_name
+  and o.column_name <> k.column_name) ) end as "unique_keys"
+  from all_tab_columns c
+  where (c.owner, c.table_name) in (
+  select coalesce(:schema, sys_context('userenv', 'current_schema')), :table
+  from dual
+  union all
+  select table_owner, table_name
+  from all_synonyms
+  where synonym_name = :table
+  and owner in (coalesce(:schema, sys_context('userenv', 'current_schema')), 'PUBLIC'));
+
+-- pin: read
+select 1
+  from "SHEDLOCK" 
+  where "NAME" = :name
+  and "LOCKED_BY" = :lockedBy
+  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) for update;
+
+-- drop table
+drop table "SHEDLOCK";
+
+---------- Custom names
+
+-- create table
+create table "app"."JobLock" (
+  "id" varchar2(64 char) not null,
+  "until" timestamp(3) not null,
+  "at" timestamp(3) not null,
+  "Who" varchar2(255 char) not null,
+  primary key ("id")
+);
+
+-- acquire, step 1: look
+select 1
+  from "app"."JobLock"
+  where "id" = :name
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- acquire, step 2: take
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" =
+  case
+  when "at" < cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  else "at" + numtodsinterval(1 / 1000, 'second') end, "Who" = :lockedBy
+  where "id" = :name
+  and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- acquire, step 3: take
+insert into "app"."JobLock" ("id", "until", "at", "Who")
+  select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), :lockedBy
+  from dual
+  where not exists (select 1
+  from "app"."JobLock"
+  where "id" = :name);
+
+-- acquire a slot, step 1: look
+select
+  case
+  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
+  when max("until") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
+  when max("at") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
+  else 'free' end as "outcome"
+  from "app"."JobLock"
+  where "id" = :name;
+
+-- acquire a slot, step 2: take
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "Who" = :lockedBy
+  where "id" = :name
+  and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  and "at" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second');
+
+-- acquire a slot, step 3: take
+insert into "app"."JobLock" ("id", "until", "at", "Who")
+  select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), :lockedBy
+  from dual
+  where not exists (select 1
+  from "app"."JobLock"
+  where "id" = :name);
+
+-- extend
+update "app"."JobLock"
+  set "until" =
+  case
+  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') > "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second')
+  else "until" + numtodsinterval(1 / 1000, 'second') end
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- unlock
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- unlockAtLeast
+update "app"."JobLock"
+  set "until" =
+  case
+  when "at" + numtodsinterval(:lockAtLeastFor / 1000, 'second') <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  when "at" + numtodsinterval(:lockAtLeastFor / 1000, 'second') < "until" then "at" + numtodsinterval(:lockAtLeastFor / 1000, 'second')
+  else "until" end, "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- giveBack
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy, "at" = "at" + numtodsinterval(-1 / 1000, 'second')
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- fencingToken
+select  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "token"
+  from "app"."JobLock"
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- list
+select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+  case
+  when "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 1
+  else 0 end as "is_held"
+  from "app"."JobLock" order by "id";
+
+-- describe
+select c.column_name as "column_name", c.data_type as "column_type", c.char_length as "max_length",
+  case c.nullable
+  when 'Y' then 1
+  else 0 end as "nullable",
+  case
+  when c.owner = user then (
+  select count(*)
+  from all_ind_columns k join all_indexes i on i.owner = k.index_owner
+  and i.index_name = k.index_name
+  where k.table_owner = c.owner
+  and k.table_name = c.table_name
+  and k.column_name = c.column_name
+  and k.column_position = 1
+  and i.uniqueness = 'UNIQUE'
+  and not exists (
+  select 1
+  from all_ind_columns o
+  where o.index_owner = k.index_owner
+  and o.index_name = k.index_name
+  and o.column_position > 1) ) + (
+  select count(*)
+  from all_cons_columns k join all_constraints n on n.owner = k.owner
+  and n.constraint_name = k.constraint_name
+  where k.owner = c.owner
+  and k.table_name = c.table_name
+  and k.column_name = c.column_name
+  and n.constraint_type in ('P', 'U')
+  and n.status = 'ENABLED'
+  and n.deferrable = 'NOT DEFERRABLE'
+  and not exists (
+  select 1
+  from all_cons_columns o
+  where o.owner = k.owner
+  and o.constraint_name = k.constraint_name
+  and o.column_name <> k.column_name) ) end as "unique_keys"
+  from all_tab_columns c
+  where (c.owner, c.table_name) in (
+  select coalesce(:schema, sys_context('userenv', 'current_schema')), :table
+  from dual
+  union all
+  select table_owner, table_name
+  from all_synonyms
+  where synonym_name = :table
+  and owner in (coalesce(:schema, sys_context('userenv', 'current_schema')), 'PUBLIC'));
+
+-- pin: read
+select 1
+  from "app"."JobLock" 
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) for update;
+
+-- drop table
+drop table "app"."JobLock";

@@ -1,0 +1,299 @@
+---------- Default names
+
+-- create table
+do $shedlock$
+begin
+  create table if not exists "shedlock" (
+    "name" varchar(64) not null,
+    "lock_until" timestamp(3) not null,
+    "locked_at" timestamp(3) not null,
+    "locked_by" varchar(255) not null,
+    primary key ("name")
+  );
+exception when unique_violation or duplicate_table or duplicate_object then null;
+end
+$shedlock$;
+
+-- create table
+update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
+
+-- acquire, step 1: take
+insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  select :name::varchar, date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), :lockedBy::varchar
+  where not exists (select 1
+  from "shedlock"
+  where "name" = :name::varchar
+  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC'))
+  on conflict ("name")
+  do update
+  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "locked_at" =
+  case
+  when held."locked_at" < date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  else held."locked_at" + 1::float8 * interval '1 millisecond' end, "locked_by" = :lockedBy::varchar
+  where held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+
+-- acquire a slot, step 1: decide
+with shedlock_seen as (
+  select
+  case
+  when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond' then 'ahead'
+  when max("lock_until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
+  when max("locked_at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
+  else 'free' end as "outcome"
+  from "shedlock"
+  where "name" = :name::varchar), shedlock_taken as (
+  insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  select :name::varchar, date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond', :lockedBy::varchar
+  from shedlock_seen
+  where "outcome" = 'free'
+  on conflict ("name")
+  do update
+  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "locked_at" = timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond', "locked_by" = :lockedBy::varchar
+  where held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and held."locked_at" < timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond'
+  returning 1)
+  select
+  case
+  when exists (select 1
+  from shedlock_taken) then 'taken'
+  else "outcome" end as "outcome"
+  from shedlock_seen;
+
+-- extend
+update "shedlock"
+  set "lock_until" =
+  case
+  when date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond' > "lock_until" then date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'
+  else "lock_until" + 1::float8 * interval '1 millisecond' end
+  where "name" = :name::varchar
+  and "locked_by" = :lockedBy::varchar
+  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+
+-- unlock
+with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "shedlock"
+  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "locked_by" = :unlockedBy::varchar
+  from shedlock_commit
+  where "name" = :name::varchar
+  and "locked_by" = :lockedBy::varchar
+  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and shedlock_synchronous = 'off';
+
+-- unlockAtLeast
+with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "shedlock"
+  set "lock_until" =
+  case
+  when "locked_at" + :lockAtLeastFor::float8 * interval '1 millisecond' <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  when "locked_at" + :lockAtLeastFor::float8 * interval '1 millisecond' < "lock_until" then "locked_at" + :lockAtLeastFor::float8 * interval '1 millisecond'
+  else "lock_until" end, "locked_by" = :unlockedBy::varchar
+  from shedlock_commit
+  where "name" = :name::varchar
+  and "locked_by" = :lockedBy::varchar
+  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and shedlock_synchronous = 'off';
+
+-- giveBack
+with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "shedlock"
+  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "locked_by" = :unlockedBy::varchar, "locked_at" = "locked_at" + -1::float8 * interval '1 millisecond'
+  from shedlock_commit
+  where "name" = :name::varchar
+  and "locked_by" = :lockedBy::varchar
+  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and shedlock_synchronous = 'off';
+
+-- fencingToken
+select round(extract(epoch from "locked_at") * 1000)::bigint as "token"
+  from "shedlock"
+  where "name" = :name::varchar
+  and "locked_by" = :lockedBy::varchar
+  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+
+-- list
+select "name" as "lock_name", "locked_by" as "owner", round(extract(epoch from "locked_at") * 1000)::bigint as "locked_at", round(extract(epoch from "lock_until") * 1000)::bigint as "lock_until", round(extract(epoch from date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) * 1000)::bigint as "now",
+  case
+  when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 1
+  else 0 end as "is_held"
+  from "shedlock" order by "name";
+
+-- describe
+select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type, nullif(a.atttypmod, -1) - 4 as max_length,
+  case
+  when a.attnotnull then 0
+  else 1 end as nullable, (
+  select count(*)
+  from pg_catalog.pg_index i
+  where i.indrelid = a.attrelid
+  and i.indisunique
+  and i.indisvalid
+  and i.indimmediate
+  and i.indpred is null
+  and i.indnkeyatts = 1
+  and i.indkey[0] = a.attnum)::int as unique_keys
+  from pg_catalog.pg_attribute a
+  where a.attrelid = to_regclass(
+  case
+  when :schema::text is null then ''
+  else quote_ident(:schema::text) || '.' end || quote_ident(:table::text))
+  and a.attnum > 0
+  and not a.attisdropped;
+
+-- pin: read
+select set_config('idle_in_transaction_session_timeout', least( ceil(extract(epoch from "lock_until" - date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) * 1000), 2147483647, (select nullif(setting::int, 0)
+  from pg_catalog.pg_settings
+  where name = 'idle_in_transaction_session_timeout') )::bigint::text, true)
+  from "shedlock" 
+  where "name" = :name::varchar
+  and "locked_by" = :lockedBy::varchar
+  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') for share;
+
+-- drop table
+drop table if exists "shedlock";
+
+---------- Custom names
+
+-- create table
+do $shedlock$
+begin
+  create table if not exists "app"."JobLock" (
+    "id" varchar(64) not null,
+    "until" timestamp(3) not null,
+    "at" timestamp(3) not null,
+    "Who" varchar(255) not null,
+    primary key ("id")
+  );
+exception when unique_violation or duplicate_table or duplicate_object then null;
+end
+$shedlock$;
+
+-- create table
+update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
+
+-- acquire, step 1: take
+insert into "app"."JobLock" as held ("id", "until", "at", "Who")
+  select :name::varchar, date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), :lockedBy::varchar
+  where not exists (select 1
+  from "app"."JobLock"
+  where "id" = :name::varchar
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC'))
+  on conflict ("id")
+  do update
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "at" =
+  case
+  when held."at" < date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  else held."at" + 1::float8 * interval '1 millisecond' end, "Who" = :lockedBy::varchar
+  where held."until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+
+-- acquire a slot, step 1: decide
+with shedlock_seen as (
+  select
+  case
+  when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond' then 'ahead'
+  when max("until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
+  when max("at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
+  else 'free' end as "outcome"
+  from "app"."JobLock"
+  where "id" = :name::varchar), shedlock_taken as (
+  insert into "app"."JobLock" as held ("id", "until", "at", "Who")
+  select :name::varchar, date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond', :lockedBy::varchar
+  from shedlock_seen
+  where "outcome" = 'free'
+  on conflict ("id")
+  do update
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "at" = timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond', "Who" = :lockedBy::varchar
+  where held."until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and held."at" < timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond'
+  returning 1)
+  select
+  case
+  when exists (select 1
+  from shedlock_taken) then 'taken'
+  else "outcome" end as "outcome"
+  from shedlock_seen;
+
+-- extend
+update "app"."JobLock"
+  set "until" =
+  case
+  when date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond' > "until" then date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond'
+  else "until" + 1::float8 * interval '1 millisecond' end
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+
+-- unlock
+with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "app"."JobLock"
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
+  from shedlock_commit
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and shedlock_synchronous = 'off';
+
+-- unlockAtLeast
+with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "app"."JobLock"
+  set "until" =
+  case
+  when "at" + :lockAtLeastFor::float8 * interval '1 millisecond' <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  when "at" + :lockAtLeastFor::float8 * interval '1 millisecond' < "until" then "at" + :lockAtLeastFor::float8 * interval '1 millisecond'
+  else "until" end, "Who" = :unlockedBy::varchar
+  from shedlock_commit
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and shedlock_synchronous = 'off';
+
+-- giveBack
+with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "app"."JobLock"
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar, "at" = "at" + -1::float8 * interval '1 millisecond'
+  from shedlock_commit
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and shedlock_synchronous = 'off';
+
+-- fencingToken
+select round(extract(epoch from "at") * 1000)::bigint as "token"
+  from "app"."JobLock"
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+
+-- list
+select "id" as "lock_name", "Who" as "owner", round(extract(epoch from "at") * 1000)::bigint as "locked_at", round(extract(epoch from "until") * 1000)::bigint as "lock_until", round(extract(epoch from date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) * 1000)::bigint as "now",
+  case
+  when "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 1
+  else 0 end as "is_held"
+  from "app"."JobLock" order by "id";
+
+-- describe
+select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type, nullif(a.atttypmod, -1) - 4 as max_length,
+  case
+  when a.attnotnull then 0
+  else 1 end as nullable, (
+  select count(*)
+  from pg_catalog.pg_index i
+  where i.indrelid = a.attrelid
+  and i.indisunique
+  and i.indisvalid
+  and i.indimmediate
+  and i.indpred is null
+  and i.indnkeyatts = 1
+  and i.indkey[0] = a.attnum)::int as unique_keys
+  from pg_catalog.pg_attribute a
+  where a.attrelid = to_regclass(
+  case
+  when :schema::text is null then ''
+  else quote_ident(:schema::text) || '.' end || quote_ident(:table::text))
+  and a.attnum > 0
+  and not a.attisdropped;
+
+-- pin: read
+select set_config('idle_in_transaction_session_timeout', least( ceil(extract(epoch from "until" - date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) * 1000), 2147483647, (select nullif(setting::int, 0)
+  from pg_catalog.pg_settings
+  where name = 'idle_in_transaction_session_timeout') )::bigint::text, true)
+  from "app"."JobLock" 
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') for share;
+
+-- drop table
+drop table if exists "app"."JobLock";

@@ -1,0 +1,309 @@
+---------- Default names
+
+-- create table
+create table if not exists `shedlock` (
+  `name` string(64) not null,
+  `lock_until` timestamp not null,
+  `locked_at` timestamp not null,
+  `locked_by` string(255) not null
+) primary key (`name`);
+
+-- create table
+update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
+
+-- acquire, step 1: look
+select 1
+  from `shedlock`
+  where `name` = :name
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- acquire, step 2: take
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` =
+  case
+  when `locked_at` < timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
+  else timestamp_add(`locked_at`, interval 1 millisecond) end, `locked_by` = :lockedBy
+  where `name` = :name
+  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
+
+-- acquire, step 3: look
+select 1
+  from `shedlock`
+  where `name` = :name;
+
+-- acquire, step 4: take
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
+  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_trunc(current_timestamp(), millisecond), :lockedBy);
+
+-- acquire a slot, step 1: look
+select
+  case
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+  when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  else 'free' end as `outcome`
+  from `shedlock`
+  where `name` = :name;
+
+-- acquire a slot, step 2: take
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `locked_by` = :lockedBy
+  where `name` = :name
+  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
+  and `locked_at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
+
+-- acquire a slot, step 3: look
+select
+  case
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+  when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  else 'free' end as `outcome`
+  from `shedlock`
+  where `name` = :name;
+
+-- acquire a slot, step 4: take
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
+  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_add(timestamp_seconds(0), interval :slot millisecond), :lockedBy);
+
+-- extend
+update `shedlock`
+  set `lock_until` =
+  case
+  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) > `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond)
+  else timestamp_add(`lock_until`, interval 1 millisecond) end
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- unlock
+update `shedlock`
+  set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- unlockAtLeast
+update `shedlock`
+  set `lock_until` =
+  case
+  when timestamp_add(`locked_at`, interval :lockAtLeastFor millisecond) <= timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
+  when timestamp_add(`locked_at`, interval :lockAtLeastFor millisecond) < `lock_until` then timestamp_add(`locked_at`, interval :lockAtLeastFor millisecond)
+  else `lock_until` end, `locked_by` = :unlockedBy
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- giveBack
+update `shedlock`
+  set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy, `locked_at` = timestamp_add(`locked_at`, interval -1 millisecond)
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- fencingToken
+select unix_millis(`locked_at`) as `token`
+  from `shedlock`
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- list
+select `name` as `lock_name`, `locked_by` as `owner`, unix_millis(`locked_at`) as `locked_at`, unix_millis(`lock_until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+  case
+  when `lock_until` > timestamp_trunc(current_timestamp(), millisecond) then 1
+  else 0 end as `is_held`
+  from `shedlock` order by `name`;
+
+-- describe
+SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
+  case c.is_nullable
+  when 'YES' then 1
+  else 0 end as nullable, (select count(*)
+  from information_schema.indexes i
+  where i.table_schema = c.table_schema
+  and i.table_name = c.table_name
+  and i.is_unique
+  and exists (
+  select 1
+  from information_schema.index_columns k
+  where k.table_schema = i.table_schema
+  and k.table_name = i.table_name
+  and k.index_name = i.index_name
+  and k.column_name = c.column_name
+  and k.ordinal_position = 1)
+  and not exists (
+  select 1
+  from information_schema.index_columns o
+  where o.table_schema = i.table_schema
+  and o.table_name = i.table_name
+  and o.index_name = i.index_name
+  and o.ordinal_position > 1)) as unique_keys
+  from information_schema.columns c
+  where c.table_schema = ''
+  and c.table_name = :table;
+
+-- pin: write
+update `shedlock`
+  set `locked_by` = `locked_by`
+  where `name` = :name
+  and `locked_by` = :lockedBy
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- drop table
+drop table if exists `shedlock`;
+
+---------- Custom names
+
+-- create table
+create table if not exists `app`.`JobLock` (
+  `id` string(64) not null,
+  `until` timestamp not null,
+  `at` timestamp not null,
+  `Who` string(255) not null
+) primary key (`id`);
+
+-- create table
+update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
+
+-- acquire, step 1: look
+select 1
+  from `app`.`JobLock`
+  where `id` = :name
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- acquire, step 2: take
+update `app`.`JobLock`
+  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` =
+  case
+  when `at` < timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
+  else timestamp_add(`at`, interval 1 millisecond) end, `Who` = :lockedBy
+  where `id` = :name
+  and `until` <= timestamp_trunc(current_timestamp(), millisecond);
+
+-- acquire, step 3: look
+select 1
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- acquire, step 4: take
+insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
+  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_trunc(current_timestamp(), millisecond), :lockedBy);
+
+-- acquire a slot, step 1: look
+select
+  case
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+  when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  else 'free' end as `outcome`
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- acquire a slot, step 2: take
+update `app`.`JobLock`
+  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `Who` = :lockedBy
+  where `id` = :name
+  and `until` <= timestamp_trunc(current_timestamp(), millisecond)
+  and `at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
+
+-- acquire a slot, step 3: look
+select
+  case
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+  when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  else 'free' end as `outcome`
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- acquire a slot, step 4: take
+insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
+  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_add(timestamp_seconds(0), interval :slot millisecond), :lockedBy);
+
+-- extend
+update `app`.`JobLock`
+  set `until` =
+  case
+  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) > `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond)
+  else timestamp_add(`until`, interval 1 millisecond) end
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- unlock
+update `app`.`JobLock`
+  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- unlockAtLeast
+update `app`.`JobLock`
+  set `until` =
+  case
+  when timestamp_add(`at`, interval :lockAtLeastFor millisecond) <= timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
+  when timestamp_add(`at`, interval :lockAtLeastFor millisecond) < `until` then timestamp_add(`at`, interval :lockAtLeastFor millisecond)
+  else `until` end, `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- giveBack
+update `app`.`JobLock`
+  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy, `at` = timestamp_add(`at`, interval -1 millisecond)
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- fencingToken
+select unix_millis(`at`) as `token`
+  from `app`.`JobLock`
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- list
+select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+  case
+  when `until` > timestamp_trunc(current_timestamp(), millisecond) then 1
+  else 0 end as `is_held`
+  from `app`.`JobLock` order by `id`;
+
+-- describe
+SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
+  case c.is_nullable
+  when 'YES' then 1
+  else 0 end as nullable, (select count(*)
+  from information_schema.indexes i
+  where i.table_schema = c.table_schema
+  and i.table_name = c.table_name
+  and i.is_unique
+  and exists (
+  select 1
+  from information_schema.index_columns k
+  where k.table_schema = i.table_schema
+  and k.table_name = i.table_name
+  and k.index_name = i.index_name
+  and k.column_name = c.column_name
+  and k.ordinal_position = 1)
+  and not exists (
+  select 1
+  from information_schema.index_columns o
+  where o.table_schema = i.table_schema
+  and o.table_name = i.table_name
+  and o.index_name = i.index_name
+  and o.ordinal_position > 1)) as unique_keys
+  from information_schema.columns c
+  where c.table_schema = :schema
+  and c.table_name = :table;
+
+-- pin: write
+update `app`.`JobLock`
+  set `Who` = `Who`
+  where `id` = :name
+  and `Who` = :lockedBy
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- drop table
+drop table if exists `app`.`JobLock`;

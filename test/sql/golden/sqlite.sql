@@ -1,0 +1,235 @@
+---------- Default names
+
+-- create table
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" datetime(3) not null,
+  "locked_at" datetime(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
+);
+
+-- create table
+update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
+
+-- acquire, step 1: look
+select 1
+  from "shedlock"
+  where "name" = :name
+  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- acquire, step 2: take
+insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', 'now'), :lockedBy)
+  on conflict ("name")
+  do update
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "locked_at" =
+  case
+  when held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
+  else strftime('%Y-%m-%d %H:%M:%f', held."locked_at", (1 / 1000.0) || ' seconds') end, "locked_by" = :lockedBy
+  where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- acquire a slot, step 1: look
+select
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
+  when max("lock_until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
+  when max("locked_at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
+  else 'free' end as "outcome"
+  from "shedlock"
+  where "name" = :name;
+
+-- acquire a slot, step 2: take
+insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), :lockedBy)
+  on conflict ("name")
+  do update
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "locked_at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "locked_by" = :lockedBy
+  where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+  and held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds');
+
+-- extend
+update "shedlock"
+  set "lock_until" =
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') > "lock_until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds')
+  else strftime('%Y-%m-%d %H:%M:%f', "lock_until", (1 / 1000.0) || ' seconds') end
+  where "name" = :name
+  and "locked_by" = :lockedBy
+  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- unlock
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "locked_by" = :unlockedBy
+  where "name" = :name
+  and "locked_by" = :lockedBy
+  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- unlockAtLeast
+update "shedlock"
+  set "lock_until" =
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', "locked_at", (:lockAtLeastFor / 1000.0) || ' seconds') <= strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
+  when strftime('%Y-%m-%d %H:%M:%f', "locked_at", (:lockAtLeastFor / 1000.0) || ' seconds') < "lock_until" then strftime('%Y-%m-%d %H:%M:%f', "locked_at", (:lockAtLeastFor / 1000.0) || ' seconds')
+  else "lock_until" end, "locked_by" = :unlockedBy
+  where "name" = :name
+  and "locked_by" = :lockedBy
+  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- giveBack
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "locked_by" = :unlockedBy, "locked_at" = strftime('%Y-%m-%d %H:%M:%f', "locked_at", (-1 / 1000.0) || ' seconds')
+  where "name" = :name
+  and "locked_by" = :lockedBy
+  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- fencingToken
+select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "token"
+  from "shedlock"
+  where "name" = :name
+  and "locked_by" = :lockedBy
+  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- list
+select "name" as "lock_name", "locked_by" as "owner", cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+  case
+  when "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then 1
+  else 0 end as "is_held"
+  from "shedlock" order by "name";
+
+-- describe
+select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable, (select count(*)
+  from pragma_index_list(:table, coalesce(:schema, 'main')) l
+  where l."unique"
+  and not l.partial
+  and (select group_concat(i.name, char(0))
+  from pragma_index_info(l.name, coalesce(:schema, 'main')) i) = c.name) as unique_keys
+  from pragma_table_info(:table, coalesce(:schema, 'main')) c;
+
+-- pin: write
+update "shedlock"
+  set "locked_by" = "locked_by"
+  where "name" = :name
+  and "locked_by" = :lockedBy
+  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- drop table
+drop table if exists "shedlock";
+
+---------- Custom names
+
+-- create table
+create table if not exists "app"."JobLock" (
+  "id" varchar(64) not null,
+  "until" datetime(3) not null,
+  "at" datetime(3) not null,
+  "Who" varchar(255) not null,
+  primary key ("id")
+);
+
+-- create table
+update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
+
+-- acquire, step 1: look
+select 1
+  from "app"."JobLock"
+  where "id" = :name
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- acquire, step 2: take
+insert into "app"."JobLock" as held ("id", "until", "at", "Who")
+  values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', 'now'), :lockedBy)
+  on conflict ("id")
+  do update
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" =
+  case
+  when held."at" < strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
+  else strftime('%Y-%m-%d %H:%M:%f', held."at", (1 / 1000.0) || ' seconds') end, "Who" = :lockedBy
+  where held."until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- acquire a slot, step 1: look
+select
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
+  when max("until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
+  when max("at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
+  else 'free' end as "outcome"
+  from "app"."JobLock"
+  where "id" = :name;
+
+-- acquire a slot, step 2: take
+insert into "app"."JobLock" as held ("id", "until", "at", "Who")
+  values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), :lockedBy)
+  on conflict ("id")
+  do update
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "Who" = :lockedBy
+  where held."until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+  and held."at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds');
+
+-- extend
+update "app"."JobLock"
+  set "until" =
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') > "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds')
+  else strftime('%Y-%m-%d %H:%M:%f', "until", (1 / 1000.0) || ' seconds') end
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- unlock
+update "app"."JobLock"
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- unlockAtLeast
+update "app"."JobLock"
+  set "until" =
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', "at", (:lockAtLeastFor / 1000.0) || ' seconds') <= strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
+  when strftime('%Y-%m-%d %H:%M:%f', "at", (:lockAtLeastFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', "at", (:lockAtLeastFor / 1000.0) || ' seconds')
+  else "until" end, "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- giveBack
+update "app"."JobLock"
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy, "at" = strftime('%Y-%m-%d %H:%M:%f', "at", (-1 / 1000.0) || ' seconds')
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- fencingToken
+select cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "token"
+  from "app"."JobLock"
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- list
+select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+  case
+  when "until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then 1
+  else 0 end as "is_held"
+  from "app"."JobLock" order by "id";
+
+-- describe
+select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable, (select count(*)
+  from pragma_index_list(:table, coalesce(:schema, 'main')) l
+  where l."unique"
+  and not l.partial
+  and (select group_concat(i.name, char(0))
+  from pragma_index_info(l.name, coalesce(:schema, 'main')) i) = c.name) as unique_keys
+  from pragma_table_info(:table, coalesce(:schema, 'main')) c;
+
+-- pin: write
+update "app"."JobLock"
+  set "Who" = "Who"
+  where "id" = :name
+  and "Who" = :lockedBy
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- drop table
+drop table if exists "app"."JobLock";

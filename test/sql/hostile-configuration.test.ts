@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, it } from '@jest/globals'
+import { checkDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core'
+import { dialects, lockStatements, lockTable, spell, SqlLockProvider, tableDefinition } from '../../src/sql'
+
+const HOSTILE = `'";\`[]()-- /*\\%_\0\n\t $1?@P1:x äñ😀\u0300\u202e\ufeff`
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom(...Array.from(HOSTILE)), maxLength: 80 }),
+  fc.constantFrom("'; drop table shedlock; --", '" or 1=1 --', '${name}', '$1', '?', ':lock', ''),
+)
+const anything = fc.oneof(fc.anything(), anyText, fc.double(), fc.bigInt())
+
+/** The value, or the code of the `LockError`; any other error fails the property. */
+function attempt<T>(work: () => T): T | { refused: string } {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof LockError) return { refused: error.code }
+    throw error
+  }
+}
+
+describe('Whatever is given', () => {
+  it('a name is taken as it is or refused', () => {
+    fc.assert(
+      fc.property(anything, (name) => {
+        const checked = attempt(() => checkLockName(name))
+        if (typeof checked === 'string') expect(checked).toBe(name)
+        else expect(checked).toEqual({ refused: 'INVALID_CONFIGURATION' })
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('a duration is finite, not negative and whole, or refused', () => {
+    fc.assert(
+      fc.property(anything, (duration) => {
+        const checked = attempt(() => checkDuration('job', 'lockAtMostFor', duration as never))
+        if (typeof checked === 'number') expect(checked >= 0 && Number.isSafeInteger(checked)).toBe(true)
+        else expect(checked).toEqual({ refused: 'INVALID_CONFIGURATION' })
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('a configuration is sound or refused', () => {
+    const key = fc.constantFrom('name', 'lockAtMostFor', 'lockAtLeastFor', 'lockAtMost', '__proto__')
+    const value = fc.oneof(anything, fc.integer({ min: 0, max: 1_000 }), fc.constantFrom('1m', '5s', 'job'))
+    fc.assert(
+      fc.property(fc.oneof(fc.dictionary(key, value), fc.anything()), (configuration) => {
+        const checked = attempt(() => checkLockConfiguration(configuration as never))
+        if ('refused' in checked) expect(checked.refused).toBe('INVALID_CONFIGURATION')
+        else {
+          expect(checked.lockAtMostFor).toBeGreaterThan(0)
+          expect(checked.lockAtLeastFor).toBeLessThanOrEqual(checked.lockAtMostFor)
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('options of a provider are accepted or refused, never half of both', () => {
+    const executor = { execute: () => Promise.resolve(0), query: () => Promise.resolve([]) }
+    const option = fc.constantFrom('schema', 'tableName', 'columnNames', 'lockedBy', 'timeLimit', 'tabelName')
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...Object.values(dialects)),
+        fc.dictionary(option, anything),
+        (dialect, options) => {
+          const made = attempt(() => new SqlLockProvider(executor, dialect, options as never))
+          if (!(made instanceof SqlLockProvider)) expect(made.refused).toBe('INVALID_CONFIGURATION')
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
+describe.each(Object.values(dialects))('On $name', (dialect) => {
+  it('an identifier is quoted, or refused: nothing of it gets out of its quotes', () => {
+    const quoted = dialect.quote('x')
+    const [open, close] = [quoted.slice(0, 1), quoted.slice(-1)]
+    fc.assert(
+      fc.property(anyText, (identifier) => {
+        const table = attempt(() => lockTable(dialect, { tableName: identifier }))
+        if ('refused' in table) return
+        const text = spell(table.table, () => '?').text
+        expect(text.startsWith(open) && text.endsWith(close)).toBe(true)
+        const inside = text.slice(1, -1)
+        expect(inside.replaceAll(close + close, '')).not.toContain(close)
+        expect(inside.replaceAll(close + close, close)).toBe(identifier)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('a name and an owner are bound, and never part of the text', () => {
+    const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, lockTable(dialect))
+    const steps = [...acquire, ...acquireSlot, pin]
+    const statements = [...steps.map(({ statement }) => statement), ...Object.values(rest)]
+    for (const statement of statements) {
+      const { text, bind } = spell(statement, () => '?')
+      fc.assert(
+        fc.property(anyText, anyText, (name, lockedBy) => {
+          const values = {
+            name,
+            lockedBy,
+            unlockedBy: lockedBy,
+            lockAtMostFor: 1,
+            lockAtLeastFor: 1,
+            slot: 1,
+            slotAtMostAhead: 1,
+            schema: null,
+            table: 't',
+          }
+          const bound = bind(values)
+          expect(bound).toHaveLength(statement.parameters.length)
+          statement.parameters.forEach((parameter, hole) => {
+            expect(bound[hole]).toBe(values[parameter])
+          })
+          expect(spell(statement, () => '?').text).toBe(text)
+        }),
+        { numRuns: 50 },
+      )
+    }
+  })
+
+  it('a table can be described for every identifier that is accepted', () => {
+    fc.assert(
+      fc.property(anyText, (tableName) => {
+        const made = attempt(() => tableDefinition(dialect, { tableName }))
+        if (!('refused' in made)) expect(made.up.join()).toContain(dialect.quote(tableName))
+      }),
+    )
+  })
+})

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { everyClient, type OpenClient } from '../conformance/every-client'
+import { HOSTILE_LOCK_NAMES, quotingModes } from './quoting-modes'
+import { describeBackends } from '../backends'
+
+const cases = everyClient().flatMap((client) =>
+  quotingModes(client.dialect).map((mode) => ({ ...client, mode, modeTitle: JSON.stringify(mode) })),
+)
+
+describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (each) => {
+  let client: OpenClient
+
+  beforeAll(async () => {
+    client = await each.open(each.mode)
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  const rowsOf = async (): Promise<string[]> => {
+    const rows = await client.observer.query<{ name: string }[]>('select name from shedlock')
+    return rows.map(({ name }) => name).sort()
+  }
+
+  it('are each a lock of its own, with a row of exactly this name', async () => {
+    const provider = client.createProvider({ lockedBy: `o'wner\\" or 1=1 -- ` })
+    const names = HOSTILE_LOCK_NAMES
+    const locks = []
+    for (const name of names) locks.push(await provider.lock({ name, lockAtMostFor: '1h' }))
+    expect(locks.map((lock) => lock?.name)).toEqual(names)
+    for (const name of names) expect(await provider.lock({ name, lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await rowsOf()).toEqual([...names].sort())
+
+    for (const [index, lock] of locks.entries()) {
+      const longer = await lock?.extend('2h')
+      await longer?.unlock()
+      const held = (await provider.listLocks()).filter((row) => row.held).map(({ name }) => name)
+      expect(held.sort()).toEqual(names.slice(index + 1).sort())
+    }
+    expect(await rowsOf()).toEqual([...names].sort())
+  })
+
+  it('free nothing else when they are released', async () => {
+    const provider = client.createProvider()
+    await provider.lock({ name: 'victim', lockAtMostFor: '1h' })
+    for (const name of HOSTILE_LOCK_NAMES) {
+      expect(await provider.releaseLock(name, 'x')).toBe(false)
+      expect(await provider.releaseLock('victim', name)).toBe(false)
+      expect(await client.table.isHeld('victim')).toBe(true)
+    }
+  })
+})

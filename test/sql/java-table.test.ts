@@ -1,0 +1,62 @@
+import { DataSource } from 'typeorm'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DialectName } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+
+/** As ShedLock's documentation has them for Java services. */
+const TABLES: Readonly<Partial<Record<DialectName, string>>> = {
+  postgres: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
+    locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
+  mysql: `create table shedlock (name varchar(64) not null, lock_until timestamp(3) not null,
+    locked_at timestamp(3) not null default current_timestamp(3), locked_by varchar(255) not null, primary key (name))`,
+}
+const WARNINGS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
+  postgres: [],
+  mysql: ['COLUMN_TYPE', 'COLUMN_TYPE', 'CASE_IGNORED'],
+}
+const of = <T>(dialect: DialectName, choice: Readonly<Partial<Record<DialectName, T>>>): T | undefined =>
+  choice[dialect === 'mariadb' ? 'mysql' : dialect]
+
+const backends = availableBackends().filter(({ dialect }) => of(dialect, TABLES) !== undefined)
+
+describeBackends(backends)("a Java service's table on $name", (backend) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+
+  beforeEach(async () => {
+    database = await backend.create()
+    dataSource = await new DataSource(database.typeOrm).initialize()
+    await dataSource.query(of(backend.dialect, TABLES) ?? '')
+  })
+
+  afterEach(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  it('keeps the locks as it is, and is fixed with a lock held', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+
+    const findings = await provider.checkTable()
+    expect(findings.map(({ code }) => code)).toEqual(of(backend.dialect, WARNINGS))
+    expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
+
+    for (const statement of findings.flatMap(({ fix }) => fix)) await dataSource.query(statement)
+    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    await lock?.unlock()
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
+  })
+
+  it("is left alone by TypeORM's synchronize, without the entity", async () => {
+    const lock = await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1h' })
+    const log = await dataSource.driver.createSchemaBuilder().log()
+    expect(log.upQueries.map(({ query }) => query).filter((query) => query.includes('shedlock'))).toEqual([])
+    await dataSource.synchronize()
+    expect(await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    await lock?.unlock()
+  })
+})

@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals'
+import { dialects, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+
+const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
+  column_name,
+  column_type: 'text',
+  nullable: 0,
+  unique_keys: 1,
+}))
+
+/** Answers at once: that the lock is taken, that it is extended. */
+const immediate: SqlExecutor = {
+  execute: () => Promise.resolve(1),
+  query: (statement) =>
+    Promise.resolve(statement.pieces.join('').includes('pragma_table_info') ? COLUMNS : []),
+}
+
+describe('the lease in a database whose clock is cut to milliseconds', () => {
+  it('is trusted a millisecond less, because it may have begun that much earlier', async () => {
+    const provider = new SqlLockProvider(immediate, dialects.sqlite)
+    for (let count = 0; count < 100; count++) {
+      const lock = await provider.lock({ name: 'job', lockAtMostFor: 60_000 })
+      expect(lock?.remaining()).toBeLessThanOrEqual(59_999)
+      const longer = await lock?.extend(120_000)
+      expect(longer?.remaining()).toBeGreaterThan(60_000)
+      expect(longer?.remaining()).toBeLessThanOrEqual(119_999)
+    }
+  })
+})

@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { migrationFiles } from '../../scripts/migration-files'
+import { dialects, migrationScripts, type LockTableOptions } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { hasClient, runScript } from '../backends/database-client'
+import { hostileNames } from './hostile-names'
+
+const folder = join(__dirname, '../../migrations')
+
+describe('the files under migrations', () => {
+  it('are what `npm run migrations` writes', () => {
+    const found = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    const written = new Map(found.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
+    expect(written).toEqual(migrationFiles())
+  })
+})
+
+const names: Record<string, LockTableOptions> = {
+  'default names': {},
+  'custom names': { tableName: 'JobLocks', columnNames: { name: 'jobName', lockUntil: 'until' } },
+  'hostile names': hostileNames,
+}
+
+describeBackends(availableBackends().filter(hasClient))(
+  'the migration for $name, run by its own client',
+  (backend) => {
+    const dialect = dialects[backend.dialect]
+    let database: TestDatabase
+    let dataSource: DataSource
+
+    beforeEach(async () => {
+      database = await backend.create()
+      dataSource = await new DataSource(database.typeOrm).initialize()
+    })
+
+    afterEach(async () => {
+      await dataSource.destroy()
+      await database.drop()
+    })
+
+    it.each(Object.entries(names))('makes a table that locks, and removes it: %s', async (_, options) => {
+      const { up, down } = migrationScripts(dialect, options)
+
+      expect(runScript(backend, database, up)).toMatchObject({ ok: true })
+      const provider = typeOrmLockProvider(dataSource, options)
+      const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      expect(lock).toBeDefined()
+      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+      expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
+      await lock?.unlock()
+
+      expect(runScript(backend, database, down)).toMatchObject({ ok: true })
+      await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+        code: 'TABLE_MISSING',
+      })
+    })
+
+    it('may run again, and leaves the locks alone', async () => {
+      const { up } = migrationScripts(dialect)
+      runScript(backend, database, up)
+      const provider = typeOrmLockProvider(dataSource)
+      await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+
+      expect(runScript(backend, database, up)).toMatchObject({ ok: true })
+      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+    })
+
+    it('fails when there is another table of that name', async () => {
+      await dataSource.query('create table shedlock (name varchar(64) primary key, holder int)')
+
+      const { ok, stderr } = runScript(backend, database, migrationScripts(dialect).up)
+      expect(ok).toBe(false)
+      expect(stderr).toMatch(/lock_until/)
+    })
+  },
+)

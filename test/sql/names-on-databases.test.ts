@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { DataSource } from 'typeorm'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { checkLockName, LockError } from '../../src/core'
+import { dialects, lockTable, type LockTableOptions } from '../../src/sql'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+
+const HOSTILE = `'";\`[]()-- /*\\%_.$1?@:aAäñß😀\u0300\u202e`
+const accepted = (check: (text: string) => unknown) => (text: string) => {
+  try {
+    check(text)
+    return true
+  } catch (error) {
+    if (error instanceof LockError) return false
+    throw error
+  }
+}
+
+describeBackends(availableBackends())('On $name', (backend) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+
+  beforeAll(async () => {
+    database = await backend.create()
+    dataSource = await new DataSource({
+      ...database.typeOrm,
+      migrations: [createShedLockMigration()],
+    }).initialize()
+    await dataSource.runMigrations()
+  })
+  afterAll(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  it('every name that is accepted is a lock of its own', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const name = fc
+      .oneof(
+        fc.string({ unit: 'grapheme', minLength: 1, maxLength: 64 }),
+        fc.string({ unit: fc.constantFrom(...Array.from(HOSTILE)), minLength: 1, maxLength: 20 }),
+      )
+      .filter(accepted(checkLockName))
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(name, { minLength: 2, maxLength: 6 }), async (names) => {
+        const locks = []
+        for (const each of names) locks.push(await provider.lock({ name: each, lockAtMostFor: '1m' }))
+        expect(locks.map((lock) => lock?.name)).toEqual(names)
+        for (const each of names)
+          expect(await provider.lock({ name: each, lockAtMostFor: '1m' })).toBeUndefined()
+        for (const lock of locks) await lock?.unlock()
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('every identifier that is accepted makes a table that locks', async () => {
+    const dialect = dialects[backend.dialect]
+    const options = (tableName: string): LockTableOptions => ({
+      tableName,
+      columnNames: { name: `${tableName}1`, lockUntil: `2${tableName}` },
+    })
+    const tableName = fc
+      .string({ unit: fc.constantFrom(...Array.from(HOSTILE)), minLength: 1, maxLength: 12 })
+      .filter(accepted((text) => lockTable(dialect, options(text))))
+    await fc.assert(
+      fc.asyncProperty(tableName, async (text) => {
+        const Migration = createShedLockMigration(options(text))
+        const queryRunner = dataSource.createQueryRunner()
+        try {
+          await new Migration().up(queryRunner)
+          const provider = typeOrmLockProvider(dataSource, options(text))
+          const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+          expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+          await lock?.unlock()
+          await new Migration().down(queryRunner)
+        } finally {
+          await queryRunner.release()
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+})

@@ -1,0 +1,90 @@
+import { DataSource } from 'typeorm'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+
+/** Tables with as much wrong as one table can have, and a lock that is held for nine minutes. */
+const POSTGRES = {
+  table: `create table shedlock (name varchar(20), lock_until timestamptz, locked_at timestamptz, locked_by varchar(20))`,
+  hold: `insert into shedlock values ('job', now() + interval '9 minutes', now(), 'somebody')`,
+  zone: (zone: string) => `set time zone '${zone}'`,
+  lease: `select name, round(extract(epoch from lock_until) * 1000)::text as until, round(extract(epoch from locked_at) * 1000)::text as at from shedlock`,
+}
+const MYSQL = {
+  table: `create table shedlock (name varchar(20) collate utf8mb4_general_ci, lock_until timestamp(3) null, locked_at timestamp(3) null, locked_by varchar(20))`,
+  hold: `insert into shedlock values ('job', utc_timestamp(3) + interval 9 minute, utc_timestamp(3), 'somebody')`,
+  zone: (zone: string) => `set time_zone = '${zone}'`,
+  lease: `select name, cast(lock_until as char) as until, cast(locked_at as char) as at from shedlock`,
+}
+const WRONG: Readonly<Record<string, typeof POSTGRES>> = {
+  postgres: POSTGRES,
+  mysql: MYSQL,
+  mariadb: MYSQL,
+}
+const backends = availableBackends().filter(({ dialect }) => dialect in WRONG)
+
+describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
+  const { table, hold, zone, lease } = WRONG[backend.dialect] ?? POSTGRES
+  let database: TestDatabase
+  let services: DataSource
+  let operator: DataSource
+
+  /** One connection, so that what is set for its session stays. */
+  const connect = async (): Promise<DataSource> =>
+    new DataSource({ ...database.typeOrm, poolSize: 1 } as TestDatabase['typeOrm']).initialize()
+
+  beforeEach(async () => {
+    database = await backend.create()
+    services = await connect()
+    operator = await connect()
+  })
+
+  afterEach(async () => {
+    await Promise.all([services.destroy(), operator.destroy()])
+    await database.drop()
+  })
+
+  /** In winter and in summer alike, for servers that know no names. */
+  const named = async (name: string, offset: string): Promise<string> =>
+    operator.query(zone(name)).then(
+      () => name,
+      () => offset,
+    )
+
+  it.each([
+    ['UTC', 'America/New_York'],
+    ['America/New_York', 'UTC'],
+    ['America/New_York', 'America/New_York'],
+    ['Asia/Tokyo', 'America/New_York'],
+  ])(
+    'for services in %s, run from top to bottom and once more in %s: each statement once, and no lease moves',
+    async (serviceZone, operatorZone) => {
+      const offsets: Readonly<Record<string, string>> = {
+        UTC: '+00:00',
+        'America/New_York': '-05:00',
+        'Asia/Tokyo': '+09:00',
+      }
+      await services.query(zone(await named(serviceZone, offsets[serviceZone] ?? '')))
+      await operator.query(zone(await named(operatorZone, offsets[operatorZone] ?? '')))
+      await services.query(table)
+      await services.query(hold)
+      const before = await services.query<unknown[]>(lease)
+
+      const findings = await typeOrmLockProvider(services).checkTable()
+      const fix = findings.flatMap((finding) => finding.fix)
+      expect(findings.map(({ severity }) => severity)).toEqual(
+        findings.map(({ severity }) => severity).sort(),
+      )
+      expect(new Set(fix).size).toBe(fix.length)
+      for (const statement of fix) await operator.query(statement)
+      expect(await services.query(lease)).toEqual(before)
+      expect(await typeOrmLockProvider(services).checkTable()).toEqual([])
+
+      // An index that is there already is refused, and nothing else happens.
+      for (const statement of fix) await operator.query(statement).catch(() => undefined)
+      expect(await services.query(lease)).toEqual(before)
+      expect(await typeOrmLockProvider(services).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(services).lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+    },
+  )
+})

@@ -1,0 +1,217 @@
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource as DataSource03, type DataSourceOptions as DataSourceOptions03 } from 'typeorm-0.3'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { LockTableOptions } from '../../src/sql'
+import {
+  createShedLockMigration,
+  shedLockEntity,
+  typeOrmLockProvider,
+  type ShedLock,
+} from '../../src/typeorm'
+import { availableBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
+import { itIf } from '../it-if'
+import { hostileNames } from '../sql/hostile-names'
+
+type AnyDataSource = DataSource | DataSource03
+
+const versions = {
+  '1.x': (options: DataSourceOptions) => new DataSource(options),
+  '0.3': (options: DataSourceOptions) => new DataSource03(options as DataSourceOptions03),
+}
+
+/** The user's own, made long after the lock table's date. */
+class CreateOrders1795000000000 {
+  async up(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
+    await queryRunner.query('create table orders (id int primary key)')
+  }
+  async down(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
+    await queryRunner.query('drop table orders')
+  }
+}
+
+/** The user's own, that makes the schema of the lock table. */
+class CreateSchema1764547200000 {
+  async up(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
+    await queryRunner.query('create schema jobs')
+  }
+  async down(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
+    await queryRunner.query('drop schema jobs')
+  }
+}
+
+const cases = availableBackends().flatMap((backend) =>
+  (Object.keys(versions) as (keyof typeof versions)[]).map((version) => ({ backend, version })),
+)
+
+describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ backend, version }) => {
+  let database: TestDatabase
+  let dataSource: AnyDataSource | undefined
+
+  beforeEach(async () => {
+    database = await backend.create()
+  })
+
+  afterEach(async () => {
+    await dataSource?.destroy()
+    await database.drop()
+  })
+
+  const connect = async (options: LockTableOptions, migrations: DataSourceOptions['migrations'] = []) => {
+    dataSource = await versions[version]({
+      ...database.typeOrm,
+      logging: false,
+      entities: [shedLockEntity({ ...options, dialect: backend.dialect })],
+      migrations,
+    }).initialize()
+    return dataSource
+  }
+
+  const drift = async (connected: AnyDataSource): Promise<string[]> => {
+    const { upQueries } = await connected.driver.createSchemaBuilder().log()
+    return upQueries.map(({ query }) => query)
+  }
+
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    "is made in a schema that a migration of the app makes, with a date after that one's",
+    async () => {
+      const options = { schema: 'jobs' }
+      class CreateShedLock1764547200001 extends createShedLockMigration(options) {
+        override name = 'CreateShedLock1764547200001'
+      }
+      const connected = await connect(options, [CreateShedLock1764547200001, CreateSchema1764547200000])
+      await connected.runMigrations()
+      expect(await typeOrmLockProvider(connected, options).checkTable()).toEqual([])
+      await connected.undoLastMigration()
+      await connected.undoLastMigration()
+    },
+  )
+
+  it.each(Object.entries(names(backend)))('has no drift after the migration: %s', async (_, options) => {
+    const connected = await connect(options, [createShedLockMigration(options)])
+    if (options.schema) await connected.query(`create schema "${options.schema}"`)
+
+    expect((await connected.runMigrations()).map(({ name }) => name)).toEqual(['CreateShedLock1735689600000'])
+    expect(await connected.runMigrations()).toEqual([])
+    expect(await drift(connected)).toEqual([])
+
+    await connected.undoLastMigration()
+    expect(await drift(connected)).not.toEqual([])
+  })
+
+  it.each(Object.entries(names(backend)))('can be made from the entity: %s', async (_, options) => {
+    const connected = await connect(options)
+    if (options.schema) await connected.query(`create schema "${options.schema}"`)
+    await connected.synchronize()
+
+    const provider = typeOrmLockProvider(connected, options)
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+    expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
+    const rows = await connected.getRepository<ShedLock>('ShedLock').find({ order: { name: 'ASC' } })
+    expect(rows.map(({ name }) => name)).toEqual(['Job', 'job'])
+    expect(rows[0]?.lockUntil).toBeInstanceOf(Date)
+  })
+
+  // What lives in memory is gone with its connection.
+  itIf(backend.shared, 'several connections')(
+    'stands beside migrations that were run before it was added',
+    async () => {
+      const before = await connect({}, [CreateOrders1795000000000])
+      await before.runMigrations()
+      await before.destroy()
+      const connected = await connect({}, [CreateOrders1795000000000, createShedLockMigration()])
+      expect((await connected.runMigrations()).map(({ name }) => name)).toEqual([
+        'CreateShedLock1735689600000',
+      ])
+    },
+  )
+
+  // Not from the entity: TypeORM's own schema builder does not quote such names.
+  it('comes and goes with hostile names', async () => {
+    dataSource = await versions[version]({
+      ...database.typeOrm,
+      migrations: [createShedLockMigration(hostileNames)],
+    }).initialize()
+    await dataSource.runMigrations()
+
+    const provider = typeOrmLockProvider(dataSource, hostileNames)
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+
+    await dataSource.undoLastMigration()
+    await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+      code: 'TABLE_MISSING',
+    })
+  })
+
+  it('leaves a table that is there as it is', async () => {
+    const connected = await connect({}, [createShedLockMigration()])
+    const migration = new (createShedLockMigration())()
+    await migration.up(connected.createQueryRunner())
+    const provider = typeOrmLockProvider(connected)
+    await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+
+    await connected.runMigrations()
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+  })
+
+  it('is refused when a table of that name would not lock', async () => {
+    const connected = await connect({}, [createShedLockMigration()])
+    await connected.query('create table shedlock (name varchar(64) primary key, holder int)')
+
+    await expect(connected.runMigrations()).rejects.toMatchObject({
+      message: expect.stringMatching(/lock_until/),
+    })
+    expect(await connected.query('select holder from shedlock')).toEqual([])
+  })
+
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    'is refused when a column has a wrong type',
+    async () => {
+      const connected = await connect({}, [createShedLockMigration()])
+      await connected.query(
+        'create table shedlock (name varchar(64) primary key, lock_until timestamptz, locked_at timestamptz, locked_by text)',
+      )
+
+      await expect(connected.runMigrations()).rejects.toMatchObject({ code: 'TABLE_MISMATCH' })
+    },
+  )
+})
+
+describe('the migration and the entity', () => {
+  it('have the types that both versions of TypeORM ask for', () => {
+    const entities = [shedLockEntity()]
+    const migrations = [createShedLockMigration()]
+    expect(new DataSource({ type: 'sqljs', entities, migrations }).options.entities).toBe(entities)
+    expect(new DataSource03({ type: 'sqljs', entities, migrations }).options.entities).toBe(entities)
+  })
+
+  it('can be made for a second table, under a name of its own', async () => {
+    class CreateReportLocks1735689600001 extends createShedLockMigration({ tableName: 'report_locks' }) {
+      override name = 'CreateReportLocks1735689600001'
+    }
+    const migrations = [createShedLockMigration(), CreateReportLocks1735689600001]
+    const dataSource = await new DataSource({ type: 'sqljs', migrations }).initialize()
+    await dataSource.runMigrations()
+
+    for (const tableName of ['shedlock', 'report_locks']) {
+      expect(await typeOrmLockProvider(dataSource, { tableName }).checkTable()).toEqual([])
+    }
+    await dataSource.destroy()
+  })
+
+  it('refuse options that they do not know, when they are made', () => {
+    for (const make of [createShedLockMigration, shedLockEntity]) {
+      expect(() => make({ columnNames: { nam: 'x' } as object })).toThrow(/'nam'/)
+      expect(() => make({ table: 'x' } as object)).toThrow(/'table'/)
+    }
+  })
+})
+
+function names({ dialect }: Backend): Record<string, LockTableOptions> {
+  return {
+    'default names': {},
+    'mixed-case names': { tableName: 'JobLocks', columnNames: { name: 'jobName', lockUntil: 'lockUntil' } },
+    ...(dialect === 'postgres' ? { 'a schema': { schema: 'Jobs', tableName: 'Locks' } } : {}),
+  }
+}

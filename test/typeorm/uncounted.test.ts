@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals'
+import { typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm'
+
+const COLUMNS = [
+  ['name', 'character varying(64)'],
+  ['lock_until', 'timestamp(3) without time zone'],
+  ['locked_at', 'timestamp(3) without time zone'],
+  ['locked_by', 'character varying(255)'],
+].map(([column_name, column_type]) => ({ column_name, column_type, nullable: 0, unique_keys: 1 }))
+
+/** A client that tells how many rows changed only for the first of these statements. */
+function countingOnly(counted: number): DataSourceLike {
+  let changes = 0
+  return {
+    isInitialized: true,
+    options: { type: 'postgres' },
+    driver: {},
+    createQueryRunner: () => ({
+      query: (text) => {
+        if (text.includes('pg_attribute')) return Promise.resolve({ records: COLUMNS })
+        return Promise.resolve(++changes > counted ? { records: [] } : { records: [], affected: 1 })
+      },
+      connect: () => Promise.resolve({}),
+      release: () => Promise.resolve(),
+    }),
+  }
+}
+
+describe('a client that does not say how many rows changed', () => {
+  const job = { name: 'job', lockAtMostFor: '1m' }
+
+  it('is refused, and its lock does not count as held', async () => {
+    const provider = typeOrmLockProvider(countingOnly(0))
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'INVALID_CLIENT', lockName: 'job' })
+  })
+
+  it('is refused by an extension, and the lock does not count as lost', async () => {
+    const lock = await typeOrmLockProvider(countingOnly(1)).lock(job)
+    await expect(lock?.extend('2m')).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+    expect(lock?.remaining()).toBeGreaterThan(0)
+  })
+})
