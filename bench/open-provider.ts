@@ -26,7 +26,8 @@ export async function openProvider(
   if (control) await makeLockTable(database, control, tableName, make.expired)
   const dataSource = await new DataSource(database.typeOrm(url, connections)).initialize()
   return {
-    provider: typeOrmLockProvider(dataSource, { tableName }),
+    // However long the crowd has to wait for a connection, it is measured.
+    provider: typeOrmLockProvider(dataSource, { tableName, timeLimit: '1m' }),
     read: (lock) =>
       readThrough(
         dataSource,

@@ -22,7 +22,8 @@ const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
     redlock(),
     redisSetNx(),
   ],
-  mariadb: (url) => [verrou({ client: 'mysql2', connection: url, pool: { min: 1, max: 1 } })],
+  mariadb: (url) => [verrouOnMysql(url)],
+  mysql: (url) => [verrouOnMysql(url)],
   sqlite: (filename) => [
     verrou({ client: 'better-sqlite3', connection: { filename }, useNullAsDefault: true }),
   ],
@@ -31,6 +32,10 @@ const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
 /** What one would use in our place where this database is; those of Redis stand beside PostgreSQL. */
 export function peersOn(database: string, url: string): Promise<Peer[]> {
   return Promise.all(PEERS[database]?.(url) ?? [])
+}
+
+function verrouOnMysql(url: string): Promise<Peer> {
+  return verrou({ client: 'mysql2', connection: url, pool: { min: 1, max: 1 } })
 }
 
 async function verrou(config: Knex.Config): Promise<Peer> {

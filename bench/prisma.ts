@@ -3,28 +3,27 @@ import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { prismaLockProvider, type PrismaClientLike } from 'shedlock-orm/prisma'
 import type { DialectName } from 'shedlock-orm/sql'
-import generateClients from '../test/prisma/generate-clients'
+import { generateClients } from '../test/prisma/generate-clients'
 import { ourOperations } from './lock-operations'
 import type { Peer } from './peers'
+
+function prismaMariaDb(url: string): PrismaMariaDb {
+  const { hostname, port, username, password, pathname } = new URL(url)
+  return new PrismaMariaDb({
+    host: hostname,
+    port: Number(port),
+    user: username,
+    password,
+    database: pathname.slice(1),
+    connectionLimit: 1,
+  })
+}
 
 /** Which generated client and which adapter serve a database. */
 const CLIENTS: Readonly<Partial<Record<DialectName, { client: string; adapter(url: string): unknown }>>> = {
   postgres: { client: 'postgresql', adapter: (url) => new PrismaPg({ connectionString: url, max: 1 }) },
-  mariadb: {
-    client: 'mysql',
-    adapter: (url) => {
-      const { hostname, port, username, password, pathname } = new URL(url)
-      const database = pathname.slice(1)
-      return new PrismaMariaDb({
-        host: hostname,
-        port: Number(port),
-        user: username,
-        password,
-        database,
-        connectionLimit: 1,
-      })
-    },
-  },
+  mariadb: { client: 'mysql', adapter: prismaMariaDb },
+  mysql: { client: 'mysql', adapter: prismaMariaDb },
   sqlite: { client: 'sqlite', adapter: (url) => new PrismaBetterSqlite3({ url: `file:${url}` }) },
 }
 

@@ -6,7 +6,7 @@ import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { dialects, type Dialect } from 'shedlock-orm/sql'
 import type { DataSourceOptions } from 'typeorm'
-import { mariadbCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
+import { mysqlLikeCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
 
 /** One autocommit statement through the raw driver. */
 export type RunRaw = (text: string, values?: (string | number | null)[]) => Promise<unknown>
@@ -37,6 +37,19 @@ export interface BenchDatabase {
 
 const { postgres, mariadb, sqlite } = dialects
 
+/** What MariaDB and MySQL have in common: for the lock they are one. */
+const mysqlLike = {
+  alternatives: { 'without looking first': { acquire: mariadb.acquire.slice(1) } },
+  defaultUrl: 'mysql://root@127.0.0.1:3306/test',
+  version: 'select version()',
+  placeholder: () => '?',
+  raw: (uri, connectionLimit = 1) => {
+    const pool = mysql.createPool({ uri, connectionLimit })
+    return { run: (text, values) => pool.query(text, values), close: () => pool.end() }
+  },
+  lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
+} satisfies Partial<BenchDatabase>
+
 const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   postgres: {
     dialect: postgres,
@@ -66,18 +79,16 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
     lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
   },
   mariadb: {
+    ...mysqlLike,
     dialect: mariadb,
-    alternatives: { 'without looking first': { acquire: mariadb.acquire.slice(1) } },
-    defaultUrl: 'mysql://root@127.0.0.1:3306/test',
-    version: 'select version()',
-    placeholder: () => '?',
-    raw: (uri, connectionLimit = 1) => {
-      const pool = mysql.createPool({ uri, connectionLimit })
-      return { run: (text, values) => pool.query(text, values), close: () => pool.end() }
-    },
     typeOrm: (url, poolSize) => ({ type: 'mariadb', url, poolSize }),
-    counters: mariadbCounters,
-    lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
+    counters: (control) => mysqlLikeCounters(control, 'information_schema'),
+  },
+  mysql: {
+    ...mysqlLike,
+    dialect: dialects.mysql,
+    typeOrm: (url, poolSize) => ({ type: 'mysql', url, poolSize }),
+    counters: (control) => mysqlLikeCounters(control, 'performance_schema'),
   },
   sqlite: {
     dialect: sqlite,

@@ -21,8 +21,13 @@ export function postgresCounters(query: RunRaw): ServerCounters {
   }
 }
 
-export function mariadbCounters(query: RunRaw): ServerCounters {
-  const position = `select variable_value as value from information_schema.global_status where variable_name = 'INNODB_LSN_CURRENT'`
+/** @param schema where this server keeps its status */
+export function mysqlLikeCounters(
+  query: RunRaw,
+  schema: 'information_schema' | 'performance_schema',
+): ServerCounters {
+  // The first is MariaDB's name, the second MySQL's.
+  const position = `select variable_value as value from ${schema}.global_status where lower(variable_name) in ('innodb_lsn_current', 'innodb_redo_log_current_lsn')`
   return {
     log: () => since(async () => Number((await values(query, position))[0])),
     cpu: () =>
