@@ -43,7 +43,7 @@ describe('A duration of @SchedulerLock that is a function', () => {
   test('is refused when the application starts, if it gives no duration', async () => {
     await expect(start({ REPORT_LOCK: 'soon' })).rejects.toMatchObject({
       code: 'INVALID_CONFIGURATION',
-      message: expect.stringMatching(/lockAtMostFor of lock 'report' is 'soon'/) as string,
+      message: expect.stringMatching(/lockAtMostFor of lock 'report' is 'soon'/),
     })
   })
 })
