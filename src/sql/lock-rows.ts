@@ -1,4 +1,4 @@
-import { Lease, type LockError } from '../core'
+import { Lease, LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { errorKind } from './error-kind'
@@ -22,12 +22,6 @@ export interface Holder {
 
 /** The outcome of an attempt to acquire the lock. `ahead`: its slot is too far in the future. */
 export type TakeOutcome = Exclude<AcquireOutcome, 'free'>
-
-/** What the caller asks for. */
-export interface Wanted {
-  readonly lockAtMostFor: number
-  readonly slot?: number | undefined
-}
 
 /** How often a lost race is retried before the lock counts as held. */
 const CONFLICTS_TO_BEAR = 3
@@ -61,8 +55,7 @@ export class LockRows {
     this.#tableSeen = true
   }
 
-  take(holder: Holder, wantedLock: Wanted): Promise<TakeOutcome> {
-    const { lockAtMostFor, slot } = wantedLock
+  take(holder: Holder, lockAtMostFor: number, slot?: number): Promise<TakeOutcome> {
     const values = { ...holder, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
     let taking: Promise<AcquireOutcome> | undefined
     const run = (step: AcquireStep): Promise<AcquireOutcome> => {
@@ -238,7 +231,12 @@ export class LockRows {
   async #changes(statement: Statement, values: Values): Promise<number> {
     if (!this.dialect.counted) return this.executor.execute(statement, values)
     const [row] = await this.executor.query(statement, values)
-    return Number(row?.['changed'])
+    const changed = Number(row?.['changed'])
+    if (Number.isSafeInteger(changed)) return changed
+    throw new LockError(
+      'INVALID_CLIENT',
+      'The client did not say how many rows a statement changed – a lock cannot be kept through it.',
+    )
   }
 
   async #tableProblem(cause?: unknown): Promise<LockError | undefined> {

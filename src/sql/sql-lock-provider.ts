@@ -91,7 +91,7 @@ export class SqlLockProvider implements LockProvider {
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const asked = performance.now()
     const lease = leaseOf(lockAtMostFor)
-    const outcome = await this.#rows.take(holder, { lockAtMostFor, slot })
+    const outcome = await this.#rows.take(holder, lockAtMostFor, slot)
     if (outcome === 'ahead') throw slotTooFarAhead(name, Number(slot), this.#slotAtMostAhead)
     if (outcome !== 'taken') {
       onRefused?.(outcome)

@@ -37,3 +37,9 @@ it('the first look at the table is repeated while another connection has the SQL
     code: 'TABLE_MISSING',
   })
 })
+
+it('a count of changed rows that SQL Server asks for and nobody gives is an error, and no lock', async () => {
+  const countless: SqlExecutor = { ...untouched, query: () => Promise.resolve([]) }
+  const provider = new SqlLockProvider(countless, dialects.mssql)
+  await expect(provider.releaseLock('job', 'me')).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+})
