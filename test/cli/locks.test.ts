@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -27,6 +27,21 @@ let cli: string
 beforeAll(() => {
   cli = buildCli()
 })
+
+/** Runs a command in a terminal of its own, and types once it asks. What is typed before could be lost or mean something else. */
+function answerOnTerminal(typed: string, command: readonly string[]): Promise<number | null> {
+  const quoted = command.map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['--quiet', '--return', '--command', quoted, '/dev/null'])
+  let shown = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (shown.includes('[y/N]')) return
+    shown += text
+    if (shown.includes('[y/N]')) child.stdin.write(typed)
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject).on('close', resolve)
+  })
+}
 
 /** Packages through which the command line reaches a database; an adapter of Prisma brings its driver along. */
 const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
@@ -119,27 +134,14 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('asks before it releases', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['release', 'report'])).status).toBe(2)
-    const ask = (typed: string): number => {
-      // A terminal of its own, in which the answer is typed.
-      const command = [process.execPath, cli, 'release', 'report', '--url', database.url]
-        .map((word) => `'${word}'`)
-        .join(' ')
-      try {
-        execFileSync('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
-          input: typed,
-          stdio: 'pipe',
-        })
-        return 0
-      } catch (error) {
-        return (error as { status: number }).status
-      }
-    }
+    const ask = (typed: string): Promise<number | null> =>
+      answerOnTerminal(typed, [process.execPath, cli, 'release', 'report', '--url', database.url])
     const [controlC, controlD] = ['\u0003', '\u0004']
-    expect(ask('n\n')).toBe(1)
-    expect(ask(controlD)).toBe(1)
-    expect(ask(controlC)).toBe(130)
+    expect(await ask('n\n')).toBe(1)
+    expect(await ask(controlD)).toBe(1)
+    expect(await ask(controlC)).toBe(130)
     expect(await held('report')).toBe(true)
-    expect(ask('y\n')).toBe(0)
+    expect(await ask('y\n')).toBe(0)
     expect(await held('report')).toBe(false)
   })
 
