@@ -1,5 +1,6 @@
 import { byName, isSameAcquisition } from './acquisitions'
 import { checkLeases, type LeaseFinding } from './check-leases'
+import { checkTokens } from './check-tokens'
 import type { History, Injection, LockChange, ProcessEntry, Segment } from './history'
 import { runsOf, type Run } from './runs'
 
@@ -12,6 +13,7 @@ export interface Violation {
     | 'a lock that nobody trusts becomes free'
     | 'a run whose lease is over is told to stop'
     | 'every lock becomes free'
+    | 'a token grows with each acquisition'
     | 'a free lock is taken'
     | "a task's own result comes through"
     | 'no stale commit with the guard'
@@ -128,6 +130,7 @@ export function checkHistory(history: History): Verdict {
       ...overlaps.filter(({ forced }) => !forced).map((overlap) => broken('leases do not overlap', overlap)),
       ...rows.flatMap((row) => row.overlaps.map((overlap) => broken('leases do not overlap', overlap))),
       ...leases.map((finding) => broken(LEASE_PROMISES[finding.kind], finding)),
+      ...checkTokens(history.changes).map((token) => broken('a token grows with each acquisition', token)),
       ...unaborted.map(({ run, at }) =>
         broken('a run whose lease is over is told to stop', { what: run, at }),
       ),

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { LockError, type LockProvider, type SimpleLock } from '../../../src/core'
 import { generateClients } from '../../prisma/generate-clients'
 import { checkHistory } from './check-history'
+import { checkTokens } from './check-tokens'
 import { DATABASES } from './databases'
 import { Random } from './random'
 import { ORMS, workerClient } from './worker-client'
@@ -93,10 +94,18 @@ async function main(): Promise<void> {
         await client.close()
         const { changes } = await database.witness()
         const seenByDatabase = checkHistory({ ...NOTHING, changes }).total.overlaps
+        const tokensNotGrown = checkTokens(changes).length
         console.log(
-          JSON.stringify({ database: database.version, orm, ...fuzz.tally, seenByDatabase, seconds }),
+          JSON.stringify({
+            database: database.version,
+            orm,
+            ...fuzz.tally,
+            seenByDatabase,
+            tokensNotGrown,
+            seconds,
+          }),
         )
-        if (fuzz.tally.overlaps + seenByDatabase > 0) process.exitCode = 1
+        if (fuzz.tally.overlaps + seenByDatabase + tokensNotGrown > 0) process.exitCode = 1
       } finally {
         await database.close()
       }

@@ -36,7 +36,7 @@ export const change = (
   at: number,
   lockedBy: string | null,
   lockUntil: number,
-  lockedAt = -seq,
+  lockedAt = seq,
 ): LockChange => ({ seq, at, name: 'job', lockedBy, lockUntil, lockedAt })
 
 export const injection = (from: number, to: number, what: Partial<Injection>): Injection => ({
