@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fault } from './fault'
 import { NETWORK_FAULTS } from './network-faults'
 import { PHASES, type Phase } from './phases'
-import { canFakeTime, PATIENCE } from './worker-process'
+import { canFakeTime } from '../fake-time'
+import { PATIENCE } from './worker-process'
 
 const ASLEEP: readonly Phase[] = [
   'checked',

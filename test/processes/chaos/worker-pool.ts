@@ -4,7 +4,8 @@ import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
 import type { ProcessEntry } from './history'
 import type { Random } from './random'
 import type { Orm } from './worker-client'
-import { canFakeTime, WorkerProcess } from './worker-process'
+import { canFakeTime } from '../fake-time'
+import { WorkerProcess } from './worker-process'
 
 export interface WorkerPoolOptions {
   readonly size: number

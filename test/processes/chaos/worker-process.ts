@@ -2,14 +2,13 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { clockOf } from '../fake-time'
 import { monotonic, readProcessHistory, type ProcessEntry } from './history'
 import type { Ambush, Phase } from './phases'
 import type { MessageFromWorker, MessageToWorker, WorkerOptions } from './worker'
 
-const LIBFAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 /** How long to wait for a process to come to the phase where an ambush lies. */
 export const PATIENCE = 3_000
-export const canFakeTime = existsSync(LIBFAKETIME)
 
 export interface WorkerProcessOptions extends WorkerOptions {
   /** How wrong the process's clock is, such as `+3h`; its monotonic clock stays right. */
@@ -30,14 +29,7 @@ export class WorkerProcess {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: {
         ...process.env,
-        ...(clock === undefined
-          ? {}
-          : {
-              LD_PRELOAD: LIBFAKETIME,
-              FAKETIME: clock,
-              FAKETIME_DONT_FAKE_MONOTONIC: '1',
-              DONT_FAKE_MONOTONIC: '1',
-            }),
+        ...clockOf(clock),
       },
     })
     this.#child.on('error', () => undefined)

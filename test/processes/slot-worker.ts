@@ -1,0 +1,26 @@
+import { Cron } from 'croner'
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { LockingTaskExecutor, slotOf } from '../../src/core'
+import { typeOrmLockProvider } from '../../src/typeorm'
+
+/** An instance whose job is due each second. It prints the slots of its runs, and that a slot was run already. */
+async function main(options: DataSourceOptions): Promise<void> {
+  const dataSource = await new DataSource(options).initialize()
+  const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource, { slotAtMostAhead: '1d' }))
+  const job = new Cron('* * * * * *', { timezone: 'UTC', paused: true }, async (self: Cron) => {
+    const slot = slotOf(self)
+    const result = await executor.executeWithLock(
+      { name: 'tick', lockAtMostFor: '1m', slot },
+      () => undefined,
+    )
+    if (result.executed) console.log(slot.toISOString())
+    else if (result.reason === 'already-run') console.log(result.reason)
+  })
+  process.once('disconnect', () => {
+    job.stop()
+    void executor.shutdown().then(() => dataSource.destroy())
+  })
+  job.resume()
+}
+
+void main(JSON.parse(process.argv[2] ?? '') as DataSourceOptions)
