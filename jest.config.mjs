@@ -21,6 +21,7 @@ export default {
   roots: ['<rootDir>/test'],
   globalSetup: '<rootDir>/test/jest/global-setup.ts',
   globalTeardown: '<rootDir>/test/jest/global-teardown.ts',
+  reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // The examples are minutes long, and after a build: `npm run test:examples`.
   // test/processes/package/registry installs from npm's registry: `npm run check:package`.

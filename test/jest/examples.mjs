@@ -4,6 +4,7 @@ import config from '../../jest.config.mjs'
 export default {
   ...config,
   globalSetup: '<rootDir>/test/processes/examples/global-setup.ts',
+  reporters: undefined,
   testMatch: ['<rootDir>/test/processes/examples/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 300_000,

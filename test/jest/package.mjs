@@ -5,6 +5,7 @@ export default {
   ...config,
   globalSetup: undefined,
   globalTeardown: undefined,
+  reporters: undefined,
   testMatch: ['<rootDir>/test/processes/package/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 600_000,
