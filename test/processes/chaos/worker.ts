@@ -8,6 +8,7 @@ import {
   type TaskContext,
 } from '../../../src/core'
 import type { SqlAcquisition } from '../../../src/sql'
+import { originOf, rememberWherePromisesAreMade } from './crash-origin'
 import { monotonic, type ProcessEntry } from './history'
 import { Phases, type Ambush, type Phase } from './phases'
 import { Random } from './random'
@@ -63,13 +64,20 @@ function codeOf(error: unknown): string {
   return String(code ?? name)
 }
 
-/** What a driver throws out of its socket's handlers ends the process of any app; everything else would be ours. */
-process.on('uncaughtException', (error, kind) => {
-  const stack = error.stack ?? error.message
-  const driver = kind === 'uncaughtException' && stack.includes('node_modules') && !stack.includes('/src/')
-  record({ type: 'crash', at: monotonic(), error: stack, origin: driver ? 'driver' : 'library' })
-  process.exit(1)
+rememberWherePromisesAreMade()
+process.on('uncaughtException', (error) => {
+  crash(error, originOf(error))
 })
+process.on('unhandledRejection', (reason, promise) => {
+  const error = reason instanceof Error ? reason : new Error(String(reason))
+  crash(error, originOf(error, promise))
+})
+
+/** A process of an app that has no handler for it would end as well. */
+function crash(error: Error, origin: 'library' | 'driver'): void {
+  record({ type: 'crash', at: monotonic(), error: error.stack ?? error.message, origin })
+  process.exit(1)
+}
 
 /** Notes when a lock is handed out, and how long it may be trusted. */
 function witnessed(provider: LockProvider): LockProvider {
