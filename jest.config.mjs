@@ -22,6 +22,7 @@ export default {
   globalSetup: '<rootDir>/test/jest/global-setup.ts',
   globalTeardown: '<rootDir>/test/jest/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],
+  testSequencer: '<rootDir>/test/jest/longest-first.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // The examples are minutes long, and after a build: `npm run test:examples`.
   // test/processes/package/registry installs from npm's registry: `npm run check:package`.

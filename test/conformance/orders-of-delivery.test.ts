@@ -14,7 +14,7 @@ const PAIRS = (Object.keys(EXTENSIONS) as Extension[]).flatMap((first) =>
   (Object.keys(EXTENSIONS) as Extension[]).map((second) => [first, second] as const),
 )
 /** Few at a time, so that what is in time is answered in time. */
-const AT_ONCE = 8
+const AT_ONCE = 16
 
 describeBackends(everyClient())('whatever is late or lost, by $title', (each) => {
   let client: OpenClient

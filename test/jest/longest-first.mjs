@@ -1,0 +1,22 @@
+import TestSequencer from '@jest/test-sequencer'
+
+/** What takes minutes, so that the last worker does not begin with it. Jest knows it only after a first run. */
+const LONGEST = [
+  'conformance/orders-of-delivery',
+  'conformance/prisma',
+  'conformance/typeorm',
+  'conformance/migrated-table',
+  'processes/',
+  'cli/',
+  'documentation/documentation',
+]
+
+export default class LongestFirst extends TestSequencer {
+  sort(tests) {
+    const rank = ({ path }) => {
+      const index = LONGEST.findIndex((part) => path.includes(`/test/${part}`))
+      return index === -1 ? LONGEST.length : index
+    }
+    return super.sort(tests).toSorted((one, other) => rank(one) - rank(other))
+  }
+}
