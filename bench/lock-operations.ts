@@ -2,6 +2,8 @@ import { LockingTaskExecutor, type LockProvider, type SimpleLock } from 'shedloc
 import type { Operation } from './operation'
 
 const MINUTE = 60_000
+/** Each slot is given once: as many as a run may need lie in the past. */
+const FIRST_SLOT = Date.now() - 365 * 24 * 60 * MINUTE
 
 /** What our own lock does, through one provider. `held` is a name that somebody else holds all the time. */
 export async function ourOperations(who: string, provider: LockProvider, held: string): Promise<Operation[]> {
@@ -9,12 +11,27 @@ export async function ourOperations(who: string, provider: LockProvider, held: s
   let extended: SimpleLock = await take(provider, `extend ${who}`)
   const win = { name: `win ${who}`, lockAtMostFor: MINUTE }
   const lose = { name: held, lockAtMostFor: MINUTE }
+  let slot = FIRST_SLOT
   return [
     {
       scenario: 'win + release',
       who,
       run: async () => {
         await (await take(provider, win.name)).unlock()
+      },
+    },
+    {
+      scenario: 'win + release',
+      who: `${who}, with a slot`,
+      run: async () => {
+        await (await take(provider, `slot ${who}`, slot++)).unlock()
+      },
+    },
+    {
+      scenario: 'lose',
+      who: `${who}, with a slot`,
+      run: async () => {
+        if (await provider.lock({ ...lose, slot: FIRST_SLOT })) throw new Error('the lock was free')
       },
     },
     {
@@ -37,8 +54,8 @@ export async function ourOperations(who: string, provider: LockProvider, held: s
   ]
 }
 
-async function take(provider: LockProvider, name: string): Promise<SimpleLock> {
-  const lock = await provider.lock({ name, lockAtMostFor: MINUTE })
+async function take(provider: LockProvider, name: string, slot?: number): Promise<SimpleLock> {
+  const lock = await provider.lock({ name, lockAtMostFor: MINUTE, slot })
   if (!lock) throw new Error(`lock '${name}' is held`)
   return lock
 }
