@@ -71,6 +71,15 @@ describe('The checker of the chaos run', () => {
     expect(promises({ changes, injections: [injection(49, 51, {})] })).toHaveLength(1)
   })
 
+  it('does not blame the lock if it was given before the rows were destroyed, and heard of later', () => {
+    const processes = [[acquired('a', 120, 200, { asked: 90 })], [acquired('b', 115, 190)]]
+    const forced = { processes, injections: [injection(100, 110, { destroys: true })] }
+    expect(promises(forced)).toEqual([])
+    expect(promises({ ...forced, injections: [injection(70, 80, { destroys: true })] })).toEqual([
+      'leases do not overlap',
+    ])
+  })
+
   it('does not take an unlock that changes the owner for a successor', () => {
     const take = change(1, 0, 'a', 100, 0)
     const unlocked = [take, change(2, 50, 'a, unlocked', 50, 0)]

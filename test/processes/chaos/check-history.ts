@@ -203,9 +203,9 @@ function overlappingRuns(
     for (const run of sorted) {
       const holder = latest
       if (holder && run.from < holder.to) {
-        const forced = injections.some(
-          ({ destroys, from, to }) => destroys && holder.from < to && run.from > from,
-        )
+        // One of the two may have been given before the rows were destroyed, although its process heard of it later.
+        const asked = Math.min(holder.asked, run.asked)
+        const forced = injections.some(({ destroys, from, to }) => destroys && asked < to && run.from > from)
         found.push({
           what: `${run.run} ran beside ${holder.run} for ${(holder.to - run.from).toFixed(1)} ms`,
           at: run.from,

@@ -12,5 +12,8 @@ export function rememberWherePromisesAreMade(): void {
 /** Who let an error get away: drivers throw out of their sockets' handlers, and leave promises of their own without a handler. */
 export function originOf(error: Error, promise?: Promise<unknown>): 'library' | 'driver' {
   const stack = (promise ? madeAt.get(promise) : error.stack) ?? ''
-  return stack.includes('node_modules') && !stack.includes('/src/') ? 'driver' : 'library'
+  const places = stack.split('\n').slice(1)
+  const isTheirs = (place: string): boolean => place.includes('node_modules')
+  const isOurs = (place: string): boolean => place.includes('/src/') && !isTheirs(place)
+  return places.some(isTheirs) && !places.some(isOurs) ? 'driver' : 'library'
 }

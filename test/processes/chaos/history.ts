@@ -9,6 +9,8 @@ export type ProcessEntry =
   | {
       type: 'acquired'
       at: number
+      /** When it was asked for: the database gave it since. */
+      asked: number
       run: string
       name: string
       until: number

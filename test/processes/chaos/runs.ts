@@ -4,6 +4,7 @@ import type { ProcessEntry } from './history'
 export interface Run {
   readonly run: string
   readonly name: string
+  readonly asked: number
   readonly from: number
   /** Until then the lock was trusted. */
   to: number
@@ -20,8 +21,8 @@ export function runsOf(history: readonly ProcessEntry[]): Run[] {
   const runs = new Map<string, Run>()
   for (const entry of history) {
     if (entry.type === 'acquired') {
-      const { run, name, at, until, notBefore, lockAtMostFor } = entry
-      runs.set(run, { run, name, from: at, to: until, notBefore, longest: lockAtMostFor })
+      const { run, name, asked, at, until, notBefore, lockAtMostFor } = entry
+      runs.set(run, { run, name, asked, from: at, to: until, notBefore, longest: lockAtMostFor })
       continue
     }
     const run = 'run' in entry ? runs.get(entry.run) : undefined

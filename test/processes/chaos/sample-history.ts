@@ -16,6 +16,7 @@ type Acquired = Extract<ProcessEntry, { type: 'acquired' }>
 export const acquired = (run: string, at: number, until: number, more: Partial<Acquired> = {}): Acquired => ({
   type: 'acquired',
   at,
+  asked: at,
   run,
   name: 'job',
   until,

@@ -92,6 +92,7 @@ function witnessed(provider: LockProvider): LockProvider {
         record({
           type: 'acquired',
           at,
+          asked: askedAt,
           run: runOf(lock.acquisition),
           name: lock.name,
           until: at + lock.remaining(),
