@@ -57,7 +57,7 @@ function executorIn(
   if (WITHOUT_TRANSACTIONS.test(adapterName)) {
     throw new LockError(
       'INVALID_CLIENT',
-      'guard cannot hold back anything on Cloudflare D1 – it has no interactive transactions, and what was written before this line stays.',
+      'guard cannot work on Cloudflare D1, which has no interactive transactions: what was written before this line stays.',
     )
   }
   return prismaSqlExecutor(acquisition.dialect.name, (work) => Promise.resolve(work(transaction)))

@@ -97,7 +97,7 @@ export const postgres: Dialect = {
         wrong: /repeatable read|serializable/,
         severity: 'warning',
         message:
-          'each lost race is an error 40001 in the log of the server, and is asked again – read committed is enough for locks',
+          'each lost race is an error 40001 in the server's log, and is retried – read committed is enough',
         fix: (grantee) => `alter role ${grantee} set default_transaction_isolation = 'read committed'`,
       },
       {
@@ -106,7 +106,7 @@ export const postgres: Dialect = {
         wrong: /^off$/,
         severity: 'warning',
         message:
-          'a server that crashes may forget a lock that it has just given – switch it on for this user',
+          'a crash of the server may lose a lock that it has just given – switch it on for this user',
         fix: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
       },
     ],
