@@ -59,10 +59,7 @@ export function addLockCommands(program: Command): void {
       }
       if (!flags.yes) await confirm()
       if (!(await provider.releaseLock(name, lock.lockedBy)))
-        throw new CommandError(
-          ExitCode.no,
-          `Lock '${name}' was not released: this owner no longer holds it.`,
-        )
+        throw new CommandError(ExitCode.no, `Lock '${name}' was not released: this owner no longer holds it.`)
       print('It is free now.')
     }),
   )
@@ -76,7 +73,10 @@ async function find(provider: SqlLockProvider, name: string): Promise<LockRecord
 
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY)
-    throw new CommandError(ExitCode.usage, 'This is not a terminal, so nobody can answer – give --yes to release it anyway.')
+    throw new CommandError(
+      ExitCode.usage,
+      'This is not a terminal, so nobody can answer – give --yes to release it anyway.',
+    )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   let interrupted = false as boolean
   terminal.once('SIGINT', () => {

@@ -102,8 +102,7 @@ export const mysql: Dialect = {
         ask: sql`show variables where variable_name in ('transaction_isolation', 'tx_isolation')`,
         wrong: /SERIALIZABLE/,
         severity: 'warning',
-        message:
-          'reads lock rows, so skipped callers may wait – repeatable read or read committed is enough',
+        message: 'reads lock rows, so skipped callers may wait – repeatable read or read committed is enough',
         fix: () => 'set global transaction isolation level repeatable read',
       },
       {

@@ -97,7 +97,7 @@ export const postgres: Dialect = {
         wrong: /repeatable read|serializable/,
         severity: 'warning',
         message:
-          'each lost race is an error 40001 in the server's log, and is retried – read committed is enough',
+          'each lost race is an error 40001 in the log of the server, and is retried – read committed is enough',
         fix: (grantee) => `alter role ${grantee} set default_transaction_isolation = 'read committed'`,
       },
       {
