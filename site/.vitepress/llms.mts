@@ -4,8 +4,8 @@ import { contents } from './contents.mts'
 
 /** The site's contents for language models (https://llmstxt.org): each page with the paragraph that it begins with. */
 export function llmsTxt(base: string): string {
-  const line = (name: string, link: string, answer?: string): string =>
-    `- [${name}](${base}${link.slice(1)})${answer === undefined ? '' : `: ${answer}`}`
+  const line = (name: string, link: string, answer = ''): string =>
+    `- [${name}](${base}${link.slice(1)})${answer === '' ? '' : `: ${answer}`}`
   const chapters = contents().map(({ text, items }) => [
     `## ${text}\n`,
     ...items.map(({ text, link }) => line(text, link, answerOf(link))),
@@ -20,10 +20,11 @@ export function llmsTxt(base: string): string {
 /** The first paragraph of a page, as plain text. */
 function answerOf(link: string): string {
   const file = new URL(`../..${link === '/' ? '/README' : link}.md`, import.meta.url)
-  const [, paragraph = ''] = /^# .*\n+((?:[^\n]+\n)+)/m.exec(readFileSync(file, 'utf8')) ?? []
+  const [, paragraph = ''] = /^# .*\n+((?:[^#\n].*\n)+)/.exec(readFileSync(file, 'utf8')) ?? []
   return paragraph
     .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
     .replaceAll('**', '')
     .replace(/\s+/g, ' ')
     .trim()
+    .replace(/:$/, '.')
 }
