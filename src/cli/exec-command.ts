@@ -22,7 +22,7 @@ export function addExecCommand(program: Command): void {
     .usage('<name> --lock-at-most-for <duration> [options] -- <command...>')
     .summary('run a command under a lock, or skip it')
     .description(
-      "Runs a command if the lock can be acquired, and releases the lock when it ends. The exit status is the command's own. It is 75 when the lock is held by somebody else and the command was skipped, and 76 when the lock was lost while it ran: it is then stopped with SIGTERM, and after 10 seconds with SIGKILL. SIGINT, SIGTERM, SIGHUP and SIGQUIT go to the command. Durations need a unit.",
+      "Runs a command if the lock can be acquired, and frees the lock when it ends. The exit status is the command's own. It is 75 when the lock is held by somebody else and the command was skipped, and 76 when the lock was lost while it ran: it is then stopped with SIGTERM, and after 10 seconds with SIGKILL. SIGINT, SIGTERM, SIGHUP and SIGQUIT go to the command. Durations need a unit.",
     )
   addOptions(exec, 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'skippedExitCode')
   addConnectionOptions(exec).action(
@@ -54,5 +54,5 @@ function onLockLost({ error }: { error: Error }): void {
 }
 
 function onUnlockFailed({ error }: { error: unknown }): void {
-  warn(`${COMMAND}: The lock could not be released; it expires by itself: ${oneLine(error)}`)
+  warn(`${COMMAND}: The lock could not be freed, and ends by itself: ${oneLine(error)}`)
 }

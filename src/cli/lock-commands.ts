@@ -44,9 +44,9 @@ export function addLockCommands(program: Command): void {
   const release = program
     .command('release')
     .argument('<name>', 'the name of the lock')
-    .summary('release a lock whose holder is gone')
+    .summary('free a lock whose holder is gone')
     .description(
-      'Shows who holds the lock, asks, and releases it – only if the same owner still holds it. A holder that is alive is not stopped: another instance may then run beside it. Exit status 1 if the lock was not released.',
+      'Shows who holds the lock, asks, and frees it – only if the same owner still holds it. A holder that is alive is not stopped: somebody else may then run beside it. Exit status 1 if the lock was not freed.',
     )
   addOptions(release, 'yes')
   addConnectionOptions(release).action((name: string, flags: ConnectionFlags & { yes?: boolean }) =>
@@ -59,7 +59,10 @@ export function addLockCommands(program: Command): void {
       }
       if (!flags.yes) await confirm()
       if (!(await provider.releaseLock(name, lock.lockedBy)))
-        throw new CommandError(ExitCode.no, `Lock '${name}' was not released: this owner no longer holds it.`)
+        throw new CommandError(
+          ExitCode.no,
+          `Lock '${name}' was not freed: this owner does not hold it any more.`,
+        )
       print('It is free now.')
     }),
   )
@@ -67,16 +70,13 @@ export function addLockCommands(program: Command): void {
 
 async function find(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = (await provider.listLocks()).find((each) => each.name === name)
-  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}': it was never acquired.`)
+  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}': it was never taken.`)
   return lock
 }
 
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY)
-    throw new CommandError(
-      ExitCode.usage,
-      'This is not a terminal, so nobody can answer – give --yes to release it anyway.',
-    )
+    throw new CommandError(ExitCode.usage, 'There is nobody to ask – give --yes to free it all the same.')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   let interrupted = false as boolean
   terminal.once('SIGINT', () => {
@@ -85,10 +85,10 @@ async function confirm(): Promise<void> {
   })
   // Ctrl-D closes it as well.
   const closed = once(terminal, 'close').then(() => '')
-  const answer = await Promise.race([terminal.question('Release it? [y/N] ').catch(() => ''), closed])
+  const answer = await Promise.race([terminal.question('Free it? [y/N] ').catch(() => ''), closed])
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not released.')
+    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not freed.')
 }
 
 function table(locks: readonly LockRecord[]): string {

@@ -50,7 +50,7 @@ const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'list
 const WHY: Readonly<Record<Exclude<SkipReason, 'shutdown'>, string>> = {
   held: 'is held by somebody else',
   'already-run': 'was given for this slot, or for a later one',
-  nested: 'is already used by another task inside its own task',
+  nested: 'is in use by another task inside of its own task',
 }
 
 function skipped(reason: SkipReason): TaskResult<never> {
@@ -191,7 +191,7 @@ export class LockingTaskExecutor {
     })
   }
 
-  /** The task's outcome stands and the lock expires; but somebody should hear of it. */
+  /** The task's outcome stands and the lease releases the lock; but somebody should hear of it. */
   #unlockFailed(event: LockFailureEvent): void {
     this.#tell('onUnlockFailed', event)
     if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(event.error)

@@ -29,24 +29,24 @@ export function loggingListener(logger: LoggerLike): Required<LockingTaskExecuto
   const tell =
     (level: keyof LoggerLike, what: string) =>
     ({ name, error }: LockEvent & Partial<LockFailureEvent>): void => {
-      logger[level](`Lock '${name}': ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
+      logger[level](`Lock '${name}' ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
     }
   return {
-    onLockAttempt: tell('debug', 'asked for'),
-    onLockAcquired: tell('debug', 'acquired'),
+    onLockAttempt: tell('debug', 'is asked for'),
+    onLockAcquired: tell('debug', 'was acquired'),
     onLockNotAcquired: (event) => {
-      tell('debug', `not acquired (${event.reason}), task skipped`)(event)
+      tell('debug', `was not acquired (${event.reason}), and the task is skipped`)(event)
     },
-    onLockFailed: tell('error', 'no answer, task not run'),
-    onTaskStarted: tell('debug', 'task started'),
+    onLockFailed: tell('error', 'could not be asked for, and the task does not run'),
+    onTaskStarted: tell('debug', 'has its task started'),
     onTaskFinished: (event) => {
       const how = event.outcome === 'success' ? 'ended' : 'failed'
-      tell('debug', `task ${how} after ${Math.round(event.duration)} ms`)(event)
+      tell('debug', `had its task for ${Math.round(event.duration)} ms, which ${how}`)(event)
     },
-    onLockExtended: tell('debug', 'extended'),
-    onExtendFailed: tell('warn', 'not extended'),
-    onLockLost: tell('warn', 'lost while its task ran'),
-    onUnlockFailed: tell('warn', 'not released; it expires by itself'),
+    onLockExtended: tell('debug', 'was extended'),
+    onExtendFailed: tell('warn', 'could not be extended now'),
+    onLockLost: tell('warn', 'was lost while its task ran'),
+    onUnlockFailed: tell('warn', 'could not be released, and ends by itself'),
   }
 }
 

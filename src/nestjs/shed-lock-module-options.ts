@@ -46,7 +46,7 @@ export function executorsFor(
   if (cronTime !== undefined && typeof cronTime !== 'function')
     throw new LockError(
       'INVALID_CONFIGURATION',
-      "cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.",
+      "cronTime of ShedLockModule is no class – give it CronTime of the package 'cron'.",
     )
   if (shutdownTimeout !== undefined) checkDuration(undefined, 'shutdownTimeout', shutdownTimeout)
   const providers = [[undefined, lockProvider] as const, ...Object.entries(lockProviders)]
@@ -55,7 +55,7 @@ export function executorsFor(
       if (typeof (provider as LockProvider | undefined)?.lock !== 'function') {
         throw new LockError(
           'INVALID_CONFIGURATION',
-          `${name === undefined ? 'lockProvider' : `lockProviders.${name}`} of ShedLockModule is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
+          `${name === undefined ? 'lockProvider' : `lockProviders.${name}`} of ShedLockModule is no lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
         )
       }
       return [name, new LockingTaskExecutor(provider, executorOptions)]

@@ -20,7 +20,7 @@ export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
  * `LockingTaskExecutor` and `LockingTaskExecutors`.
  *
  * At start-up it refuses locked methods whose configuration can never work. At shutdown it tells runs in flight to stop
- * (`LockError` `SHUTDOWN`), waits for them up to `shutdownTimeout`, and releases their locks, before TypeORM closes its pool.
+ * (`LockError` `SHUTDOWN`), waits for them up to `shutdownTimeout`, and frees their locks, before TypeORM closes its pool.
  */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what Nest takes for a module
 export class ShedLockModule {

@@ -29,9 +29,11 @@ it('tells a run and a skip at debug', async () => {
     executor.executeWithLock(job, () => undefined),
   ])
   expect(lines.every((line) => line.startsWith("debug Lock '"))).toBe(true)
-  expect(lines).toContain("debug Lock 'job': acquired")
-  expect(lines).toContain("debug Lock 'job': not acquired (held), task skipped")
-  expect(lines.some((line) => /^debug Lock 'other': task ended after \d+ ms$/.test(line))).toBe(true)
+  expect(lines).toContain("debug Lock 'job' was acquired")
+  expect(lines).toContain("debug Lock 'job' was not acquired (held), and the task is skipped")
+  expect(lines.some((line) => /^debug Lock 'other' had its task for \d+ ms, which ended$/.test(line))).toBe(
+    true,
+  )
 })
 
 it('tells at error that the database did not answer, with the code', async () => {
@@ -39,7 +41,9 @@ it('tells at error that the database did not answer, with the code', async () =>
   const away = { lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer.')) }
   const executor = new LockingTaskExecutor(away, { listeners: [loggingListener(logger)] })
   await expect(executor.executeWithLock(job, () => 1)).rejects.toMatchObject({ code: 'TIMEOUT' })
-  expect(lines.at(-1)).toBe("error Lock 'job': no answer, task not run: TIMEOUT: No answer.")
+  expect(lines.at(-1)).toBe(
+    "error Lock 'job' could not be asked for, and the task does not run: TIMEOUT: No answer.",
+  )
 })
 
 it('tells at warn that an unlock failed, and at debug what the task threw', async () => {
@@ -57,8 +61,8 @@ it('tells at warn that an unlock failed, and at debug what the task threw', asyn
   const executor = new LockingTaskExecutor(provider, { listeners: [loggingListener(logger)] })
   const failing = executor.executeWithLock(job, () => Promise.reject(new RangeError('my own')))
   await expect(failing).rejects.toThrow('my own')
-  expect(lines).toContainEqual(expect.stringMatching(/^debug Lock 'job': task failed after \d+ ms: my own$/))
-  expect(lines.at(-1)).toMatch(/^warn Lock 'job': not released; it expires by itself: gone$/)
+  expect(lines).toContainEqual(expect.stringMatching(/^debug Lock 'job' had its task .*failed: my own$/))
+  expect(lines.at(-1)).toMatch(/^warn Lock 'job' could not be released, and ends by itself: gone$/)
 })
 
 it('takes console and the Logger of Nest, and refuses what is no logger', () => {
