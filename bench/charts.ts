@@ -36,7 +36,7 @@ async function draw(specification: TopLevelSpec): Promise<string> {
   return `${svg}\n`
 }
 
-/** Bars from the quickest to the slowest, ours in colour; what our statements could have been is left to the table. */
+/** Bars from the quickest to the slowest, ours in colour; what our statements could have been is left to results.json. */
 function operationChart(all: All, scenario: string, title: string): TopLevelSpec {
   return {
     ...STYLE,

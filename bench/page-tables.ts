@@ -1,14 +1,13 @@
+import { OUR_STATEMENTS, RAW } from './floor'
 import { timesFloor } from './floors'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
-
-const SCENARIOS = ['lose', 'win + release', 'extend', 'read one row', 'write one row']
 
 /** What docs/performance.md shows of the results: `npm run bench` prints all of them. */
 export function pageTables({ machine, databases, memory, entryPoints, installedBytes }: Results): string {
   const all = Object.entries(databases)
   return [
-    `${Object.values(machine).join(', ')}. Median microseconds; _floor_ is what the raw driver needs at least.`,
+    `${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds; round trips and log bytes are those of a held lock, then of acquire and release.`,
     ...all.flatMap(([name, results]) => [
       `### ${name} ${results.version.split(/[ -]/)[0] ?? ''}`,
       operations(results),
@@ -43,21 +42,30 @@ export function pageTables({ machine, databases, memory, entryPoints, installedB
   ].join('\n\n')
 }
 
+/** One line for each client: what it pays to find the lock held, and to acquire and release it. */
 function operations({ operations: times, costs }: DatabaseResults): string {
+  const clients = times
+    .filter(
+      ({ scenario, who }) => scenario === 'win + release' && (!who.startsWith(RAW) || who === OUR_STATEMENTS),
+    )
+    .toSorted((one, other) => one.median - other.median)
   return table(
-    ['operation', 'who', 'median', '× floor', 'round trips', 'log bytes'],
-    SCENARIOS.flatMap((scenario) =>
-      times
-        .filter((one) => one.scenario === scenario)
-        .toSorted((one, other) => one.median - other.median)
-        .map((one) => {
-          const cost = costs.find(({ scenario, who }) => scenario === one.scenario && who === one.who)
-          return [
-            ...[scenario, one.who, digits(one.median), digits(timesFloor(times, one), 2)],
-            ...[digits(cost?.roundTrips ?? null), digits(cost?.logBytes ?? null)],
-          ]
-        }),
-    ),
+    ['who', 'held', '× floor', 'acquire + release', '× floor', 'round trips', 'log bytes'],
+    clients.map(({ who }) => {
+      const both = ['lose', 'win + release']
+      const timed = both.flatMap((scenario) => {
+        const one = times.find((other) => other.scenario === scenario && other.who === who)
+        return one === undefined ? ['', ''] : [digits(one.median), digits(timesFloor(times, one), 2)]
+      })
+      const paid = both.map((scenario) =>
+        costs.find((cost) => cost.scenario === scenario && cost.who === who),
+      )
+      const sum = (of: 'roundTrips' | 'logBytes'): string =>
+        paid.every((cost) => Number.isFinite(cost?.[of]))
+          ? paid.map((cost) => digits(cost?.[of] ?? null)).join('; ')
+          : ''
+      return [who, ...timed, sum('roundTrips'), sum('logBytes')]
+    }),
   )
 }
 
