@@ -100,7 +100,7 @@ export class ShedLockCoordinator {
   async #lock({ task, due }: Fire, ttlMs: number, options: LockOptions): Promise<SimpleLock | undefined> {
     const lock = await this.#provider.lock({ name: task, lockAtMostFor: ttlMs, slot: due }, options)
     if (!lock || !this.#inFlight.isStopped()) return lock
-    // It does not run here any more, but it may on another instance.
+    // It no longer runs here, but it may on another instance.
     await heldLockOf(lock).end({ early: true })
     return undefined
   }

@@ -105,8 +105,7 @@ export const postgres: Dialect = {
         ask: sql`select current_setting('synchronous_commit')`,
         wrong: /^off$/,
         severity: 'warning',
-        message:
-          'a crash of the server may lose a lock that it has just given – switch it on for this user',
+        message: 'a crash of the server may lose a lock that it has just given – switch it on for this user',
         fix: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
       },
     ],
