@@ -126,3 +126,50 @@ describe('the layout', () => {
     expect(told.filter((folder) => !existsSync(join(root, '..', folder)))).toEqual([])
   })
 })
+
+describe('the files', () => {
+  it('name a dialect only where that is their matter', () => {
+    const named = files
+      .filter(({ path }) => !DIALECT_NAMES_ALLOWED.some((allowed) => allowed.test(path)))
+      .flatMap(({ path, source }) =>
+        [...wordsIn(source)].filter((word) => word in dialects).map((word) => `${path}: ${word}`),
+      )
+    expect(named).toEqual([])
+  })
+
+  it(`have at most ${LONGEST_FILE} lines of code`, () => {
+    const long = files.filter(({ source }) => codeLines(source) > LONGEST_FILE).map(({ path }) => path)
+    expect(long).toEqual([])
+  })
+
+  it('export by name only', () => {
+    expect(
+      files.filter(({ source }) => /^export default/m.test(source.text)).map(({ path }) => path),
+    ).toEqual([])
+  })
+
+  it('are not called by names that mean nothing', () => {
+    const names = files
+      .map(({ path }) => path)
+      .filter((path) => /util|helper|common|manager|base|impl\b/.test(path))
+    expect(names).toEqual([])
+  })
+})
+
+/** Texts and property names; not what comments say. */
+function wordsIn(source: ts.SourceFile): Set<string> {
+  const words = new Set<string>()
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node)) words.add(node.text)
+    if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name)) words.add(node.name.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return words
+}
+
+/** Lines that are neither blank nor comment: documentation should not have to be short. */
+function codeLines(source: ts.SourceFile): number {
+  const text = source.text.replace(/\/\*[\s\S]*?\*\//g, '')
+  return text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('//')).length
+}
