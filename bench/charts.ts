@@ -8,15 +8,9 @@ import type { DatabaseResults, Results } from './results'
 export async function charts({ databases }: Results): Promise<Record<string, string>> {
   const all = Object.entries(databases)
   return {
-    'lose.svg': await draw(
-      operationChart(all, 'lose', 'Losing: median µs, with the lowest and highest round'),
-    ),
+    'lose.svg': await draw(operationChart(all, 'lose', 'Finding the lock held: median µs')),
     'win-and-release.svg': await draw(
-      operationChart(
-        all,
-        'win + release',
-        'Winning and releasing: median µs, with the lowest and highest round',
-      ),
+      operationChart(all, 'win + release', 'Acquiring and releasing: median µs'),
     ),
     'contenders.svg': await draw(contendersChart(all)),
     'rows.svg': await draw(rowsChart(all)),
@@ -42,7 +36,7 @@ async function draw(specification: TopLevelSpec): Promise<string> {
   return `${svg}\n`
 }
 
-/** Bars from the quickest to the slowest, ours in colour; what our statements could have been is left to the table. */
+/** Bars from the quickest to the slowest, ours in colour; what our statements could have been is left to results.json. */
 function operationChart(all: All, scenario: string, title: string): TopLevelSpec {
   return {
     ...STYLE,
@@ -62,9 +56,9 @@ const isShown =
 function bars(database: string, operations: readonly Measured[]) {
   const values = operations
     .toSorted((one, other) => one.median - other.median)
-    .map(({ scenario, who, median, low, high }) => ({
+    .map(({ scenario, who, median }) => ({
       who: scenario === 'read one row' ? 'raw driver, a read by primary key' : who,
-      ...{ median, low, high },
+      median,
       kind: who.startsWith('ours') ? 'ours' : who.startsWith(RAW) ? 'the floor' : 'others',
     }))
   const y = {
@@ -88,14 +82,10 @@ function bars(database: string, operations: readonly Measured[]) {
     layer: [
       { mark: 'bar', encoding: { y, x: { field: 'median', type: 'quantitative', title: null }, color } },
       {
-        mark: { type: 'rule', color: '#333' },
-        encoding: { y, x: { field: 'low', type: 'quantitative' }, x2: { field: 'high' } },
-      },
-      {
         mark: { type: 'text', align: 'left', dx: 4, fontSize: 10 },
         encoding: {
           y,
-          x: { field: 'high', type: 'quantitative' },
+          x: { field: 'median', type: 'quantitative' },
           text: { field: 'median', type: 'quantitative', format: '.0f' },
         },
       },
@@ -159,6 +149,7 @@ function lines(
           scale: { type: scale },
           axis: {
             labelOverlap: false,
+            format: '~s',
             values: [...new Set(points.map((point) => (point as Record<string, number>)[x] ?? 0))],
           },
         },

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { charts } from './charts'
+import { pageTables } from './page-tables'
 import type { Results } from './results'
-import { markdown } from './tables'
 
 const FOLDER = join(__dirname, '../docs/performance')
 const PAGE = join(__dirname, '../docs/performance.md')
@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   const after = rest?.split(END)[1]
   if (before === undefined || after === undefined)
     throw new Error(`${PAGE} has lost its marks for the results.`)
-  writeFileSync(PAGE, `${before}${BEGIN}\n\n${markdown(results)}\n\n${END}${after}`)
+  writeFileSync(PAGE, `${before}${BEGIN}\n\n${pageTables(results)}\n\n${END}${after}`)
 }
 
 void main()

@@ -25,7 +25,7 @@ function redTests({ file, find, replace, tests, backend }: Mutation): string[] {
   const path = join(copy, file)
   const original = readFileSync(path, 'utf8')
   if (!original.includes(find))
-    throw new Error(`${file} has no '${find}' any more – correct scripts/mutations.ts.`)
+    throw new Error(`${file} no longer has '${find}' – correct scripts/mutations.ts.`)
   const report = join(copy, 'report.json')
   rmSync(report, { force: true })
   writeFileSync(

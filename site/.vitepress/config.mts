@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { slug } from 'github-slugger'
 import { defineConfig, type Plugin } from 'vitepress'
 import { apiPages } from '../api-pages.mjs'
 import { contents } from './contents.mts'
 import { linksOutOfTheSite } from './links.mts'
+import { llmsTxt } from './llms.mts'
 
 /**
  * The Markdown of the repository as it is, with the API reference beside it. A link from page to page that leads nowhere
@@ -20,6 +23,9 @@ export default defineConfig({
   outDir: 'dist',
   vite: { plugins: [vueOfThisPackage()], build: { chunkSizeWarningLimit: 2_000 } },
   cleanUrls: true,
+  buildEnd: ({ outDir, site }) => {
+    writeFileSync(join(outDir, 'llms.txt'), llmsTxt(site.base))
+  },
   // The anchors are GitHub's, so that a link to a heading is right there and here.
   markdown: { config: linksOutOfTheSite, anchor: { slugify: slug } },
   themeConfig: {

@@ -13,9 +13,9 @@ interface DoctorFlags extends ConnectionFlags {
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
-    .summary('find what is wrong with the table or the connection, and the SQL that fixes it')
+    .summary('find what is wrong with the table or the connection, and print the SQL that fixes it')
     .description(
-      'Checks the table (columns, types, lengths, key, case of names), what this user may do, the clocks of this host and the database, settings that matter, and whether a pooler is between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that. Exit status 1 if there is an error: a gate for deploys.',
+      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and the database, settings that matter, and whether a pooler is in between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that. Exit status 1 if there is an error: a gate for deploys.',
     )
   addOptions(doctor, 'strict', 'json')
   addConnectionOptions(doctor).action((flags: DoctorFlags) =>

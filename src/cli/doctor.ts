@@ -51,7 +51,7 @@ async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
   return {
     check: 'clock',
     severity: 'warning',
-    message: `this host and the database differ by ${difference} ms (± ${uncertainty}) – locks go by the database alone, but schedulers on hosts that differ fire one tick at different times: synchronise the clocks (NTP), or make lockAtLeastFor longer than the difference.`,
+    message: `this host and the database differ by ${difference} ms (± ${uncertainty}) – locks use the database's clock alone, but schedulers fire by the hosts' clocks: synchronise them (NTP), or make lockAtLeastFor longer than the difference.`,
     fix: [],
   }
 }
@@ -86,7 +86,7 @@ async function pooler(connection: Connection, session: Session): Promise<Diagnos
     const [one] = await session.query(ask)
     const [two] = await other.query(ask)
     if (lastColumn(one) !== lastColumn(two))
-      return [ok('pooler', 'each connection has a session of the server')]
+      return [ok('pooler', 'each connection has its own session of the server')]
   } finally {
     await other.close()
   }
@@ -95,7 +95,7 @@ async function pooler(connection: Connection, session: Session): Promise<Diagnos
       check: 'pooler',
       severity: 'note',
       message:
-        'a pooler in transaction mode is between: locks are fine with it, each step being one statement; settings of a session (set …) are not kept.',
+        'a pooler in transaction mode is in between. Locks work with it, because each step is one statement; settings of a session (set …) are not kept.',
       fix: [],
     },
   ]

@@ -13,7 +13,7 @@ export async function loadModule(path: string): Promise<object> {
     return createRequire(path)(path) as object
   } catch (error) {
     const { code } = error as { code?: unknown }
-    // An ES module all the same.
+    // It is an ES module after all.
     if (code === 'ERR_REQUIRE_ESM' || code === 'ERR_REQUIRE_ASYNC_MODULE') return importModule(path)
     throw error
   }

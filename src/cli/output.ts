@@ -25,7 +25,7 @@ export function printOrWrite(text: string, { out, force }: { out?: string; force
     return
   }
   if (existsSync(out) && !force)
-    throw new CommandError(ExitCode.usage, `${out} is there already – give another name, or --force.`)
+    throw new CommandError(ExitCode.usage, `${out} exists already – give another name, or --force.`)
   try {
     mkdirSync(dirname(out), { recursive: true })
     writeFileSync(out, text)

@@ -28,7 +28,7 @@ export function addPrintCommands(program: Command): void {
     .command('sql')
     .summary('print the migration as SQL')
     .description(
-      'Prints the SQL that makes the lock table. It loads with the client of the database, with Flyway, and with Liquibase as formatted SQL. Never connects.',
+      'Prints the SQL that creates the lock table. It loads with the client of the database, with Flyway, and with Liquibase as formatted SQL. Never connects.',
     )
     .addArgument(
       new Argument('<dialect>', 'the database').choices([

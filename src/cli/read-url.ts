@@ -21,6 +21,6 @@ export function readUrl(text: string): URL {
 function unreadable(): CommandError {
   return new CommandError(
     ExitCode.usage,
-    'The URL cannot be read – write special characters of the user and the password in percent codes: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
+    'The URL cannot be read – percent-encode special characters in the user and the password: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
   )
 }

@@ -86,7 +86,7 @@ export class HeldLock implements ActiveLock {
         { lockName: this.name },
       )
     const token = await this.#storage.fencingToken()
-    if (token === undefined) this.lose('its row in the database is not its own any more')
+    if (token === undefined) this.lose('its row in the database no longer belongs to it')
     this.#throwUnlessHeld()
     return Number(token)
   }

@@ -101,7 +101,7 @@ export function checkLockName(name: unknown): string {
   }
   if (/[\p{Cc}\p{Cs}]/u.test(name)) {
     throw invalid(
-      `Lock name ${JSON.stringify(name)} has control characters or broken ones – use plain text.`,
+      `Lock name ${JSON.stringify(name)} has control characters or lone surrogates – use plain text.`,
       name,
     )
   }
@@ -145,9 +145,9 @@ export function checkProvider(provider: LockProvider): void {
 export function checkDuration(name: string | undefined, what: string, duration: Duration): number {
   const subject = name === undefined ? what : `${what} of lock '${name}'`
   const value = milliseconds(duration, subject)
-  if (value < 0) throw invalid(`${subject} is negative (${duration}) – a duration points forward.`, name)
+  if (value < 0) throw invalid(`${subject} is negative (${duration}) – give 0 or more.`, name)
   if (value > MAX_DURATION)
-    throw invalid(`${subject} is longer than a hundred years (${duration}) – give one that can end.`, name)
+    throw invalid(`${subject} is longer than a hundred years (${duration}) – give a shorter one.`, name)
   return value
 }
 

@@ -75,7 +75,7 @@ export interface SimpleLock {
    * for storages that refuse what an earlier holder sends too late. Reads it from the database, so that it also tells that
    * the lock was still held a moment ago.
    *
-   * @throws LockError `LOCK_LOST` when the row is not this holder's any more, `NOT_LOCKED` after `unlock`,
+   * @throws LockError `LOCK_LOST` when the row is no longer this holder's, `NOT_LOCKED` after `unlock`,
    *   `INVALID_CONFIGURATION` when the provider has no tokens; another code when the database did not answer
    */
   fencingToken(): Promise<number>
@@ -156,7 +156,7 @@ export interface Acquisition {
   /**
    * A positive safe integer, greater than that of every acquisition of this name before; left out where there is none.
    *
-   * @returns the token, or `undefined` when the lock is not this holder's any more
+   * @returns the token, or `undefined` when the lock is no longer this holder's
    */
   fencingToken?(): Promise<number | undefined>
   /**

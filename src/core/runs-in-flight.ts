@@ -13,7 +13,7 @@ export class RunsInFlight {
   readonly #runs = new Map<RunInFlight, Promise<unknown>>()
   readonly #stop = new AbortController()
 
-  /** Aborts when no run may begin any more. */
+  /** Aborts when no further run may begin. */
   get stopped(): AbortSignal {
     return this.#stop.signal
   }

@@ -65,7 +65,7 @@ export async function runInScope<T>(
 
 /**
  * The innermost lock that the calling code runs under, or `undefined`. Code that outlives its task – a promise nobody
- * awaited, a timer – is not under the lock any more. Its `signal` tells when to stop.
+ * awaited, a timer – is no longer under the lock. Its `signal` tells when to stop.
  */
 export function activeLock(): ActiveLock | undefined {
   const [innermost] = openScopes()

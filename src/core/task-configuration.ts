@@ -27,7 +27,7 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
   readonly lockAtLeastFor?: Duration | undefined
   /**
    * Extends the lock at half time for as long as the task runs, so that `lockAtMostFor` may be short (a minute, say)
-   * however long the task is: it is then only the time until others take over from a holder that died. Default `false`.
+   * however long the task is: it is then only the time until another instance takes over from a dead holder. Default `false`.
    */
   readonly keepAlive?: boolean | undefined
   /**

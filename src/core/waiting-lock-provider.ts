@@ -30,7 +30,10 @@ export class WaitingLockProvider implements LockProvider {
     this.#timeout = checkDuration(undefined, 'timeout', timeout)
     this.#pause = Math.min(checkDuration(undefined, 'pause', pause), LONGEST_TIMEOUT)
     if (this.#pause === 0)
-      throw new LockError('INVALID_CONFIGURATION', 'pause is 0 – leave the database a moment.')
+      throw new LockError(
+        'INVALID_CONFIGURATION',
+        'pause is 0 – give at least a millisecond between two attempts.',
+      )
   }
 
   /**

@@ -19,7 +19,7 @@ export class LockingTaskExecutors {
     throw new LockError(
       'INVALID_CONFIGURATION',
       provider === undefined
-        ? 'ShedLockModule is not ready yet – use its executors after the application was initialised.'
+        ? 'ShedLockModule is not ready yet – use its executors once the application is initialised.'
         : `There is no lock provider '${provider}' – add it to lockProviders of ShedLockModule.forRoot.`,
     )
   }

@@ -19,9 +19,9 @@ export interface SchedulerLockDefaultsOptions<This = unknown> extends Omit<
   TaskConfiguration,
   'name' | 'slot' | 'lockAtMostFor' | 'lockAtLeastFor'
 > {
-  /** The lock frees itself after this long. Default: the module's `defaultLockAtMostFor`. */
+  /** The lock expires after this long. Default: the module's `defaultLockAtMostFor`. */
   readonly lockAtMostFor?: ConfiguredDuration<This> | undefined
-  /** The lock stays taken this long, however short the run is. Default: the module's `defaultLockAtLeastFor`, else 0. */
+  /** The lock stays held for at least this long, however short the run is. Default: the module's `defaultLockAtLeastFor`, else 0. */
   readonly lockAtLeastFor?: ConfiguredDuration<This> | undefined
   /** A key of the module's `lockProviders`. Default: its `lockProvider`. */
   readonly provider?: string | undefined

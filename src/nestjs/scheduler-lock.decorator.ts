@@ -81,6 +81,6 @@ function decorateStandard(
 
 function notLockable(key: string | symbol): Error {
   return invalidDecoration(
-    `@SchedulerLock on '${String(key)}': only a method of an instance can be locked, no property, accessor or static method.`,
+    `@SchedulerLock on '${String(key)}': only an instance method can be locked, not a property, accessor or static method.`,
   )
 }

@@ -80,7 +80,7 @@ export class ShedLockCoordinator {
     return true
   }
 
-  /** Told by node-cron when the run of a fire has ended: frees the task's lock. */
+  /** Told by node-cron when the run of a fire has ended: releases the task's lock. */
   async onComplete(key: string): Promise<void> {
     const run = this.#runs.get(key)
     this.#runs.delete(key)
@@ -88,7 +88,7 @@ export class ShedLockCoordinator {
   }
 
   /**
-   * For the end of the process: skips further fires, and waits until the runs have ended and their locks are freed.
+   * For the end of the process: skips further fires, and waits until the runs have ended and their locks are released.
    * Call it before the database is disconnected: `cron.shutdown()` alone does not wait for the locks.
    *
    * @returns the names of the tasks that still ran after the timeout; those stay locked for their `distributedLease`
@@ -100,7 +100,7 @@ export class ShedLockCoordinator {
   async #lock({ task, due }: Fire, ttlMs: number, options: LockOptions): Promise<SimpleLock | undefined> {
     const lock = await this.#provider.lock({ name: task, lockAtMostFor: ttlMs, slot: due }, options)
     if (!lock || !this.#inFlight.isStopped()) return lock
-    // It does not run here any more, but it may on another instance.
+    // It no longer runs here, but it may on another instance.
     await heldLockOf(lock).end({ early: true })
     return undefined
   }

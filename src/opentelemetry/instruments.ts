@@ -11,11 +11,11 @@ export function instruments(meter: Meter) {
     meter.createCounter(name, { unit, description })
   return {
     counters: {
-      attempts: counter('shedlock.lock.attempts', '{attempt}', 'Attempts to take a lock'),
-      acquired: counter('shedlock.lock.acquired', '{attempt}', 'Attempts that took the lock'),
+      attempts: counter('shedlock.lock.attempts', '{attempt}', 'Attempts to acquire a lock'),
+      acquired: counter('shedlock.lock.acquired', '{attempt}', 'Attempts that acquired the lock'),
       notAcquired: counter('shedlock.lock.not.acquired', '{attempt}', 'Attempts that found the lock held'),
       extended: counter('shedlock.lock.extended', '{extension}', 'Extensions of a lock'),
-      lost: counter('shedlock.lock.lost', '{lock}', 'Locks whose lease was over while their task ran'),
+      lost: counter('shedlock.lock.lost', '{lock}', 'Locks lost while their task ran'),
     },
     failures: {
       lock: counter('shedlock.lock.failed', '{attempt}', 'Attempts that the database did not answer'),
@@ -24,7 +24,7 @@ export function instruments(meter: Meter) {
         '{extension}',
         'Extensions that the database did not answer',
       ),
-      unlock: counter('shedlock.lock.unlock.failed', '{lock}', 'Locks that could not be freed'),
+      unlock: counter('shedlock.lock.unlock.failed', '{lock}', 'Locks that could not be released'),
     },
     duration: meter.createHistogram('shedlock.execution.duration', {
       unit: 's',

@@ -25,7 +25,7 @@ export interface OpenTelemetryTracingListenerOptions {
  * | `shedlock.lock` | the database did not say whether the lock is free |
  * | `shedlock.extend` | an extension got no answer |
  * | `shedlock.lost` | the lease was over while the task ran |
- * | `shedlock.unlock` | the lock could not be freed |
+ * | `shedlock.unlock` | the lock could not be released |
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */

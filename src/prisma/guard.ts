@@ -5,7 +5,7 @@ import { prismaSqlExecutor } from './prisma-sql-executor'
 import { isPrisma8, isPrisma8Transaction, type Prisma8TransactionLike } from './prisma8-client-like'
 import { prisma8TransactionExecutor } from './prisma8-lock-provider'
 
-/** Prisma passes a client to the callback all the same, which runs each statement by itself: https://pris.ly/d/d1-transactions */
+/** Prisma still passes a client to the callback, which runs each statement by itself: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
 
 /** The client of an interactive transaction, which is told from others by having no `$connect`. */
@@ -29,7 +29,7 @@ export interface TransactionClientLike extends RawClientLike {
  * the lock has to come from a `prismaLockProvider` of the same `db`.
  *
  * @param lock default: the innermost active lock
- * @throws LockError `LOCK_LOST` when the lock is not held any more: let it pass, so that the transaction rolls back;
+ * @throws LockError `LOCK_LOST` when the lock is no longer held: let it pass, so that the transaction rolls back;
  *   `NOT_LOCKED` outside of a locked task; `INVALID_CLIENT` outside of a transaction, on D1, which has none, or with
  *   Prisma 8 for a lock of another client; `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A
  *   serialization failure, a deadlock or a busy file comes through as Prisma's own error: run the transaction again.
@@ -57,7 +57,7 @@ function executorIn(
   if (WITHOUT_TRANSACTIONS.test(adapterName)) {
     throw new LockError(
       'INVALID_CLIENT',
-      'guard cannot hold back anything on Cloudflare D1 – it has no interactive transactions, and what was written before this line stays.',
+      'guard cannot work on Cloudflare D1, which has no interactive transactions: what was written before this line stays.',
     )
   }
   return prismaSqlExecutor(acquisition.dialect.name, (work) => Promise.resolve(work(transaction)))

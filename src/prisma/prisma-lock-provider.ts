@@ -51,7 +51,7 @@ function checkClient(client: unknown): void {
   if (inTransaction || typeof $connect !== 'function') {
     throw new LockError(
       'INVALID_CLIENT',
-      'prismaLockProvider was given the client of an interactive transaction, whose rollback would undo a lock – give it the PrismaClient itself, or the db of Prisma 8.',
+      'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself, or the db of Prisma 8.',
     )
   }
 }
@@ -69,7 +69,7 @@ function dialectOf(client: PrismaClientLike): DialectName {
     throw new LockError(
       'INVALID_CLIENT',
       provider === undefined
-        ? 'The client does not tell its database – give the option dialect.'
+        ? 'The client does not tell which database it uses – set the option dialect.'
         : `A PrismaClient for '${provider}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
     )
   }

@@ -43,7 +43,7 @@ export function prisma8TransactionExecutor(
   if (rawTag) return prisma8SqlExecutor(rawTag, (work) => work(transaction))
   throw new LockError(
     'INVALID_CLIENT',
-    `Lock '${holder.name}' is of another client, and a transaction of Prisma 8 has no raw SQL of its own – take the lock by prismaLockProvider(db), with the db of the transaction.`,
+    `Lock '${holder.name}' belongs to another client, and a transaction of Prisma 8 has no raw SQL of its own – acquire the lock with prismaLockProvider(db), from the db of the transaction.`,
     { lockName: holder.name },
   )
 }

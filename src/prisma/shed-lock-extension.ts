@@ -16,7 +16,7 @@ const OPTIONS: readonly string[] = [
 
 /** What `$extends(shedlock())` adds to the client. */
 export interface ShedLockClient {
-  /** Runs the task if the lock can be had, else skips it: see `LockingTaskExecutor.executeWithLock`. */
+  /** Runs the task if the lock can be acquired, else skips it: see `LockingTaskExecutor.executeWithLock`. */
   readonly $executeWithLock: LockingTaskExecutor['executeWithLock']
   /** The task as a function that runs under the lock each time it is called: see `LockingTaskExecutor.wrap`. */
   readonly $wrapWithLock: LockingTaskExecutor['wrap']

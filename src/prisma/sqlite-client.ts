@@ -10,7 +10,7 @@ import { fileOf, secondConnection, type SecondConnection } from './sqlite-connec
  * (in memory it cannot have any); D1 has no transactions.
  */
 const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
-/** Who asks for the lock has a time limit of its own, and clears up after it. */
+/** Whoever asks for the lock has its own time limit, and cleans up after it. */
 const NO_LIMIT = LONGEST_TIMEOUT
 
 /**

@@ -9,7 +9,7 @@ export type Outcome = ErrorKind | 'late' | 'in vain'
 export interface Question<T> {
   /** The lock that it is about, for the message of an error. */
   readonly lockName?: string | undefined
-  /** Asks once. With more than one statement it looks at `wanted` before the next: nobody may wait for the answer any more. */
+  /** Asks once. With more than one statement it looks at `wanted` before the next: perhaps nobody waits for the answer any longer. */
   attempt(wanted: () => boolean): Promise<T>
   /** The outcomes after which it is retried. */
   readonly again: readonly Outcome[]
@@ -17,7 +17,7 @@ export interface Question<T> {
   readonly within: number
   /** How long one attempt may take, of the milliseconds that are left. Default: all of them. */
   readonly each?: ((left: number) => number) | undefined
-  /** Hears that nobody waits for an attempt any more, or that it broke off: it may still change something. */
+  /** Is told when nobody waits for an attempt any longer, or when it broke off: it may still change something. */
   late?(): void
   /** Retries with long pauses, and keeps no process alive. */
   readonly background?: boolean

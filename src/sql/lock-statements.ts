@@ -11,11 +11,11 @@ export interface LockStatements {
   readonly acquireSlot: readonly AcquireStep[]
   /** Prolongs the lease and never shortens it. It changes the row in any case, because some clients count only changes. */
   readonly extend: Statement
-  /** Ends the lease, and changes the owner: nothing that the owner sent before finds the row any more. */
+  /** Ends the lease, and changes the owner: no earlier statement of that owner finds the row. */
   readonly unlock: Statement
   /** The same, but not before `lockAtLeastFor` after `locked_at`; never later than the lease would have ended. */
   readonly unlockAtLeast: Statement
-  /** The same at once, for who did not use the lock: its slot can be given again. Tokens grow all the same. */
+  /** The same at once, for a holder that did not use the lock: its slot can be given again. Tokens still grow. */
   readonly giveBack: Statement
   /** Reads the fencing token, `locked_at` in milliseconds since 1970, while the lock is held. */
   readonly fencingToken: Statement

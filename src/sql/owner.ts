@@ -37,7 +37,7 @@ export function newOwner(lockedBy: string): string {
 
 /**
  * What stands in `locked_by` after the unlock, so that nothing that its holder sent before finds the row. Never longer
- * than the owner; who has no random part, such as a Java service, is left as it is.
+ * than the owner; an owner without a random part, such as a Java service, is left as it is.
  */
 export function unlockedOwner(owner: string): string {
   return owner.replace(/\/[\da-f-]{36}$/, '/unlocked')

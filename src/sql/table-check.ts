@@ -92,10 +92,10 @@ function columnFindings(
   const needed = LENGTHS[column] ?? 0
   // SQL Server's varchar(max) is -1.
   if (length !== undefined && length > 0 && length < needed) {
-    add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters where ${needed} may be needed`)
+    add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters but needs ${needed}`)
   }
   if (told(row['nullable']) === 1) {
-    add('COLUMN_NULLABLE', 'warning', 'may be null, and a row without it would be held for ever')
+    add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
   }
   if (column === 'name' && told(row['unique_keys']) === 0) {
     const message = `Table '${title}' has no primary key and no unique index on '${name}' alone, so that two could hold one lock – add one.`

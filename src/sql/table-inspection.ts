@@ -96,7 +96,7 @@ class TableInspection {
       {
         code: 'LOCKED_IN_FUTURE',
         severity: 'error',
-        message: `${rows.length === 1 ? 'Lock' : `${rows.length} locks, the first of them`} '${String(job)}' has a time in '${names.columns.lockedAt}' that is still to come, so that two could hold it – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), or sessions in different time zones.`,
+        message: `${rows.length === 1 ? 'Lock' : `${rows.length} locks, the first of them`} '${String(job)}' has a time in '${names.columns.lockedAt}' that lies in the future, so that two could hold it – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), or sessions in different time zones.`,
         fix: [],
       },
     ]
@@ -118,7 +118,7 @@ class TableInspection {
         code: 'CASE_IGNORED',
         // Never two holders, but jobs that keep each other out: so it is with most tables of Java services on MySQL.
         severity: 'warning',
-        message: `Column '${names.columns.name}' does not tell 'Job' from 'job', so that they are one lock here – give it a case-sensitive collation.`,
+        message: `Column '${names.columns.name}' treats 'Job' and 'job' as one lock – give it a case-sensitive collation.`,
         fix,
       },
     ]
@@ -136,7 +136,7 @@ class TableInspection {
         return {
           code: 'REFUSED',
           severity: 'error',
-          message: `${refused} – connect to a server and as a user that may write.`,
+          message: `${refused} – connect to the primary, as a user that may write.`,
           fix: [],
         }
       }

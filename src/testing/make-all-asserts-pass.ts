@@ -1,7 +1,7 @@
 import { makeAllAssertsPass as switchAsserts } from '../core'
 
 /**
- * Lets every `assertLocked()` of this process pass, or not any more: for a whole test file. Calling it twice does no more
+ * Lets every `assertLocked()` of this process pass, or stops that: for a whole test file. Calling it twice does no more
  * than calling it once.
  *
  * ```ts

@@ -27,7 +27,7 @@ export type TransactionLike =
  * The lock table has to be in the database of the transaction.
  *
  * @param lock default: the innermost active lock
- * @throws LockError `LOCK_LOST` when the lock is not held any more: let it pass, so that the transaction rolls back;
+ * @throws LockError `LOCK_LOST` when the lock is no longer held: let it pass, so that the transaction rolls back;
  *   `NOT_LOCKED` outside of a locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a
  *   lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as
  *   TypeORM's own error: run the transaction again.

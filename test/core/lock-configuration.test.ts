@@ -40,7 +40,7 @@ describe('a lock configuration', () => {
     ['a name of 33 emojis, which are two characters each', { name: '🔒'.repeat(33) }, /has 66 characters/],
     ['a line break in the name', { name: 'a\nb' }, /control characters/],
     ['a zero in the name', { name: 'a\0b' }, /control characters/],
-    ['half a surrogate pair in the name', { name: '\ud83d' }, /control characters or broken ones/],
+    ['half a surrogate pair in the name', { name: '\ud83d' }, /control characters or lone surrogates/],
     ['a blank at the end of the name', { name: 'job ' }, /begins or ends with a blank/],
     ['a blank at the beginning of the name', { name: ' job' }, /begins or ends with a blank/],
     ['a no-break space at the end of the name', { name: 'job\u00a0' }, /begins or ends with a blank/],

@@ -28,7 +28,7 @@ export const sqliteDriver: CliDriver = {
     if (!existsSync(file))
       throw new CommandError(
         ExitCode.database,
-        `There is no SQLite file ${file} – correct the path; it is not made here.`,
+        `There is no SQLite file ${file} – correct the path; this command does not create it.`,
       )
     const database = await Promise.resolve(new Database(file, { timeout: 5_000 }))
     return {

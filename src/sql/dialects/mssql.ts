@@ -143,7 +143,7 @@ exec (@drop)`,
   doubtfulTypes: [
     {
       pattern: /^(var)?char$/,
-      why: "which stores what is outside of its code page as '?': a lock of such a name is never found again, and held for ever",
+      why: "which stores characters outside its code page as '?': a lock with such a name is never found again and is held for ever",
     },
   ],
 

@@ -102,8 +102,7 @@ export const mysql: Dialect = {
         ask: sql`show variables where variable_name in ('transaction_isolation', 'tx_isolation')`,
         wrong: /SERIALIZABLE/,
         severity: 'warning',
-        message:
-          'reading locks rows, so that losers may wait – repeatable read or read committed is enough for locks',
+        message: 'reads lock rows, so skipped callers may wait – repeatable read or read committed is enough',
         fix: () => 'set global transaction isolation level repeatable read',
       },
       {
@@ -112,7 +111,7 @@ export const mysql: Dialect = {
         wrong: /^0$/,
         severity: 'error',
         message:
-          'no lock is ever committed, and its row stays locked – switch it on for this user or for all',
+          'no lock is ever committed, and its row stays locked – switch it on for this user or globally',
         fix: () => 'set global autocommit = 1',
       },
       {
@@ -120,7 +119,7 @@ export const mysql: Dialect = {
         ask: sql`select @@innodb_flush_log_at_trx_commit as value`,
         wrong: /^[02]$/,
         severity: 'warning',
-        message: 'a server that crashes may forget a lock that it has just given – set it to 1',
+        message: 'a crash of the server may lose a lock that it has just given – set it to 1',
         fix: () => 'set global innodb_flush_log_at_trx_commit = 1',
       },
       {
@@ -130,7 +129,7 @@ export const mysql: Dialect = {
         wrong: /^(?!1$)/,
         severity: 'warning',
         message:
-          'a server that crashes may forget a lock that it has just given – set sync_binlog to 1, or do without the binary log',
+          'a crash of the server may lose a lock that it has just given – set sync_binlog to 1, or do without the binary log',
         fix: () => 'set global sync_binlog = 1',
       },
     ],

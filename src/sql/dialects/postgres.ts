@@ -97,7 +97,7 @@ export const postgres: Dialect = {
         wrong: /repeatable read|serializable/,
         severity: 'warning',
         message:
-          'each lost race is an error 40001 in the log of the server, and is asked again – read committed is enough for locks',
+          'each lost race is an error 40001 in the log of the server, and is retried – read committed is enough',
         fix: (grantee) => `alter role ${grantee} set default_transaction_isolation = 'read committed'`,
       },
       {
@@ -105,8 +105,7 @@ export const postgres: Dialect = {
         ask: sql`select current_setting('synchronous_commit')`,
         wrong: /^off$/,
         severity: 'warning',
-        message:
-          'a server that crashes may forget a lock that it has just given – switch it on for this user',
+        message: 'a crash of the server may lose a lock that it has just given – switch it on for this user',
         fix: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
       },
     ],

@@ -19,7 +19,7 @@ export const sqlite: Dialect = {
   // its write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
   acquire: [look, upsert],
 
-  // Who has written is the only writer of the file until the transaction ends.
+  // Whoever has written is the only writer of the file until the transaction ends.
   pin: pinByWrite,
 
   // https://www.sqlite.org/rescode.html

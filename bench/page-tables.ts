@@ -1,0 +1,78 @@
+import { OUR_STATEMENTS, RAW } from './floor'
+import { timesFloor } from './floors'
+import type { DatabaseResults, Results } from './results'
+import { digits, table } from './tables'
+
+/** What docs/performance.md shows of the results: `npm run bench` prints all of them. */
+export function pageTables({ machine, databases, memory, entryPoints, installedBytes }: Results): string {
+  const all = Object.entries(databases)
+  return [
+    `${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds; round trips and log bytes are those of a held lock, then of acquire and release.`,
+    ...all.flatMap(([name, results]) => [
+      `### ${name} ${results.version.split(/[ -]/)[0] ?? ''}`,
+      operations(results),
+    ]),
+    '### One lock, 64 contenders',
+    table(
+      ['database', 'acquired and released per second', 'of the pace alone', 'loser µs', 'its p99'],
+      all.map(([name, { contention }]) => {
+        const most = contention.at(-1)
+        return [
+          name,
+          digits(most?.winsPerSecond ?? null),
+          percent(most?.timesUncontended ?? null),
+          ...[most?.lose.median ?? null, most?.lose.p99 ?? null].map((value) => digits(value)),
+        ]
+      }),
+    ),
+    '### Memory and imports',
+    table(
+      ['what', 'size'],
+      [
+        ['a held lock', kilobytes(memory.heldLock)],
+        ['a running task', kilobytes(memory.runningTask)],
+        ['a running task with `keepAlive`', kilobytes(memory.runningTaskWithKeepAlive)],
+        ['the installed package', kilobytes(installedBytes)],
+        ...entryPoints.map(({ name, milliseconds, minifiedBytes }) => [
+          `\`${name}\``,
+          `${kilobytes(minifiedBytes)} minified, loads in ${digits(milliseconds, 1)} ms`,
+        ]),
+      ],
+    ),
+  ].join('\n\n')
+}
+
+/** One line for each client: what it pays to find the lock held, and to acquire and release it. */
+function operations({ operations: times, costs }: DatabaseResults): string {
+  const clients = times
+    .filter(
+      ({ scenario, who }) => scenario === 'win + release' && (!who.startsWith(RAW) || who === OUR_STATEMENTS),
+    )
+    .toSorted((one, other) => one.median - other.median)
+  return table(
+    ['who', 'held', '× floor', 'acquire + release', '× floor', 'round trips', 'log bytes'],
+    clients.map(({ who }) => {
+      const both = ['lose', 'win + release']
+      const timed = both.flatMap((scenario) => {
+        const one = times.find((other) => other.scenario === scenario && other.who === who)
+        return one === undefined ? ['', ''] : [digits(one.median), digits(timesFloor(times, one), 2)]
+      })
+      const paid = both.map((scenario) =>
+        costs.find((cost) => cost.scenario === scenario && cost.who === who),
+      )
+      const sum = (of: 'roundTrips' | 'logBytes'): string =>
+        paid.every((cost) => Number.isFinite(cost?.[of]))
+          ? paid.map((cost) => digits(cost?.[of] ?? null)).join('; ')
+          : ''
+      return [who, ...timed, sum('roundTrips'), sum('logBytes')]
+    }),
+  )
+}
+
+function kilobytes(bytes: number): string {
+  return `${digits(bytes / 1000, 1)} kB`
+}
+
+function percent(ratio: number | null): string {
+  return ratio === null ? '' : `${digits(ratio * 100)} %`
+}
