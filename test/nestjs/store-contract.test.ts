@@ -8,16 +8,17 @@ import { storeContract } from './store-contract'
 const { source, cases } = storeContract()
 
 function register(provider: () => LockProvider): void {
-  for (const { name, run } of cases(() => new ShedLockStore(provider()))) test(name, async () => run())
+  // Beside each other, because most of the time is spent waiting for locks to expire.
+  for (const { name, run } of cases(() => new ShedLockStore(provider()))) test.concurrent(name, run)
 }
 
 describe(`The store, by ${source}`, () => {
-  describeBackends(everyClient())('$title', ({ open }) => {
+  describeBackends(everyClient())('$title', (one) => {
     let client: OpenClient
     let provider: LockProvider
 
     beforeAll(async () => {
-      client = await open()
+      client = await one.open()
       provider = client.createProvider()
     })
     afterAll(() => client.close())

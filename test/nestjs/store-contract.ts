@@ -6,7 +6,7 @@ import { eventually } from '../eventually'
 /** One rule of the contract that a lock store keeps. */
 export interface ContractCase {
   readonly name: string
-  readonly run: () => unknown
+  readonly run: () => Promise<void>
 }
 
 export interface StoreContract {
@@ -52,7 +52,7 @@ const newKey = (): string => `key ${++keys}`
 const LONG = 'x'.repeat(499)
 const ALIKE = [
   ...['report', 'Report', 'réport', 're\u0301port', ' report', 'report ', 'report\t', 'report\0'],
-  ...['', ' ', '日本語', '👩‍👩‍👧', '\ud83d', '\ud83e', '%', "'", '"; --', 'nul\\0', `${'👍'.repeat(31)}`],
+  ...['', ' ', '日本語', '👩‍👩‍👧', '\ud83d', '\ud83e', '%', "'", '"; --', 'nul\\0', '👍'.repeat(31)],
   ...[`${LONG}a`, `${LONG}b`, `${LONG}A`, 'x'.repeat(64), 'x'.repeat(65), `${'x'.repeat(64)} `],
   ...[`${'👍'.repeat(249)}a`, `${'👍'.repeat(249)}b`, `${'👍'.repeat(15)}a${'👍'.repeat(100)}`],
   ...[`xxx~${'0'.repeat(32)}`, `xxx~${'0'.repeat(31)}`],
