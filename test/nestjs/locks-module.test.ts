@@ -55,7 +55,6 @@ class Locks implements OnModuleDestroy, BeforeApplicationShutdown {
 }
 
 @Module({})
- 
 class LocksModule {
   static forRoot(): DynamicModule {
     const providers = [LocksStorage, Locks]

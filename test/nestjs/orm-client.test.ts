@@ -80,19 +80,12 @@ describe('The module finds the client of its locks', () => {
   testBackends(sqlite)("Prisma's client on $name", async (backend) => {
     const database = await backend.create()
     afterTest(() => database.drop())
-    const dataSource = await new DataSource({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration()],
-      migrationsRun: true,
-    }).initialize()
-    await dataSource.destroy()
     const prisma = await database.connect()
+    const { clients, lockProvider } = spy()
     const PrismaService = Symbol('PrismaService')
-    const application = await start(
-      { providers: [Reports, { provide: PrismaService, useValue: prisma }] },
-      { lockProvider: prismaLockProvider },
-    )
-    expect(await application.get(Reports).send()).toBe('report')
+    await start({ providers: [{ provide: PrismaService, useValue: prisma }] }, { lockProvider })
+    expect(clients).toEqual([prisma])
+    expect(prismaLockProvider(clients[0] as never).description).toBe('the table shedlock (sqlite)')
   })
 
   test('before the module is initialised, for a lock that another asks for in onModuleInit', async () => {
