@@ -8,6 +8,7 @@ import { instancesOf, type ApplicationInstance, type Modules } from './applicati
  * @throws LockError `INVALID_CONFIGURATION` when there is none, or it is not clear which
  */
 export function ormClient(modules: Modules, token: unknown): object {
+  if ([...modules.values()].length === 0) throw invalid(UNSEEN)
   const all = [...instancesOf(modules)].filter(({ isStatic }) => isStatic)
   const found =
     token === undefined ? all.filter(({ instance }) => isOrmClient(instance)) : all.filter(isUnder(token))
@@ -15,8 +16,11 @@ export function ormClient(modules: Modules, token: unknown): object {
   if (client && more.length === 0) return client
   const [ofClass, ...moreOfClasses] = distinct(found.filter(({ token: each }) => typeof each === 'function'))
   if (ofClass && moreOfClasses.length === 0) return ofClass
-  throw new LockError('INVALID_CONFIGURATION', problem(token, found))
+  throw invalid(problem(token, found))
 }
+
+const UNSEEN =
+  'ShedLockModule cannot look into the application, because @nestjs/core is loaded twice, as some loaders of TypeScript do – make the lock provider in forRootAsync.'
 
 /** A DataSource of TypeORM, or a PrismaClient. */
 function isOrmClient(instance: object): boolean {
@@ -49,6 +53,10 @@ function problem(token: unknown, found: readonly ApplicationInstance[]): string 
   return names === ''
     ? 'ShedLockModule finds no DataSource and no PrismaClient in the application – import TypeOrmModule.forRoot(…) or the module of your PrismaService, or give it the lock provider itself.'
     : `ShedLockModule finds several clients: ${names} – name one with the option client, such as getDataSourceToken('reports') or PrismaService.`
+}
+
+function invalid(message: string): LockError {
+  return new LockError('INVALID_CONFIGURATION', message)
 }
 
 function nameOf(token: unknown): string {

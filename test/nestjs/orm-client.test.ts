@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
 import { activeLock, InMemoryLockProvider, LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
+import { ormClient } from '../../src/nestjs/orm-client'
 import { prismaLockProvider } from '../../src/prisma'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
 import { afterTest } from '../after-test'
@@ -132,6 +133,10 @@ describe('The application does not start', () => {
       await expect(start({ providers }, { lockProvider: typeOrmLockProvider, client })).rejects.toThrow(
         /finds nothing under its client (missing|Service)/,
       )
+  })
+
+  test('when a loader has loaded Nest twice', () => {
+    expect(() => ormClient(new Map(), undefined)).toThrow(/@nestjs\/core is loaded twice/)
   })
 
   test('with a client of another kind', async () => {
