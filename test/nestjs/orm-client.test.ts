@@ -135,6 +135,22 @@ describe('The application does not start', () => {
       )
   })
 
+  test('with one that is made for each request', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class PrismaService {
+      $connect(): string {
+        return 'connected'
+      }
+
+      $executeRawUnsafe(): string {
+        return 'executed'
+      }
+    }
+    await expect(
+      start({ providers: [PrismaService] }, { lockProvider: typeOrmLockProvider }),
+    ).rejects.toThrow(/finds no DataSource and no PrismaClient/)
+  })
+
   test('when a loader has loaded Nest twice', () => {
     expect(() => ormClient(new Map(), undefined)).toThrow(/@nestjs\/core is loaded twice/)
   })

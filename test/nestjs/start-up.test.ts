@@ -55,6 +55,12 @@ describe('In production', () => {
     await expect(start(options)).rejects.toThrow(/in memory, and NODE_ENV is production/)
   })
 
+  test('it does with locks in a table', async () => {
+    const { provider } = await lockProvider()
+    await start({ lockProvider: provider })
+    expect(places()).toEqual(['log Locks are in the table shedlock (sqlite)'])
+  })
+
   test('it does for an application of a single instance', async () => {
     await start({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
     expect(places()).toEqual([
