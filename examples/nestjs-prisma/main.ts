@@ -35,11 +35,8 @@ class Reports {
 @Module({
   imports: [
     ScheduleModule.forRoot(),
-    ShedLockModule.forRootAsync({
-      imports: [PrismaModule],
-      inject: [PrismaService],
-      useFactory: (prisma: PrismaService) => ({ lockProvider: prismaLockProvider(prisma) }),
-    }),
+    PrismaModule,
+    ShedLockModule.forRoot({ lockProvider: prismaLockProvider }),
   ],
   providers: [Reports],
 })

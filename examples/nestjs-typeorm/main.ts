@@ -5,7 +5,6 @@ import { TypeOrmModule } from '@nestjs/typeorm'
 import { activeLock } from 'shedlock-orm'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
-import { DataSource } from 'typeorm'
 import { dataSource } from '../data-source'
 import { sendReport } from '../report'
 
@@ -22,10 +21,7 @@ class Reports {
   imports: [
     ScheduleModule.forRoot(),
     TypeOrmModule.forRoot(dataSource.options),
-    ShedLockModule.forRootAsync({
-      inject: [DataSource],
-      useFactory: (dataSource: DataSource) => ({ lockProvider: typeOrmLockProvider(dataSource) }),
-    }),
+    ShedLockModule.forRoot({ lockProvider: typeOrmLockProvider }),
   ],
   providers: [Reports],
 })

@@ -37,6 +37,7 @@ export interface InMemoryLockProviderOptions {
  * `clear()`, as rows of a table are.
  */
 export class InMemoryLockProvider implements LockProvider {
+  readonly description = 'the memory of this process, which other instances do not see'
   readonly #clock: Clock | undefined
   readonly #slotAtMostAhead: number
   readonly #entries = new Map<string, Entry>()

@@ -67,8 +67,12 @@ export { makeAllAssertsPass } from './scope'
 export { recogniseEveryCopy } from './every-copy'
 /** @internal for `shedlock-orm/sql` */
 export { keepsNothingAlive } from './timers'
-/** @internal for `shedlock-orm/node-cron` */
+/** @internal for `shedlock-orm/node-cron` and `shedlock-orm/nestjs` */
 export { heldLockOf } from './simple-lock'
+/** @internal for `shedlock-orm/nestjs` */
+export type { HeldLock } from './held-lock'
+/** @internal for `shedlock-orm/nestjs` */
+export { whenOver } from './timers'
 /** @internal for `shedlock-orm/node-cron` */
 export { checkListeners, notify } from './listener'
 /** @internal for `shedlock-orm/node-cron` */

@@ -41,6 +41,8 @@ export interface LockOptions {
 
 /** Hands out locks. This is the whole contract that a storage has to fulfil; see `shedlock-orm/testing` for its suite. */
 export interface LockProvider {
+  /** Where the locks are, for logs, such as `the table shedlock (postgres)`. Default: not told. */
+  readonly description?: string | undefined
   /**
    * Asks for the lock once, and never waits for it.
    *

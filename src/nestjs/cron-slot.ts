@@ -35,6 +35,11 @@ export function cronSlot(method: object, CronTime: CronTimeClass, now = Date.now
   return lastDue(next, now + EARLY)
 }
 
+/** Whether a method has a `@Cron`. */
+export function hasCron(method: object): boolean {
+  return readMetadata(method) !== undefined
+}
+
 /** By `reflect-metadata`, which Nest loads. */
 function readMetadata(method: object): unknown {
   const reflect = Reflect as { getMetadata?(key: string, target: object): unknown }

@@ -13,5 +13,13 @@ export type {
 } from './scheduler-lock-options'
 export { SchedulerLock } from './scheduler-lock.decorator'
 export type { SchedulerLockDecorator } from './scheduler-lock.decorator'
-export type { ShedLockModuleAsyncOptions, ShedLockModuleOptions } from './shed-lock-module-options'
+export type {
+  LockProviderOfClient,
+  LocksStorageClass,
+  LocksStorageOption,
+  ShedLockModuleAsyncOptions,
+  ShedLockModuleOptions,
+} from './shed-lock-module-options'
+export { ShedLockStore } from './shed-lock-store'
+export type { LocksStorageLike, StoreAcquireResult } from './shed-lock-store'
 export { SHED_LOCK_OPTIONS, ShedLockModule } from './shed-lock.module'

@@ -29,6 +29,10 @@ export function lockedMethod(method: Method, options: SchedulerLockOptions): Met
   return Object.defineProperty(locked, OPTIONS, { value: options })
 }
 
+export function isLockedMethod(method: object): boolean {
+  return OPTIONS in method
+}
+
 /** The locked methods of an instance, its superclasses' too, as they are configured. */
 export function lockedMethodsOf(instance: object): ReadonlyMap<string, SchedulerLockOptions> {
   const methods = new Map<string, SchedulerLockOptions>()

@@ -1,51 +1,72 @@
-import { types } from 'node:util'
 import { Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common'
-import type { ModulesContainer } from '@nestjs/core'
-import { LockError, type Duration } from '../core'
+import { LockError } from '../core'
+import { plainInstancesOf, type Modules } from './application-instances'
 import { bindExecutors, isMarked } from './executors-of-instance'
+import { placesOf, type LockProviders } from './lock-providers'
 import { lockedMethodsOf } from './locked-method'
 import type { LockingTaskExecutors } from './locking-task-executors'
 import { configuredFor } from './scheduler-lock-options'
+import type { ShedLockModuleOptions } from './shed-lock-module-options'
+import { unlockedCrons } from './unlocked-crons'
 
 /** What happens at the application's start and end. */
 export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdown {
+  readonly #logger = new Logger('ShedLock')
+  readonly #options: ShedLockModuleOptions
+  readonly #providers: LockProviders
   readonly #executors: LockingTaskExecutors
-  readonly #modules: Pick<ModulesContainer, 'values'>
-  readonly #shutdownTimeout: Duration | undefined
+  readonly #modules: Modules
 
   constructor(
+    options: ShedLockModuleOptions,
+    providers: LockProviders,
     executors: LockingTaskExecutors,
-    modules: Pick<ModulesContainer, 'values'> = new Map(),
-    shutdownTimeout?: Duration,
+    modules: Modules,
   ) {
+    this.#options = options
+    this.#providers = providers
     this.#executors = executors
     this.#modules = modules
-    this.#shutdownTimeout = shutdownTimeout
   }
 
   /** All instances are there now, and no scheduler has started yet: that is its `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
-    for (const instance of this.#instancesWithLocks()) {
-      bindExecutors(instance, this.#executors)
-      for (const [method, options] of lockedMethodsOf(instance)) {
-        const { provider, slot, ...configuration } = configuredFor(instance, options)
-        // Checks the configuration with the defaults of the module.
-        this.#executors
-          .get(provider)
-          .wrap({ ...configuration, slot: slot === false ? undefined : slot }, () => method)
-      }
-    }
+    this.#logger.log(`Locks are in ${placesOf(this.#providers, this.#options.allowInMemory)}`)
+    for (const instance of plainInstancesOf(this.#modules)) if (isMarked(instance)) this.#bind(instance)
+    this.#warnOfUnlockedCrons()
   }
 
   /** Each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
-    const timeout = this.#shutdownTimeout
+    const timeout = this.#options.shutdownTimeout
     const stopped = this.#executors.all().map((executor) => executor.shutdown({ timeout }))
     const late = (await Promise.all(stopped)).flat()
     if (late.length > 0) {
-      new Logger('ShedLock').warn(
+      this.#logger.warn(
         `Did not end within the shutdown timeout, and stay locked until lockAtMostFor: ${late.join(', ')}`,
+      )
+    }
+  }
+
+  #bind(instance: object): void {
+    bindExecutors(instance, this.#executors)
+    for (const [method, options] of lockedMethodsOf(instance)) {
+      const { provider, slot, ...configuration } = configuredFor(instance, options)
+      // Checks the configuration with the defaults of the module.
+      this.#executors
+        .get(provider)
+        .wrap({ ...configuration, slot: slot === false ? undefined : slot }, () => method)
+    }
+  }
+
+  #warnOfUnlockedCrons(): void {
+    const { warnOfUnlockedCrons: wanted = false } = this.#options
+    if (wanted === false) return
+    const except = typeof wanted === 'object' ? wanted.except : []
+    for (const method of unlockedCrons(this.#modules).filter((each) => !except.includes(each))) {
+      this.#logger.warn(
+        `${method} has @Cron without @SchedulerLock: every instance runs it – add one, or name it in warnOfUnlockedCrons.except`,
       )
     }
   }
@@ -57,17 +78,6 @@ export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdow
         'INVALID_CONFIGURATION',
         'ShedLockModule is imported with several configurations – import it once, and name further ones in lockProviders.',
       )
-    }
-  }
-
-  *#instancesWithLocks(): Iterable<object> {
-    for (const { providers, controllers } of this.#modules.values()) {
-      for (const wrapper of [...providers.values(), ...controllers.values()]) {
-        const instance: unknown = wrapper.instance
-        // A proxy may stand for something that is not there yet, and throw when it is looked at.
-        if (typeof instance !== 'object' || instance === null || types.isProxy(instance)) continue
-        if (isMarked(instance)) yield instance
-      }
     }
   }
 }

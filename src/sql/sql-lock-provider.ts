@@ -45,6 +45,8 @@ export const SQL_LOCK_PROVIDER_OPTIONS = [
 
 /** Hands out locks from a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. */
 export class SqlLockProvider implements LockProvider {
+  /** The table and the dialect, for logs. */
+  readonly description: string
   readonly #rows: LockRows
   readonly #dialect: Dialect
   readonly #pin: Pin
@@ -59,6 +61,8 @@ export class SqlLockProvider implements LockProvider {
       throw new LockError('INVALID_CONFIGURATION', 'timeLimit is 0 – give the database a moment to answer.')
     this.#slotAtMostAhead = checkDuration(undefined, 'slotAtMostAhead', options.slotAtMostAhead ?? '1h')
     const table = lockTable(dialect, options)
+    const { schema, table: tableName } = table.names
+    this.description = `the table ${schema === undefined ? '' : `${schema}.`}${tableName} (${dialect.name})`
     this.#lockedBy = checkLockedBy(options.lockedBy ?? defaultLockedBy())
     const statements = lockStatements(dialect, table)
     this.#dialect = dialect

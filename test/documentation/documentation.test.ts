@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { pages } from './documents'
@@ -17,7 +25,8 @@ function folderOf(page: string): string {
 }
 
 function node(cwd: string, ...args: string[]): void {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
+  const env = { ...process.env, TSX_TSCONFIG_PATH: join(folder, 'tsconfig.run.json') }
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, env, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
 }
 
@@ -51,7 +60,20 @@ beforeAll(() => {
       files: ['../test/documentation/taken-for-granted.ts', ...programFiles],
     }),
   )
+  installPackage()
 })
+
+/** They run with the package as it is built, as a user's do: sources are CommonJS, and would load Nest a second time. */
+function installPackage(): void {
+  const installed = join(folder, 'node_modules/shedlock-orm')
+  node(root, join(root, 'scripts/build-entries.mjs'), join(installed, 'dist'))
+  copyFileSync(join(root, 'package.json'), join(installed, 'package.json'))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
+  writeFileSync(
+    join(folder, 'tsconfig.run.json'),
+    JSON.stringify({ compilerOptions: { experimentalDecorators: true } }),
+  )
+}
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true })

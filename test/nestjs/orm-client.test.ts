@@ -1,0 +1,163 @@
+import { Injectable, Scope, type ModuleMetadata } from '@nestjs/common'
+import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm'
+import { DataSource } from 'typeorm'
+import { describe, expect, test } from '@jest/globals'
+import { activeLock, InMemoryLockProvider, LockingTaskExecutor, type LockProvider } from '../../src/core'
+import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
+import { ormClient } from '../../src/nestjs/orm-client'
+import { prismaLockProvider } from '../../src/prisma'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { afterTest } from '../after-test'
+import { testBackends } from '../backends'
+import { prismaBackends } from '../prisma/clients'
+import { startApplication } from './application'
+
+@Injectable()
+class Reports {
+  @SchedulerLock({ name: 'report', lockAtMostFor: '1m' })
+  send(): Promise<string | undefined> {
+    return Promise.resolve(activeLock()?.name)
+  }
+}
+
+const memory = (name?: string): NonNullable<ModuleMetadata['imports']>[number] =>
+  TypeOrmModule.forRoot({
+    ...(name !== undefined && { name }),
+    type: 'better-sqlite3',
+    database: ':memory:',
+    migrations: [createShedLockMigration()],
+    migrationsRun: true,
+  })
+
+/** Sees which client it is asked to make a provider of. */
+function spy(): { clients: object[]; lockProvider: (client: object) => LockProvider } {
+  const clients: object[] = []
+  return {
+    clients,
+    lockProvider: (client) => {
+      clients.push(client)
+      return new InMemoryLockProvider()
+    },
+  }
+}
+
+const start = (metadata: ModuleMetadata, options: ShedLockModuleOptions) =>
+  startApplication({
+    ...metadata,
+    imports: [ShedLockModule.forRoot(options), ...(metadata.imports ?? [])],
+  })
+
+describe('The module finds the client of its locks', () => {
+  test("TypeORM's only DataSource, wherever the module is imported", async () => {
+    const application = await start(
+      { imports: [memory()], providers: [Reports] },
+      { lockProvider: typeOrmLockProvider },
+    )
+    expect(await application.get(Reports).send()).toBe('report')
+    const rows: unknown[] = await application.get(DataSource).query('select name from shedlock')
+    expect(rows).toEqual([{ name: 'report' }])
+  })
+
+  test('of several DataSources the one without a name, or the one that is named', async () => {
+    for (const client of [undefined, getDataSourceToken('audit')]) {
+      const { clients, lockProvider } = spy()
+      const application = await start({ imports: [memory('audit'), memory()] }, { lockProvider, client })
+      expect(clients).toEqual([application.get(client ?? DataSource)])
+    }
+  })
+
+  test('of a module that made it by itself, under a text', async () => {
+    const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
+    const { clients, lockProvider } = spy()
+    const providers = [
+      { provide: 'DATA_SOURCE', useValue: dataSource },
+      { provide: 'ALIAS', useExisting: 'DATA_SOURCE' },
+    ]
+    await start({ providers }, { lockProvider })
+    expect(clients).toEqual([dataSource])
+  })
+
+  const sqlite = prismaBackends().filter(({ adapter }) => adapter === 'better-sqlite3')
+  testBackends(sqlite)("Prisma's client on $name", async (backend) => {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    const prisma = await database.connect()
+    const { clients, lockProvider } = spy()
+    const PrismaService = Symbol('PrismaService')
+    await start({ providers: [{ provide: PrismaService, useValue: prisma }] }, { lockProvider })
+    expect(clients).toEqual([prisma])
+    expect(prismaLockProvider(clients[0] as never).description).toBe('the table shedlock (sqlite)')
+  })
+
+  test('before the module is initialised, for a lock that another asks for in onModuleInit', async () => {
+    class Early {
+      ran: unknown
+
+      constructor(readonly executor: LockingTaskExecutor) {}
+
+      async onModuleInit(): Promise<void> {
+        this.ran = await this.executor.executeWithLock({ name: 'early', lockAtMostFor: '1m' }, () => 'ran')
+      }
+    }
+    const provider = {
+      provide: Early,
+      inject: [LockingTaskExecutor],
+      useFactory: (executor: LockingTaskExecutor) => new Early(executor),
+    }
+    const application = await start(
+      { imports: [memory()], providers: [provider] },
+      { lockProvider: typeOrmLockProvider },
+    )
+    expect(application.get(Early).ran).toMatchObject({ executed: true, value: 'ran' })
+  })
+})
+
+describe('The application does not start', () => {
+  test('without a client', async () => {
+    await expect(start({}, { lockProvider: typeOrmLockProvider })).rejects.toThrow(
+      /finds no DataSource and no PrismaClient/,
+    )
+  })
+
+  test('with several, of which none is meant', async () => {
+    const imports = [memory('one'), memory('two')]
+    await expect(start({ imports }, { lockProvider: typeOrmLockProvider })).rejects.toThrow(
+      /several clients: .*oneDataSource.*twoDataSource.* name one with the option client/,
+    )
+  })
+
+  test('with a name that nothing has, or a client for each request', async () => {
+    const Service = 'Service'
+    const providers = [{ provide: Service, scope: Scope.REQUEST, useFactory: () => ({}) }]
+    for (const client of ['missing', Service])
+      await expect(start({ providers }, { lockProvider: typeOrmLockProvider, client })).rejects.toThrow(
+        /finds nothing under its client (missing|Service)/,
+      )
+  })
+
+  test('with one that is made for each request', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class PrismaService {
+      $connect(): string {
+        return 'connected'
+      }
+
+      $executeRawUnsafe(): string {
+        return 'executed'
+      }
+    }
+    await expect(
+      start({ providers: [PrismaService] }, { lockProvider: typeOrmLockProvider }),
+    ).rejects.toThrow(/finds no DataSource and no PrismaClient/)
+  })
+
+  test('when a loader has loaded Nest twice', () => {
+    expect(() => ormClient(new Map(), undefined)).toThrow(/@nestjs\/core is loaded twice/)
+  })
+
+  test('with a client of another kind', async () => {
+    await expect(start({ imports: [memory()] }, { lockProvider: prismaLockProvider })).rejects.toMatchObject({
+      code: 'INVALID_CLIENT',
+    })
+  })
+})

@@ -1,0 +1,151 @@
+import { Injectable, Logger, Scope } from '@nestjs/common'
+import { Cron, Interval } from '@nestjs/schedule'
+import { beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { InMemoryLockProvider, KeepAliveLockProvider } from '../../src/core'
+import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
+import { afterTest } from '../after-test'
+import { startApplication } from './application'
+import { lockProvider } from './lock-provider'
+
+const NEVER = '0 0 31 2 *'
+
+let logged: string[]
+beforeEach(() => {
+  logged = []
+  const note = (level: string) => (message: unknown) => void logged.push(`${level} ${String(message)}`)
+  jest.spyOn(Logger.prototype, 'log').mockImplementation(note('log'))
+  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note('warn'))
+  afterTest(() => jest.restoreAllMocks())
+})
+
+const start = (options: ShedLockModuleOptions, ...providers: (new () => object)[]) =>
+  startApplication({ imports: [ShedLockModule.forRoot(options)], providers })
+
+const places = (): string[] => logged.filter((line) => line.startsWith('log Locks are in'))
+
+describe('At its start the application says where its locks are', () => {
+  test('in which table, for each provider', async () => {
+    const { provider } = await lockProvider()
+    await start({ lockProvider: provider, lockProviders: { audit: provider } })
+    expect(places()).toEqual([
+      "log Locks are in the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
+    ])
+  })
+
+  test('by the name of a class that does not say', async () => {
+    await start({ lockProvider: new KeepAliveLockProvider(new InMemoryLockProvider()) })
+    expect(places()).toEqual(['log Locks are in KeepAliveLockProvider'])
+  })
+})
+
+describe('In production', () => {
+  beforeEach(() => {
+    const before = process.env['NODE_ENV']
+    process.env['NODE_ENV'] = 'production'
+    afterTest(() => (process.env['NODE_ENV'] = before))
+  })
+
+  test.each([
+    { lockProvider: new InMemoryLockProvider() },
+    {
+      lockProvider: { lock: () => Promise.resolve(undefined) },
+      lockProviders: { audit: new InMemoryLockProvider() },
+    },
+  ])('it does not start with locks in memory', async (options) => {
+    await expect(start(options)).rejects.toThrow(/in memory, and NODE_ENV is production/)
+  })
+
+  test('it does with locks in a table', async () => {
+    const { provider } = await lockProvider()
+    await start({ lockProvider: provider })
+    expect(places()).toEqual(['log Locks are in the table shedlock (sqlite)'])
+  })
+
+  test('it does for an application of a single instance', async () => {
+    await start({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
+    expect(places()).toEqual([
+      'log Locks are in the memory of this process, which other instances do not see',
+    ])
+  })
+})
+
+@Injectable()
+class Jobs {
+  @Cron(NEVER)
+  @SchedulerLock({ name: 'locked', lockAtMostFor: '1m' })
+  locked(): string {
+    return 'ran'
+  }
+
+  @SchedulerLock({ name: 'locked-above', lockAtMostFor: '1m' })
+  @Cron(NEVER)
+  lockedAbove(): string {
+    return 'ran'
+  }
+
+  @Cron(NEVER)
+  everywhere(): string {
+    return 'ran'
+  }
+
+  @Interval(1_000_000)
+  noCron(): string {
+    return 'ran'
+  }
+
+  get broken(): never {
+    throw new Error('looked at')
+  }
+}
+
+@Injectable()
+class Heir extends Jobs {
+  @Cron(NEVER)
+  own(): string {
+    return 'ran'
+  }
+
+  @Cron(NEVER)
+  override locked(): string {
+    return 'ran'
+  }
+}
+
+describe('Of methods with @Cron and without @SchedulerLock', () => {
+  const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
+  const unlocked = (): string[] => warnings().map((line) => line.split(' ')[1] ?? '')
+  const provider = new InMemoryLockProvider()
+
+  test('nobody hears, unless it is wanted', async () => {
+    await start({ lockProvider: provider }, Jobs)
+    expect(warnings()).toEqual([])
+  })
+
+  test('each is told, those of superclasses too', async () => {
+    await start({ lockProvider: provider, warnOfUnlockedCrons: true }, Jobs, Heir)
+    expect(unlocked()).toEqual(['Heir.everywhere', 'Heir.locked', 'Heir.own', 'Jobs.everywhere'])
+    expect(warnings()[0]).toContain('every instance runs it')
+  })
+
+  test('those that need none are not', async () => {
+    await start({ lockProvider: provider, warnOfUnlockedCrons: { except: ['Jobs.everywhere'] } }, Jobs)
+    expect(unlocked()).toEqual([])
+  })
+
+  test('those of a request are told as well, without making them', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class OfRequest {
+      @Cron(NEVER)
+      run(): string {
+        return 'ran'
+      }
+    }
+    await start({ lockProvider: provider, warnOfUnlockedCrons: true }, OfRequest)
+    expect(unlocked()).toEqual(['OfRequest.run'])
+  })
+
+  test('a wrong list is refused', () => {
+    const wrong = { lockProvider: provider, warnOfUnlockedCrons: { except: 'Jobs.run' as never } }
+    expect(() => ShedLockModule.forRoot(wrong)).toThrow(/except of warnOfUnlockedCrons/)
+  })
+})
