@@ -66,6 +66,8 @@ export { makeAllAssertsPass } from './scope'
 /** @internal for `shedlock-orm/sql` */
 export { recogniseEveryCopy } from './every-copy'
 /** @internal for `shedlock-orm/sql` */
+export { askAgain } from './ask-again'
+/** @internal for `shedlock-orm/sql` */
 export { keepsNothingAlive } from './timers'
 /** @internal for `shedlock-orm/node-cron` */
 export { heldLockOf } from './simple-lock'

@@ -1,13 +1,15 @@
 import { Lease, LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
+import { tableDefinition } from './create-table'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { errorKind } from './error-kind'
 import { lockRecord, type LockRecord } from './lock-record'
 import type { LockStatements } from './lock-statements'
 import type { LockTable } from './lock-table'
 import { unlockedOwner } from './owner'
+import { NEVER } from './pause'
 import type { SqlExecutor } from './sql-executor'
-import type { Statement, Values } from './statement'
+import { raw, type Statement, type Values } from './statement'
 import { tableProblem } from './table-check'
 import type { TableFinding } from './table-finding'
 import { inspectTable } from './table-inspection'
@@ -45,6 +47,27 @@ export class LockRows {
       this.#tableSeen = false
       return this.#tableProblem(error)
     })
+  }
+
+  /** Makes the table unless it is there. However many sessions do it at the same time, each succeeds. */
+  async createTable(): Promise<void> {
+    const missing = await this.#read(() => this.#tableProblem())
+    if (!missing) return
+    if (missing.code !== 'TABLE_MISSING') throw missing
+    const { schema, table: tableName, columns: columnNames } = this.table.names
+    const { up } = tableDefinition(this.dialect, { schema, tableName, columnNames })
+    try {
+      for (const statement of up)
+        await this.#asking.ask({
+          within: this.timeLimit,
+          again: ['busy', 'conflict'],
+          attempt: () => this.executor.execute(raw(statement), {}),
+        })
+    } catch (error) {
+      // Another session may have been faster.
+      const problem = await this.#read(() => this.#tableProblem(error))
+      if (problem) throw problem.code === 'TABLE_MISSING' ? error : problem
+    }
   }
 
   /** Looks once whether the table is as the lock needs it; a wrong type could let two hold one lock. */
@@ -89,14 +112,8 @@ export class LockRows {
    * @returns whether the row is still the holder's, and lasts at least that long
    */
   async extend(holder: Holder, lockAtMostFor: number, lease: Lease): Promise<boolean> {
-    const changed = await this.#asking.ask({
-      lockName: holder.name,
-      within: Math.min(this.timeLimit, lease.remaining()),
-      each: half,
-      again: INSIST,
-      attempt: () => this.#changes(this.statements.extend, { ...holder, lockAtMostFor }),
-    })
-    return changed > 0
+    const attempt = () => this.#changes(this.statements.extend, { ...holder, lockAtMostFor })
+    return (await this.#insist(holder, lease.remaining(), attempt)) > 0
   }
 
   /**
@@ -108,13 +125,7 @@ export class LockRows {
    */
   async unlock(holder: Holder, lockAtLeastFor: number | 'unused', reach: Lease): Promise<void> {
     try {
-      await this.#asking.ask({
-        lockName: holder.name,
-        within: this.timeLimit,
-        each: half,
-        again: INSIST,
-        attempt: () => this.#unlock(holder, lockAtLeastFor),
-      })
+      await this.#insist(holder, this.timeLimit, () => this.#unlock(holder, lockAtLeastFor))
     } catch (error) {
       void this.#free(holder, lockAtLeastFor, reach, 'answered')
       throw error
@@ -142,15 +153,26 @@ export class LockRows {
     return changed > 0
   }
 
+  /**
+   * Takes the lock without a run: `locked_at` stays, so that nobody takes the pause for one.
+   *
+   * @returns whether it is the holder's now
+   */
+  async pause(holder: Holder, lockAtMostFor: number): Promise<boolean> {
+    const attempt = () => this.#changes(this.statements.pause, { ...holder, lockAtMostFor })
+    for (let races = 0; races <= CONFLICTS_TO_BEAR; races++) {
+      if ((await this.#insist(holder, this.timeLimit, attempt)) > 0) return true
+      // A slot before every other is given only where there is no row.
+      const outcome = await this.take(holder, { lockAtMostFor, slot: NEVER })
+      if (outcome !== 'already-run') return outcome === 'taken'
+    }
+    return false
+  }
+
   /** @returns `undefined` when the row is not the holder's any more */
   async fencingToken(holder: Holder, lease: Lease): Promise<number | undefined> {
-    const [row] = await this.#asking.ask({
-      lockName: holder.name,
-      within: Math.min(this.timeLimit, lease.remaining()),
-      each: half,
-      again: INSIST,
-      attempt: () => this.executor.query(this.statements.fencingToken, holder),
-    })
+    const attempt = () => this.executor.query(this.statements.fencingToken, holder)
+    const [row] = await this.#insist(holder, lease.remaining(), attempt)
     return row && Number(row['token'])
   }
 
@@ -161,6 +183,11 @@ export class LockRows {
 
   inspect(): Promise<TableFinding[]> {
     return this.#read(() => inspectTable(this.executor, this.dialect, this.table))
+  }
+
+  #insist<T>({ name }: Holder, left: number, attempt: () => Promise<T>): Promise<T> {
+    const within = Math.min(this.timeLimit, left)
+    return this.#asking.ask({ lockName: name, within, each: half, again: INSIST, attempt })
   }
 
   #read<T>(attempt: () => Promise<T>): Promise<T> {

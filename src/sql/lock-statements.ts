@@ -17,6 +17,11 @@ export interface LockStatements {
   readonly unlockAtLeast: Statement
   /** The same at once, for who did not use the lock: its slot can be given again. Tokens grow all the same. */
   readonly giveBack: Statement
+  /**
+   * Takes a row that is free and leaves `locked_at` as it is: a pause is no run. Done twice, it changes the row twice, and no
+   * more than done once.
+   */
+  readonly pause: Statement
   /** Reads the fencing token, `locked_at` in milliseconds since 1970, while the lock is held. */
   readonly fencingToken: Statement
   /** For the caller's own transaction. */
@@ -58,6 +63,13 @@ export function lockStatements(dialect: Dialect, table: LockTable): LockStatemen
       sql`case when ${atLeast} <= ${dialect.now} then ${dialect.now} when ${atLeast} < ${lockUntil} then ${atLeast} else ${lockUntil} end`,
     ),
     giveBack: unlock(dialect.now, sql`, ${table.lockedAt} = ${dialect.plus(table.lockedAt, raw('-1'))}`),
+    pause: counted(
+      update(
+        table.table,
+        sql`${lockUntil} = ${asked}, ${table.lockedBy} = ${dialect.text(lockedBy)}`,
+        sql`${isNamed(dialect, table)} and (${lockUntil} <= ${dialect.now} or ${table.lockedBy} = ${dialect.text(lockedBy)})`,
+      ),
+    ),
     fencingToken: sql`select ${dialect.epochMilliseconds(table.lockedAt)} as ${raw(dialect.quote('token'))} from ${table.table} where ${held}`,
     pin: dialect.pin(dialect, table),
     list: list(dialect, table),

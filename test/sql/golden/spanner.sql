@@ -101,6 +101,13 @@ update `shedlock`
   and `locked_by` = :lockedBy
   and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 
+-- pause
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_by` = :lockedBy
+  where `name` = :name
+  and (`lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
+  or `locked_by` = :lockedBy);
+
 -- fencingToken
 select unix_millis(`locked_at`) as `token`
   from `shedlock`
@@ -255,6 +262,13 @@ update `app`.`JobLock`
   where `id` = :name
   and `Who` = :lockedBy
   and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- pause
+update `app`.`JobLock`
+  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `Who` = :lockedBy
+  where `id` = :name
+  and (`until` <= timestamp_trunc(current_timestamp(), millisecond)
+  or `Who` = :lockedBy);
 
 -- fencingToken
 select unix_millis(`at`) as `token`
