@@ -19,6 +19,8 @@ export type {
 } from './dialect'
 export { tableDefinition } from './create-table'
 export type { TableDefinition } from './create-table'
+export { executeOnce } from './execute-once'
+export type { ExecuteOnceConfiguration } from './execute-once'
 export { guardTransaction, sqlAcquisition } from './guard-transaction'
 export type { LockRecord } from './lock-record'
 export type { Holder } from './lock-rows'
@@ -40,5 +42,9 @@ export type { TableFinding, TableFindingCode } from './table-finding'
 export { parameter, raw, spell, speller, sql } from './statement'
 export type { Spelled, Statement, Values } from './statement'
 
+/** @internal for the command line */
+export { readableOwner } from './owner'
+/** @internal for the command line */
+export { wasTaken } from './overdue'
 /** @internal for `shedlock-orm/typeorm` and `shedlock-orm/prisma` */
 export { dialectNamed } from './dialects'

@@ -53,7 +53,7 @@ export function newOwner(lockedBy: string): string {
 
 /** The owner without its random part: what people want to read. */
 export function readableOwner(owner: string): string {
-  return owner.replace(RANDOM_PART, '')
+  return unlockedOwner(owner).replace(/\/unlocked$/, '')
 }
 
 /**
