@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
+import { checkDuration, checkLockName } from '../core'
 import type { OverdueLock } from '../sql'
 import { addConnectionOptions, withConnection, type ConnectionFlags } from './connect'
 import { duration, printable } from './describe-lock'
@@ -35,7 +36,9 @@ export function addCheckCommand(program: Command): void {
 function addLimit(text: string, limits: Limits = {}): Limits {
   const [, name = '', limit = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new InvalidArgumentError('It is name=duration, such as report=25h.')
-  return { ...limits, [name]: durationWithUnit(limit) }
+  // Before it connects.
+  checkDuration(checkLockName(name), 'the limit', durationWithUnit(limit))
+  return { ...limits, [name]: limit }
 }
 
 function line({ name, lockedAt, age = 0 }: OverdueLock, limits: Limits): string {

@@ -28,6 +28,8 @@ export type {
   RefusalReason,
   SimpleLock,
 } from './lock'
+export { leaderElection } from './leader-election'
+export type { LeaderCallbacks, LeaderElection, LeaderElectionConfiguration } from './leader-election'
 export { loggingListener } from './logging-listener'
 export type { LoggerLike } from './logging-listener'
 export { LockingTaskExecutor } from './locking-task-executor'

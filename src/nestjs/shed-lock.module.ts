@@ -1,6 +1,7 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
 import { LockingTaskExecutor } from '../core'
+import { LeaderElections } from './leader-elections'
 import { LockingTaskExecutors } from './locking-task-executors'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
 import {
@@ -17,7 +18,7 @@ export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
 
 /**
  * Gives `@SchedulerLock` its locks. Import it once, in the root module; it is global. Services can inject
- * `LockingTaskExecutor` and `LockingTaskExecutors`.
+ * `LockingTaskExecutor`, `LockingTaskExecutors` and `LeaderElections`.
  *
  * At start-up it refuses locked methods whose configuration can never work. At shutdown it tells runs in flight to stop
  * (`LockError` `SHUTDOWN`), waits for them up to `shutdownTimeout`, and frees their locks, before TypeORM closes its pool.
@@ -68,11 +69,16 @@ function shedLockModule(
         },
       },
       {
+        provide: LeaderElections,
+        inject: [SHED_LOCK_OPTIONS],
+        useFactory: (moduleOptions: ShedLockModuleOptions) => new LeaderElections(moduleOptions),
+      },
+      {
         provide: LockingTaskExecutor,
         inject: [LockingTaskExecutors, ShedLockLifecycle],
         useFactory: (executors: LockingTaskExecutors) => executors.get(),
       },
     ],
-    exports: [LockingTaskExecutor, LockingTaskExecutors],
+    exports: [LockingTaskExecutor, LockingTaskExecutors, LeaderElections],
   }
 }

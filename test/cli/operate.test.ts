@@ -145,7 +145,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
 it.each([
   [['check', 'job'], 'name=duration'],
   [['check', 'job=10'], 'no unit'],
-  [['check', 'job=soon', '--url', 'file:x.sqlite'], ''],
+  [['check', 'job=soon', '--url', 'file:x.sqlite'], "'soon'"],
   [['pause', 'job', '--for', '8h'], '--reason'],
   [['pause', 'job', '--reason', 'r'], '--for'],
   [['pause', 'job', '--for', '8', '--reason', 'r'], 'no unit'],
