@@ -17,12 +17,12 @@ export type {
   LockingTaskExecutorListener,
   LockLostEvent,
   LockSkippedEvent,
-  SkipReason,
   TaskFinishedEvent,
 } from './listener'
 export type {
   ActiveLock,
   LockConfiguration,
+  LockHolder,
   LockOptions,
   LockProvider,
   RefusalReason,
@@ -44,6 +44,8 @@ export type {
 export { TrackingLockProvider } from './tracking-lock-provider'
 export { WaitingLockProvider } from './waiting-lock-provider'
 export type { WaitingLockProviderOptions } from './waiting-lock-provider'
+
+export type { Refusal, SkipReason } from './refusal'
 
 // For those who write a provider of their own.
 export { LONGEST_TIMEOUT } from './timers'

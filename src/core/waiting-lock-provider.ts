@@ -1,7 +1,14 @@
 import { askAgain } from './ask-again'
 import type { Duration } from './duration'
 import { LockError } from './errors'
-import type { LockConfiguration, LockOptions, LockProvider, RefusalReason, SimpleLock } from './lock'
+import type {
+  LockConfiguration,
+  LockHolder,
+  LockOptions,
+  LockProvider,
+  RefusalReason,
+  SimpleLock,
+} from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
 import { LONGEST_TIMEOUT } from './timers'
 
@@ -41,17 +48,19 @@ export class WaitingLockProvider implements LockProvider {
     configuration: LockConfiguration,
     { signal, onRefused }: LockOptions = {},
   ): Promise<SimpleLock | undefined> {
+    let holder: LockHolder | undefined
     const ask = async (): Promise<SimpleLock | RefusalReason> => {
       let reason: RefusalReason = 'held'
-      const refused = (why: RefusalReason): void => {
+      const refused = (why: RefusalReason, by?: LockHolder): void => {
         reason = why
+        holder = by
       }
       return (await this.#provider.lock(configuration, { signal, onRefused: refused })) ?? reason
     }
     const patience = { timeout: this.#timeout, pause: this.#pause, signal }
     const answer = await askAgain(ask, (each) => each !== 'held', patience)
     if (typeof answer !== 'string') return answer
-    onRefused?.(answer)
+    onRefused?.(answer, holder)
     return undefined
   }
 }

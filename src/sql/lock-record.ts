@@ -1,4 +1,5 @@
-import { isPause } from './owner'
+import type { LockHolder } from '../core'
+import { isPause, readableOwner } from './owner'
 import type { Row } from './sql-executor'
 
 /** A row of the lock table. All times are the database's. */
@@ -31,4 +32,11 @@ export function lockRecord(row: Row): LockRecord {
     lockUntil: time(row['lock_until']),
     now: time(row['now']),
   }
+}
+
+/** @param row as the look names its columns; other rows tell nothing of the holder */
+export function lockHolder(row: Row): LockHolder | undefined {
+  const { owner, lock_until: until } = row
+  if (typeof owner !== 'string') return undefined
+  return { lockedBy: readableOwner(owner), lockUntil: new Date(Number(until)) }
 }

@@ -8,7 +8,7 @@ import type { LockStatements } from './lock-statements'
 import type { LockTable } from './lock-table'
 import { unlockedOwner } from './owner'
 import { NEVER } from './pause'
-import type { SqlExecutor } from './sql-executor'
+import type { Row, SqlExecutor } from './sql-executor'
 import { raw, type Statement, type Values } from './statement'
 import { tableProblem } from './table-check'
 import type { TableFinding } from './table-finding'
@@ -78,11 +78,17 @@ export class LockRows {
     this.#tableSeen = true
   }
 
-  take(holder: Holder, lockAtMostFor: number, slot?: number): Promise<TakeOutcome> {
+  /** @param onSeen gets the row of who holds the lock, if a statement has seen it */
+  take(
+    holder: Holder,
+    lockAtMostFor: number,
+    slot?: number,
+    onSeen?: (row: Row) => void,
+  ): Promise<TakeOutcome> {
     const values = { ...holder, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
     let taking: Promise<AcquireOutcome> | undefined
     const run = (step: AcquireStep): Promise<AcquireOutcome> => {
-      const outcome = this.#outcome(step, values)
+      const outcome = this.#outcome(step, values, onSeen)
       if (step.kind !== 'look') taking = outcome
       return outcome
     }
@@ -163,7 +169,7 @@ export class LockRows {
     for (let races = 0; races <= CONFLICTS_TO_BEAR; races++) {
       if ((await this.#insist(holder, this.timeLimit, attempt)) > 0) return true
       // A slot before every other is given only where there is no row.
-      const outcome = await this.take(holder, { lockAtMostFor, slot: NEVER })
+      const outcome = await this.take(holder, lockAtMostFor, NEVER)
       if (outcome !== 'already-run') return outcome === 'taken'
     }
     return false
@@ -209,10 +215,16 @@ export class LockRows {
     return slot === undefined ? 'held' : 'free'
   }
 
-  async #outcome({ kind, statement }: AcquireStep, values: Values): Promise<AcquireOutcome> {
+  async #outcome(
+    { kind, statement }: AcquireStep,
+    values: Values,
+    onSeen?: (row: Row) => void,
+  ): Promise<AcquireOutcome> {
     if (kind === 'take') return (await this.#changes(statement, values)) > 0 ? 'taken' : 'free'
     const [row] = await this.executor.query(statement, values)
-    return row ? ((row['outcome'] ?? 'held') as AcquireOutcome) : 'free'
+    if (!row) return 'free'
+    onSeen?.(row)
+    return (row['outcome'] ?? 'held') as AcquireOutcome
   }
 
   /** If nobody knows whether the row was taken, it is given back: else it would be held by no one until its lease ends. */

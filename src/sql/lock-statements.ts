@@ -147,10 +147,20 @@ export const either =
     (claim === forSlot ? withSlot : withoutSlot)(dialect, table, claim)
 
 /** Sees whether the lock is refused. */
-export const look: LockStatementForm = (dialect, table, claim) => ({
+const lookForSlot: LockStatementForm = (dialect, table, claim) => ({
   kind: 'look',
   statement: claim.look(dialect, table),
 })
+
+/** Sees whether the lock is held, and by whom. */
+const lookForHolder: LockStatementForm = (dialect, table) => {
+  const as = (column: string): Statement => raw(`as ${dialect.quote(column)}`)
+  const columns = sql`${table.lockedBy} ${as('owner')}, ${dialect.epochMilliseconds(table.lockUntil)} ${as('lock_until')}`
+  const held = sql`${isNamed(dialect, table)} and ${table.lockUntil} > ${dialect.now}`
+  return { kind: 'look', statement: sql`select ${columns} from ${table.table} where ${held}` }
+}
+
+export const look = either(lookForHolder, lookForSlot)
 
 /** The same after a take that took nothing: a row that is there and was not taken is held. */
 export const lookAgain: LockStatementForm = (dialect, table, claim) => ({

@@ -10,12 +10,13 @@ import {
   slotTooFarAhead,
   type Duration,
   type LockConfiguration,
+  type LockHolder,
   type LockOptions,
   type LockProvider,
   type SimpleLock,
 } from '../core'
 import type { Dialect, Pin } from './dialect'
-import type { LockRecord } from './lock-record'
+import { lockHolder, type LockRecord } from './lock-record'
 import { LockRows } from './lock-rows'
 import { lockStatements } from './lock-statements'
 import { lockTable, TABLE_OPTIONS, type LockTableOptions } from './lock-table'
@@ -23,7 +24,7 @@ import { overdueLocks, type OverdueLock } from './overdue'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
 import { checkPause, type PauseOptions } from './pause'
 import { leaseOf, SqlAcquisition } from './sql-acquisition'
-import type { SqlExecutor } from './sql-executor'
+import type { Row, SqlExecutor } from './sql-executor'
 import type { TableFinding } from './table-finding'
 
 /** Options of every provider that keeps its locks in a table. */
@@ -95,10 +96,14 @@ export class SqlLockProvider implements LockProvider {
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const asked = performance.now()
     const lease = leaseOf(lockAtMostFor)
-    const outcome = await this.#rows.take(holder, lockAtMostFor, slot)
+    let heldBy: LockHolder | undefined
+    const seen = (row: Row): void => {
+      heldBy = lockHolder(row)
+    }
+    const outcome = await this.#rows.take(holder, lockAtMostFor, slot, seen)
     if (outcome === 'ahead') throw slotTooFarAhead(name, Number(slot), this.#slotAtMostAhead)
     if (outcome !== 'taken') {
-      onRefused?.(outcome)
+      onRefused?.(outcome, heldBy)
       return undefined
     }
     if (lease.remaining() === 0) {

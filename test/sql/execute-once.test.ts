@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { LockError } from '../../src/core'
+import { LockError, type Task } from '../../src/core'
 import { executeOnce, type SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
@@ -53,8 +53,8 @@ describeBackends(availableBackends())('on $name', (backend) => {
   })
 
   it('what lost its lock does not count as done', async () => {
-    const migrate = (take: () => unknown) => executeOnce(provider, { name: 'migrate', slot: SLOT }, take)
-    const lost = migrate(async ({ lock }: { lock: { extend(duration: string): Promise<void> } }) => {
+    const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
+    const lost = migrate(async ({ lock }) => {
       const [row] = await provider.listLocks()
       await provider.releaseLock('migrate', String(row?.lockedBy))
       await lock.extend('1m').catch(() => undefined)

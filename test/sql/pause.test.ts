@@ -72,6 +72,27 @@ describeBackends(availableBackends())('on $name', (backend) => {
     await late?.unlock()
   })
 
+  it('a skip says who holds the lock, where that costs no question', async () => {
+    await provider.lock({ name: 'held', lockAtMostFor: '1m' })
+    await provider.pauseLock('job', { for: '1h', reason: 'r', by: 'ann' })
+    const [held, paused] = await provider.listLocks()
+    const executor = new LockingTaskExecutor(provider)
+    const skip = (name: string) =>
+      executor.executeWithLock({ name, lockAtMostFor: '1m', onNotAcquired: 'throw' }, () => undefined)
+    const messages = await Promise.all([skip('held'), skip('job')].map((each) => each.catch(String)))
+    const until = (lock: LockRecord | undefined) => lock?.lockUntil.toISOString() ?? ''
+    expect(messages).toEqual(
+      backend.dialect === 'postgres'
+        ? ['held', 'job'].map(
+            (name) => `LockError: Lock '${name}' is held by somebody else – the task was skipped.`,
+          )
+        : [
+            `LockError: Lock 'held' is held by host-1/42 until ${until(held)} – the task was skipped.`,
+            `LockError: Lock 'job' is paused by ann: r until ${until(paused)} – the task was skipped.`,
+          ],
+    )
+  })
+
   it('a run in progress is not paused, and only waited for if wanted', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     expect(await provider.pauseLock('job', { for: '1h', reason: 'r' })).toBe(false)

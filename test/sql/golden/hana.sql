@@ -10,7 +10,7 @@ create table "SHEDLOCK" (
 );
 
 -- acquire, step 1: look
-select 1
+select "LOCKED_BY" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until"
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255))
   and "LOCK_UNTIL" > current_utctimestamp(3);
@@ -163,7 +163,7 @@ create table "app"."JobLock" (
 );
 
 -- acquire, step 1: look
-select 1
+select "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255))
   and "until" > current_utctimestamp(3);

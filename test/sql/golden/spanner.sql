@@ -12,7 +12,7 @@ create table if not exists `shedlock` (
 update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
 
 -- acquire, step 1: look
-select 1
+select `locked_by` as `owner`, unix_millis(`lock_until`) as `lock_until`
   from `shedlock`
   where `name` = :name
   and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
@@ -174,7 +174,7 @@ create table if not exists `app`.`JobLock` (
 update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
 
 -- acquire, step 1: look
-select 1
+select `Who` as `owner`, unix_millis(`until`) as `lock_until`
   from `app`.`JobLock`
   where `id` = :name
   and `until` > timestamp_trunc(current_timestamp(), millisecond);

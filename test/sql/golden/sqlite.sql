@@ -13,7 +13,7 @@ create table if not exists "shedlock" (
 update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 
 -- acquire, step 1: look
-select 1
+select "locked_by" as "owner", cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until"
   from "shedlock"
   where "name" = :name
   and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
@@ -138,7 +138,7 @@ create table if not exists "app"."JobLock" (
 update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
 
 -- acquire, step 1: look
-select 1
+select "Who" as "owner", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until"
   from "app"."JobLock"
   where "id" = :name
   and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
