@@ -52,7 +52,8 @@ export async function runLocked(
         if (status !== 0) throw new CommandFailed(status)
       },
     )
-    if (!executed) warn(`${COMMAND}: ${command} has succeeded for this slot or a later one – it was skipped.`)
+    if (!executed)
+      warn(`${COMMAND}: '${name}' was done for this slot, or for a later one – ${command} was skipped.`)
     return ExitCode.ok
   } catch (error) {
     if (error instanceof CommandFailed) return error.status

@@ -1,15 +1,15 @@
 import { Lease, LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
-import { tableDefinition } from './create-table'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { errorKind } from './error-kind'
 import { lockRecord, type LockRecord } from './lock-record'
 import type { LockStatements } from './lock-statements'
 import type { LockTable } from './lock-table'
+import { makeTable } from './make-table'
 import { unlockedOwner } from './owner'
 import { NEVER } from './pause'
 import type { Row, SqlExecutor } from './sql-executor'
-import { raw, type Statement, type Values } from './statement'
+import type { Statement, Values } from './statement'
 import { tableProblem } from './table-check'
 import type { TableFinding } from './table-finding'
 import { inspectTable } from './table-inspection'
@@ -49,25 +49,10 @@ export class LockRows {
     })
   }
 
-  /** Makes the table unless it is there. However many sessions do it at the same time, each succeeds. */
-  async createTable(): Promise<void> {
-    const missing = await this.#read(() => this.#tableProblem())
-    if (!missing) return
-    if (missing.code !== 'TABLE_MISSING') throw missing
-    const { schema, table: tableName, columns: columnNames } = this.table.names
-    const { up } = tableDefinition(this.dialect, { schema, tableName, columnNames })
-    try {
-      for (const statement of up)
-        await this.#asking.ask({
-          within: this.timeLimit,
-          again: ['busy', 'conflict'],
-          attempt: () => this.executor.execute(raw(statement), {}),
-        })
-    } catch (error) {
-      // Another session may have been faster.
-      const problem = await this.#read(() => this.#tableProblem(error))
-      if (problem) throw problem.code === 'TABLE_MISSING' ? error : problem
-    }
+  /** Makes the table unless it is there. */
+  createTable(): Promise<void> {
+    const problem = (cause?: unknown) => this.#read(() => this.#tableProblem(cause))
+    return makeTable(this.dialect, this.table, this.executor, this.#asking, this.timeLimit, problem)
   }
 
   /** Looks once whether the table is as the lock needs it; a wrong type could let two hold one lock. */

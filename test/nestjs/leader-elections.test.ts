@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common'
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { expect, test } from '@jest/globals'
 import { InMemoryLockProvider, type ActiveLock, type LockError } from '../../src/core'
 import { LeaderElections, ShedLockModule } from '../../src/nestjs'
@@ -10,7 +10,7 @@ class Feed implements OnApplicationBootstrap {
   readonly elected = promiseWithResolvers<ActiveLock>()
   readonly deposed: unknown[] = []
 
-  constructor(private readonly elections: LeaderElections) {}
+  constructor(@Inject(LeaderElections) private readonly elections: LeaderElections) {}
 
   onApplicationBootstrap(): void {
     this.elections.stand(
