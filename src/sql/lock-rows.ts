@@ -2,6 +2,7 @@ import { Lease, LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { errorKind } from './error-kind'
+import type { Holder, TakeOutcome } from './holder'
 import { lockRecord, type LockRecord } from './lock-record'
 import type { LockStatements } from './lock-statements'
 import type { LockTable } from './lock-table'
@@ -13,17 +14,6 @@ import type { Statement, Values } from './statement'
 import { tableProblem } from './table-check'
 import type { TableFinding } from './table-finding'
 import { inspectTable } from './table-inspection'
-
-/** The owner of a row, for one acquisition. */
-export interface Holder {
-  readonly name: string
-  readonly lockedBy: string
-  /** Whether `locked_at` is a slot, which is given back if the task never began. */
-  readonly hasSlot?: boolean
-}
-
-/** The outcome of an attempt to acquire the lock. `ahead`: its slot is too far in the future. */
-export type TakeOutcome = Exclude<AcquireOutcome, 'free'>
 
 /** How often a lost race is retried before the lock counts as held. */
 const CONFLICTS_TO_BEAR = 3
