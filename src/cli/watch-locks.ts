@@ -37,10 +37,12 @@ export async function watchLocks(
 function onTerminal(): (locks: readonly LockRecord[]) => void {
   print(CLEAR_SCREEN)
   return (locks) => {
+    const { columns, rows } = process.stdout
     const now = locks[0]?.now.toISOString() ?? ''
-    const lines = [...table(locks).split('\n'), '', `${now}  Ctrl-C ends`]
-    const width = process.stdout.columns
-    print(HOME + lines.map((line) => `${line.slice(0, width)}${CLEAR_LINE}\n`).join('') + CLEAR_BELOW)
+    // A terminal that does not tell its size has 0. What does not fit is cut: it would scroll.
+    const lines = [`${now}  Ctrl-C ends`, '', ...table(locks).split('\n')].slice(0, (rows || Infinity) - 1)
+    const cut = lines.map((line) => line.slice(0, columns || Infinity) + CLEAR_LINE)
+    print(`${HOME}${cut.join('\n')}${CLEAR_BELOW}\n`)
   }
 }
 
