@@ -5,6 +5,7 @@ import type { LockingTaskExecutorListener } from './listener'
 import type { ActiveLock, LockProvider } from './lock'
 import { checkDuration, checkLockConfiguration, checkOptions } from './lock-configuration'
 import { LockingTaskExecutor, type ShutdownOptions } from './locking-task-executor'
+import type { TaskContext } from './task-configuration'
 import { WaitingLockProvider } from './waiting-lock-provider'
 import { warn } from './warn'
 
@@ -108,17 +109,24 @@ export function leaderElection(
     }
     leading = undefined
     await tell(() => onDeposed?.(reason))
-    await work
+    await work.catch((error: unknown) => {
+      // Work that was told to stop may say so.
+      if (error !== signal.reason) throw error
+    })
   }
   const stand = async (): Promise<void> => {
-    while (!stopped.signal.aborted) {
-      let failed = true
-      await tell(async () => {
-        await executor.executeWithLock({ name, lockAtMostFor, keepAlive: true }, ({ lock }) => lead(lock))
-        failed = false
-      })
-      // Others first.
-      if (failed) await sleep(pause, stopped.signal)
+    const { signal } = stopped
+    while (!signal.aborted) {
+      const task = ({ lock }: TaskContext): Promise<void> => lead(lock)
+      try {
+        await executor.executeWithLock({ name, lockAtMostFor, keepAlive: true }, task)
+      } catch (error) {
+        await tell(() => {
+          throw error
+        })
+        // Others first.
+        await sleep(pause, signal)
+      }
     }
   }
   void stand()

@@ -47,6 +47,10 @@ export interface ShutdownOptions {
 
 const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
 
+function refusalOf({ reason, holder }: Refusal): Refusal {
+  return holder ? { reason, holder } : { reason }
+}
+
 function skipped(refusal: Refusal): TaskResult<never> {
   return { executed: false, ...refusal }
 }
@@ -94,10 +98,7 @@ export class LockingTaskExecutor {
     const result = scope
       ? await this.#runNested(scope, event, task)
       : await this.#runs.track(name, (inFlight) => this.#askAndRun(inFlight, checked, event, task))
-    if (!result.executed) {
-      const { executed, ...refusal } = result
-      await this.#skipped(checked, { ...event, ...refusal })
-    }
+    if (!result.executed) await this.#skipped(checked, { ...event, ...refusalOf(result) })
     return result
   }
 
@@ -128,7 +129,7 @@ export class LockingTaskExecutor {
   async #ask(event: LockEvent): Promise<SimpleLock | Refusal> {
     let refusal: Refusal = { reason: 'held' }
     const onRefused = (reason: RefusalReason, holder?: LockHolder): void => {
-      refusal = holder ? { reason, holder } : { reason }
+      refusal = refusalOf({ reason, holder })
     }
     const signal = this.#runs.stopped
     this.#tell('onLockAttempt', event)

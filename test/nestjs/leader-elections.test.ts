@@ -15,7 +15,12 @@ class Feed implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.elections.stand(
       { name: 'feed', lockAtMostFor: '1m', provider: 'other' },
-      { onElected: this.elected.resolve, onDeposed: (reason) => this.deposed.push(reason) },
+      {
+        onElected: (lock) => {
+          this.elected.resolve(lock)
+        },
+        onDeposed: (reason) => this.deposed.push(reason),
+      },
     )
   }
 }

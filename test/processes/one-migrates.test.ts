@@ -54,7 +54,7 @@ describeBackends(backends)('instances that start together on an empty database: 
         env: { ...process.env, DATABASE_URL: database.url, NODE_PATH: join(root, 'node_modules') },
         detached: true,
       })
-      child.stderr.on('data', (chunk) => (errors[index] += String(chunk)))
+      child.stderr.on('data', (chunk) => (errors[index] = `${errors[index]}${String(chunk)}`))
       return child
     })
     return Promise.all(children.map(async (child) => ((await once(child, 'exit')) as unknown[])[0]))
@@ -77,13 +77,13 @@ describeBackends(backends)('instances that start together on an empty database: 
     await eventually(() => {
       expect([lines('begun').length, waiting().length]).toEqual([1, 3])
     })
-    const first = children.findIndex(({ pid }) => String(pid) === lines('begun')[0])
-    kill(children[first] as ChildProcess)
+    const isFirst = ({ pid }: ChildProcess): boolean => String(pid) === lines('begun')[0]
+    children.filter(isFirst).forEach(kill)
     await eventually(() => {
       expect(lines('begun')).toHaveLength(2)
     })
     writeFileSync(join(folder, 'go'), '')
-    expect(await ended).toEqual(children.map((_, index) => (index === first ? null : 0)))
+    expect(await ended).toEqual(children.map((child) => (isFirst(child) ? null : 0)))
     expect(lines('done')).toEqual(lines('begun').slice(1))
   })
 })

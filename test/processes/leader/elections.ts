@@ -44,7 +44,7 @@ export async function elections(order: LeaderOrder, count: number): Promise<Elec
     await Promise.all([start(), start(), start()])
     let leader = await leading
     for (let index = 0; index < count; index++) {
-      const fault = FAULTS[index % FAULTS.length] as Fault
+      const fault = FAULTS[index % FAULTS.length] ?? 'SIGKILL'
       leading = next()
       const signalled = performance.now()
       leader.kill(fault)
