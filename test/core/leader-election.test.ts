@@ -12,8 +12,13 @@ import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const elections: LeaderElection[] = []
 
+/** How often the leader's lock was extended. */
+let extended = 0
+
 function stand(provider: LockProvider, callbacks: LeaderCallbacks, lockAtMostFor = '1h'): LeaderElection {
-  const election = leaderElection(provider, { name: 'leader', lockAtMostFor, pause: 5 }, callbacks)
+  const listeners = [{ onLockExtended: () => void extended++ }]
+  const configuration = { name: 'leader', lockAtMostFor, pause: 5, listeners }
+  const election = leaderElection(provider, configuration, callbacks)
   elections.push(election)
   return election
 }
@@ -79,8 +84,9 @@ it('whoever lost the lock is told at once, and stands again', async () => {
     },
     '2s',
   )
+  // Kept alive.
   await eventually(() => {
-    expect(election.isLeader()).toBe(true)
+    expect([election.isLeader(), extended > 0]).toEqual([true, true])
   })
   // Somebody took the row away; the next extension finds nothing.
   provider.clear()
