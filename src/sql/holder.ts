@@ -1,4 +1,5 @@
 import type { AcquireOutcome } from './dialect'
+import type { Row } from './sql-executor'
 
 /** The owner of a row, for one acquisition. */
 export interface Holder {
@@ -10,3 +11,6 @@ export interface Holder {
 
 /** The outcome of an attempt to acquire the lock. `ahead`: its slot is too far in the future. */
 export type TakeOutcome = Exclude<AcquireOutcome, 'free'>
+
+/** Hears the row that a statement has seen, of who holds the lock. */
+export type OnSeen = (row: Row) => void

@@ -2,14 +2,14 @@ import { Lease, LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { errorKind } from './error-kind'
-import type { Holder, TakeOutcome } from './holder'
+import type { Holder, OnSeen, TakeOutcome } from './holder'
 import { lockRecord, type LockRecord } from './lock-record'
 import type { LockStatements } from './lock-statements'
 import type { LockTable } from './lock-table'
 import { makeTable } from './make-table'
 import { unlockedOwner } from './owner'
 import { NEVER } from './pause'
-import type { Row, SqlExecutor } from './sql-executor'
+import type { SqlExecutor } from './sql-executor'
 import type { Statement, Values } from './statement'
 import { tableProblem } from './table-check'
 import type { TableFinding } from './table-finding'
@@ -54,12 +54,7 @@ export class LockRows {
   }
 
   /** @param onSeen gets the row of who holds the lock, if a statement has seen it */
-  take(
-    holder: Holder,
-    lockAtMostFor: number,
-    slot?: number,
-    onSeen?: (row: Row) => void,
-  ): Promise<TakeOutcome> {
+  take(holder: Holder, lockAtMostFor: number, slot?: number, onSeen?: OnSeen): Promise<TakeOutcome> {
     const values = { ...holder, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
     let taking: Promise<AcquireOutcome> | undefined
     const run = (step: AcquireStep): Promise<AcquireOutcome> => {
@@ -190,11 +185,7 @@ export class LockRows {
     return slot === undefined ? 'held' : 'free'
   }
 
-  async #outcome(
-    { kind, statement }: AcquireStep,
-    values: Values,
-    onSeen?: (row: Row) => void,
-  ): Promise<AcquireOutcome> {
+  async #outcome({ kind, statement }: AcquireStep, values: Values, onSeen?: OnSeen): Promise<AcquireOutcome> {
     if (kind === 'take') return (await this.#changes(statement, values)) > 0 ? 'taken' : 'free'
     const [row] = await this.executor.query(statement, values)
     if (!row) return 'free'

@@ -16,7 +16,7 @@ const elections: LeaderElection[] = []
 let extended = 0
 
 function stand(provider: LockProvider, callbacks: LeaderCallbacks, lockAtMostFor = '1h'): LeaderElection {
-  const listeners = [{ onLockExtended: () => void extended++ }]
+  const listeners = [{ onLockExtended: () => (extended += 1) }]
   const configuration = { name: 'leader', lockAtMostFor, pause: 5, listeners }
   const election = leaderElection(provider, configuration, callbacks)
   elections.push(election)
