@@ -11,6 +11,8 @@ export interface ConnectionFlags extends NameFlags {
   readonly url?: string
   readonly dataSource?: string
   readonly env?: string
+  /** The table is made first, and with it the file of SQLite. */
+  readonly createTable?: boolean
 }
 
 export function addConnectionOptions(command: Command): Command {
@@ -30,12 +32,18 @@ export async function withConnection<T>(
   }
 }
 
-async function connect({ url, dataSource, env, ...names }: ConnectionFlags): Promise<Connection> {
+async function connect({
+  url,
+  dataSource,
+  env,
+  createTable,
+  ...names
+}: ConnectionFlags): Promise<Connection> {
   const options = lockTableOptions(names)
   if (env !== undefined) readEnvironment(env)
   const address = url ?? process.env['DATABASE_URL']
   if (dataSource !== undefined) return connectDataSource(dataSource, options)
-  if (address !== undefined) return connectUrl(address, options)
+  if (address !== undefined) return connectUrl(address, options, createTable)
   throw new CommandError(
     ExitCode.usage,
     'Which database? Give --url, DATABASE_URL in the environment or in --env, or --data-source.',

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { addCheckCommand } from './check-command'
 import { addDoctorCommand } from './doctor-command'
 import { addExecCommand } from './exec-command'
 import { ExitCode, exitCodeOf } from './exit-code'
 import { addLockCommands } from './lock-commands'
 import { inFlags } from './options'
 import { COMMAND, oneLine, warn } from './output'
+import { addPauseCommands } from './pause-commands'
 import { addPrintCommands } from './print-commands'
 import { scrub } from './secrets'
 
@@ -16,12 +18,15 @@ Examples:
   $ shedlock-orm typeorm --out src/migrations/1735689600000-shedlock.ts
   $ shedlock-orm list --url postgres://app@localhost/app
   $ shedlock-orm release nightly-report --data-source dist/data-source.js
+  $ shedlock-orm check nightly-report=25h clean-up=10m
+  $ shedlock-orm pause nightly-report --for 8h --reason "migration of the archive"
   $ shedlock-orm exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
+  $ shedlock-orm exec migrate --wait 5m --create-table -- npx prisma migrate deploy
   $ shedlock-orm doctor                  with DATABASE_URL set; put it before a deploy
 
 Exit status:
   0  all right
-  1  no: the doctor found an error, there is no such lock, or it was not released
+  1  no: the doctor found an error, there is no such lock, it was not released or paused, or one is overdue
   2  wrong argument, option, name or file
   3  no driver, no connection, or the database refused
   75 exec: somebody else holds the lock; 76: the lock was lost; else the command's own
@@ -39,6 +44,8 @@ async function main(): Promise<void> {
     })
   addPrintCommands(program)
   addLockCommands(program)
+  addCheckCommand(program)
+  addPauseCommands(program)
   addDoctorCommand(program)
   addExecCommand(program)
   try {

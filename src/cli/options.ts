@@ -89,18 +89,37 @@ const OPTIONS = {
   held: { flags: '--held', says: 'only those that are held now' },
   json: { flags: '--json', says: 'as JSON' },
   strict: { flags: '--strict', says: 'warnings are errors' },
+  watch: { flags: '-w, --watch', says: 'go on, and show what changes' },
+  for: {
+    flags: '--for <duration>',
+    says: 'the pause ends by itself after this long: 8h, 30m, 2d',
+    unit: durationWithUnit,
+    required: true,
+  },
+  reason: { flags: '--reason <text>', says: 'for those who wonder why it does not run', required: true },
+  by: { flags: '--by <name>', says: 'who pauses it (default: user@host)' },
+  wait: {
+    flags: '--wait <duration>',
+    says: 'how long to wait while somebody else holds the lock (default: not at all)',
+    unit: durationWithUnit,
+  },
+  createTable: { flags: '--create-table', says: 'make the lock table first, unless it is there' },
+  slot: {
+    flags: '--slot <time>',
+    says: 'when this was due, or this release was made: it is done once, and again only if it failed',
+    unit: time,
+  },
   yes: { flags: '-y, --yes', says: 'do not ask' },
   lockAtMostFor: {
     flags: '--lock-at-most-for <duration>',
-    says: 'longer than the command can take: 10m, 90s, PT1H',
-    unit: duration,
-    required: true,
+    says: 'longer than the command can take: 10m, 90s, PT1H (with --wait: 1m, and --keep-alive)',
+    unit: durationWithUnit,
     inCode: 'lockAtMostFor',
   },
   lockAtLeastFor: {
     flags: '--lock-at-least-for <duration>',
     says: 'how long the lock stays taken, however short the command is',
-    unit: duration,
+    unit: durationWithUnit,
     inCode: 'lockAtLeastFor',
   },
   keepAlive: {
@@ -152,10 +171,17 @@ export function inFlags(message: string): string {
 }
 
 /** In code a number is milliseconds; at a prompt it is a mistake. */
-function duration(text: string): string {
+export function durationWithUnit(text: string): string {
   if (/^\s*[\d.]+\s*$/.test(text))
     throw new InvalidArgumentError(`It has no unit – write ${text.trim()}s or ${text.trim()}m.`)
   return text
+}
+
+function time(text: string): Date {
+  const date = new Date(/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : NaN)
+  if (Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError('It is a time with its zone, such as 2026-11-21T02:00:00Z.')
+  return date
 }
 
 function exitStatus(text: string): number {

@@ -16,7 +16,11 @@ import { oneLine } from './output'
 import { hideUrl } from './secrets'
 
 /** Connects with a driver of the user's project. */
-export async function connectUrl(url: string, options: LockTableOptions): Promise<Connection> {
+export async function connectUrl(
+  url: string,
+  options: LockTableOptions,
+  create = false,
+): Promise<Connection> {
   hideUrl(url)
   const scheme = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase() ?? ''
   const known = SCHEMES[scheme]
@@ -34,7 +38,7 @@ export async function connectUrl(url: string, options: LockTableOptions): Promis
       : { address: url, schema: undefined }
   const open = async (): Promise<DriverConnection> => {
     try {
-      return await driver.open(address)
+      return await driver.open(address, create)
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw new CommandError(ExitCode.database, `There is no connection to the database: ${oneLine(error)}`)

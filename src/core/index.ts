@@ -17,17 +17,19 @@ export type {
   LockingTaskExecutorListener,
   LockLostEvent,
   LockSkippedEvent,
-  SkipReason,
   TaskFinishedEvent,
 } from './listener'
 export type {
   ActiveLock,
   LockConfiguration,
+  LockHolder,
   LockOptions,
   LockProvider,
   RefusalReason,
   SimpleLock,
 } from './lock'
+export { leaderElection } from './leader-election'
+export type { LeaderCallbacks, LeaderElection, LeaderElectionConfiguration } from './leader-election'
 export { loggingListener } from './logging-listener'
 export type { LoggerLike } from './logging-listener'
 export { LockingTaskExecutor } from './locking-task-executor'
@@ -42,6 +44,8 @@ export type {
 export { TrackingLockProvider } from './tracking-lock-provider'
 export { WaitingLockProvider } from './waiting-lock-provider'
 export type { WaitingLockProviderOptions } from './waiting-lock-provider'
+
+export type { Refusal, SkipReason } from './refusal'
 
 // For those who write a provider of their own.
 export { LONGEST_TIMEOUT } from './timers'
@@ -65,6 +69,8 @@ export type { CronLike } from './slot-of'
 export { makeAllAssertsPass } from './scope'
 /** @internal for `shedlock-orm/sql` */
 export { recogniseEveryCopy } from './every-copy'
+/** @internal for `shedlock-orm/sql` */
+export { askAgain } from './ask-again'
 /** @internal for `shedlock-orm/sql` */
 export { keepsNothingAlive } from './timers'
 /** @internal for `shedlock-orm/node-cron` and `shedlock-orm/nestjs` */

@@ -1,6 +1,6 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { LockError } from './errors'
-import type { RefusalReason } from './lock'
+import type { Refusal } from './refusal'
 import type { CheckedLockConfiguration } from './lock-configuration'
 
 /** What every event tells: which lock, as it was configured. */
@@ -9,20 +9,8 @@ export interface LockEvent {
   readonly configuration: CheckedLockConfiguration
 }
 
-/**
- * Why a task was skipped.
- *
- * - `held` somebody else holds the lock
- * - `already-run` the lock was given for this slot, or for a later one
- * - `nested` the task runs inside its own lock, where a task of the same name runs already
- * - `shutdown` the executor was shut down
- */
-export type SkipReason = RefusalReason | 'nested' | 'shutdown'
-
 /** A task was skipped. */
-export interface LockSkippedEvent extends LockEvent {
-  readonly reason: SkipReason
-}
+export interface LockSkippedEvent extends LockEvent, Refusal {}
 
 /** A task ended: its outcome, and how long it took. */
 export interface TaskFinishedEvent extends LockEvent {

@@ -31,12 +31,22 @@ export interface LockConfiguration {
  */
 export type RefusalReason = 'held' | 'already-run'
 
+/** Who holds a lock. */
+export interface LockHolder {
+  /** Host and process, unless configured otherwise; or `paused by` whom, and why. */
+  readonly lockedBy: string
+  readonly lockUntil: Date
+}
+
 /** How to ask for a lock. */
 export interface LockOptions {
   /** Once it aborts, `lock` rejects with its reason, and a provider that waits stops waiting. */
   readonly signal?: AbortSignal | undefined
-  /** Hears why, before `lock` resolves to `undefined`. A provider that does not call it means `held`. */
-  readonly onRefused?: ((reason: RefusalReason) => void) | undefined
+  /**
+   * Hears why, before `lock` resolves to `undefined`, and who holds the lock if the storage knows without another question. A
+   * provider that does not call it means `held`.
+   */
+  readonly onRefused?: ((reason: RefusalReason, holder?: LockHolder) => void) | undefined
 }
 
 /** Hands out locks. This is the whole contract that a storage has to fulfil; see `shedlock-orm/testing` for its suite. */

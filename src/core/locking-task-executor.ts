@@ -9,9 +9,9 @@ import {
   type LockFailureEvent,
   type LockSkippedEvent,
   type LockingTaskExecutorListener,
-  type SkipReason,
 } from './listener'
-import type { LockConfiguration, LockProvider, RefusalReason, SimpleLock } from './lock'
+import { why, type Refusal } from './refusal'
+import type { LockConfiguration, LockHolder, LockProvider, RefusalReason, SimpleLock } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
 import { RunsInFlight, shutdownError, type RunInFlight } from './runs-in-flight'
 import { enclosingScope, runInScope, type Scope } from './scope'
@@ -47,14 +47,12 @@ export interface ShutdownOptions {
 
 const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
 
-const WHY: Readonly<Record<Exclude<SkipReason, 'shutdown'>, string>> = {
-  held: 'is held by somebody else',
-  'already-run': 'was given for this slot, or for a later one',
-  nested: 'is in use by another task inside of its own task',
+function refusalOf({ reason, holder }: Refusal): Refusal {
+  return holder ? { reason, holder } : { reason }
 }
 
-function skipped(reason: SkipReason): TaskResult<never> {
-  return { executed: false, reason }
+function skipped(refusal: Refusal): TaskResult<never> {
+  return { executed: false, ...refusal }
 }
 
 /** Runs tasks under a lock: asks for it once, skips the task if somebody else holds it, and always unlocks. */
@@ -100,7 +98,7 @@ export class LockingTaskExecutor {
     const result = scope
       ? await this.#runNested(scope, event, task)
       : await this.#runs.track(name, (inFlight) => this.#askAndRun(inFlight, checked, event, task))
-    if (!result.executed) await this.#skipped(checked, { ...event, reason: result.reason })
+    if (!result.executed) await this.#skipped(checked, { ...event, ...refusalOf(result) })
     return result
   }
 
@@ -110,13 +108,13 @@ export class LockingTaskExecutor {
     event: LockEvent,
     task: Task<T>,
   ): Promise<TaskResult<T>> {
-    if (this.#runs.isStopped()) return skipped('shutdown')
+    if (this.#runs.isStopped()) return skipped({ reason: 'shutdown' })
     const lock = await this.#ask(event)
-    if (typeof lock === 'string') return skipped(this.#runs.isStopped() ? 'shutdown' : lock)
+    if ('reason' in lock) return skipped(this.#runs.isStopped() ? { reason: 'shutdown' } : lock)
     const held = (inFlight.lock = heldLockOf(lock))
     let early = true
     try {
-      if (this.#runs.isStopped()) return skipped('shutdown')
+      if (this.#runs.isStopped()) return skipped({ reason: 'shutdown' })
       early = false
       this.#listenTo(held, event)
       if (keepAlive) held.keepAlive(event.configuration.lockAtMostFor)
@@ -128,21 +126,21 @@ export class LockingTaskExecutor {
     }
   }
 
-  async #ask(event: LockEvent): Promise<SimpleLock | RefusalReason> {
-    let reason: RefusalReason = 'held'
-    const onRefused = (why: RefusalReason): void => {
-      reason = why
+  async #ask(event: LockEvent): Promise<SimpleLock | Refusal> {
+    let refusal: Refusal = { reason: 'held' }
+    const onRefused = (reason: RefusalReason, holder?: LockHolder): void => {
+      refusal = refusalOf({ reason, holder })
     }
     const signal = this.#runs.stopped
     this.#tell('onLockAttempt', event)
     try {
       const lock = await this.#provider.lock(event.configuration, { signal, onRefused })
       if (lock) this.#tell('onLockAcquired', event)
-      else this.#tell('onLockNotAcquired', { ...event, reason })
-      return lock ?? reason
+      else this.#tell('onLockNotAcquired', { ...event, ...refusal })
+      return lock ?? refusal
     } catch (error) {
       // It waited, and was told to stop.
-      if (signal.aborted && error === signal.reason) return reason
+      if (signal.aborted && error === signal.reason) return refusal
       this.#tell('onLockFailed', { ...event, error })
       throw error
     }
@@ -164,7 +162,7 @@ export class LockingTaskExecutor {
 
   /** The same name again inside its own task. A sibling that came second must not run beside the first. */
   async #runNested<T>({ lock, inner }: Scope, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
-    return lock && inner === 0 ? this.#run(lock, event, task) : skipped('nested')
+    return lock && inner === 0 ? this.#run(lock, event, task) : skipped({ reason: 'nested' })
   }
 
   async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
@@ -186,7 +184,7 @@ export class LockingTaskExecutor {
     if (onNotAcquired !== 'throw') return
     const { name } = event
     if (event.reason === 'shutdown') throw shutdownError(name)
-    throw new LockError('NOT_ACQUIRED', `Lock '${name}' ${WHY[event.reason]} – the task was skipped.`, {
+    throw new LockError('NOT_ACQUIRED', `Lock '${name}' ${why(event)} – the task was skipped.`, {
       lockName: name,
     })
   }

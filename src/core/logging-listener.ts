@@ -1,4 +1,5 @@
 import { LockError } from './errors'
+import { why } from './refusal'
 import type { LockEvent, LockFailureEvent, LockingTaskExecutorListener } from './listener'
 
 /** What `console`, pino, winston and Nest's `Logger` have in common. */
@@ -35,7 +36,7 @@ export function loggingListener(logger: LoggerLike): Required<LockingTaskExecuto
     onLockAttempt: tell('debug', 'is asked for'),
     onLockAcquired: tell('debug', 'was acquired'),
     onLockNotAcquired: (event) => {
-      tell('debug', `was not acquired (${event.reason}), and the task is skipped`)(event)
+      tell('debug', `${why(event)} – the task is skipped`)(event)
     },
     onLockFailed: tell('error', 'could not be asked for, and the task does not run'),
     onTaskStarted: tell('debug', 'has its task started'),

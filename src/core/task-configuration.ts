@@ -1,12 +1,13 @@
 import type { Duration } from './duration'
 import { LockError } from './errors'
-import type { LockSkippedEvent, SkipReason } from './listener'
+import type { LockSkippedEvent } from './listener'
 import type { ActiveLock, LockConfiguration } from './lock'
+import type { Refusal } from './refusal'
 import { checkLockConfiguration, checkOptions, type CheckedLockConfiguration } from './lock-configuration'
 
 /** The outcome of a task: its value if it ran here, or why it was skipped. */
 export type TaskResult<T> =
-  { readonly executed: true; readonly value: T } | { readonly executed: false; readonly reason: SkipReason }
+  { readonly executed: true; readonly value: T } | ({ readonly executed: false } & Refusal)
 
 /** What a task gets to know. */
 export interface TaskContext {

@@ -1,7 +1,14 @@
+import { askAgain } from './ask-again'
 import type { Duration } from './duration'
 import { LockError } from './errors'
-import { Lease } from './lease'
-import type { LockConfiguration, LockOptions, LockProvider, RefusalReason, SimpleLock } from './lock'
+import type {
+  LockConfiguration,
+  LockHolder,
+  LockOptions,
+  LockProvider,
+  RefusalReason,
+  SimpleLock,
+} from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
 import { LONGEST_TIMEOUT } from './timers'
 
@@ -44,34 +51,19 @@ export class WaitingLockProvider implements LockProvider {
     configuration: LockConfiguration,
     { signal, onRefused }: LockOptions = {},
   ): Promise<SimpleLock | undefined> {
-    let reason = 'held' as RefusalReason
-    const refused = (why: RefusalReason): void => {
-      reason = why
-    }
-    const patience = new Lease(this.#timeout)
-    for (;;) {
-      signal?.throwIfAborted()
-      const lock = await this.#provider.lock(configuration, { signal, onRefused: refused })
-      if (lock) return lock
-      const left = patience.remaining()
-      if (left === 0 || reason === 'already-run') {
-        onRefused?.(reason)
-        return undefined
+    let holder: LockHolder | undefined
+    const ask = async (): Promise<SimpleLock | RefusalReason> => {
+      let reason: RefusalReason = 'held'
+      const refused = (why: RefusalReason, by?: LockHolder): void => {
+        reason = why
+        holder = by
       }
-      await sleep(Math.min(left, this.#pause * (0.5 + Math.random() / 2)), signal)
+      return (await this.#provider.lock(configuration, { signal, onRefused: refused })) ?? reason
     }
+    const patience = { timeout: this.#timeout, pause: this.#pause, signal }
+    const answer = await askAgain(ask, (each) => each !== 'held', patience)
+    if (typeof answer !== 'string') return answer
+    onRefused?.(answer, holder)
+    return undefined
   }
-}
-
-/** Not the one of `node:timers/promises`, which the fake timers of test runners do not replace. */
-function sleep(pause: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', wake)
-      resolve()
-    }
-    const timer = setTimeout(wake, pause)
-    signal?.addEventListener('abort', wake)
-  })
 }

@@ -4,6 +4,8 @@
  * @module shedlock-orm/nestjs
  */
 export type { CronTimeClass, CronTimeLike, LuxonDateTimeLike } from './cron-slot'
+export { LeaderElections } from './leader-elections'
+export type { LeaderElectionsConfiguration } from './leader-elections'
 export { LockingTaskExecutors } from './locking-task-executors'
 export { SchedulerLockDefaults } from './scheduler-lock-defaults.decorator'
 export type {

@@ -2,6 +2,7 @@ import { Module, type DynamicModule, type Provider } from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
 import { LockError, LockingTaskExecutor } from '../core'
 import type { Modules } from './application-instances'
+import { LeaderElections } from './leader-elections'
 import { lockProvidersFor, type LockProviders } from './lock-providers'
 import { LockingTaskExecutors } from './locking-task-executors'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
@@ -27,7 +28,7 @@ const MODULES = { token: ModulesContainer, optional: true }
 
 /**
  * Gives `@SchedulerLock` its locks. Import it once, in the root module; it is global. Services can inject
- * `LockingTaskExecutor` and `LockingTaskExecutors`.
+ * `LockingTaskExecutor`, `LockingTaskExecutors` and `LeaderElections`.
  *
  * At start-up it logs where the locks are, and refuses locked methods whose configuration can never work. At shutdown it
  * tells runs in flight to stop (`LockError` `SHUTDOWN`), waits for them up to `shutdownTimeout`, and frees their locks, before
@@ -89,13 +90,19 @@ function shedLockModule(
         },
       },
       {
+        provide: LeaderElections,
+        inject: [SHED_LOCK_OPTIONS, LOCK_PROVIDERS],
+        useFactory: (moduleOptions: ShedLockModuleOptions, providers: LockProviders) =>
+          new LeaderElections(moduleOptions, providers),
+      },
+      {
         provide: LockingTaskExecutor,
         inject: [LockingTaskExecutors, ShedLockLifecycle],
         useFactory: (executors: LockingTaskExecutors) => executors.get(),
       },
       ...(locksStorage ? [lockStore(locksStorage)] : []),
     ],
-    exports: [LockingTaskExecutor, LockingTaskExecutors],
+    exports: [LockingTaskExecutor, LockingTaskExecutors, LeaderElections],
   }
 }
 

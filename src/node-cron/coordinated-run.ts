@@ -6,7 +6,7 @@ import {
   type LockEvent,
   type LockingTaskExecutorListener,
   type LockOptions,
-  type RefusalReason,
+  type Refusal,
   type SimpleLock,
 } from '../core'
 
@@ -29,16 +29,16 @@ export class CoordinatedRun {
 
   /** @returns whether there is a lock, and node-cron runs the task next */
   async begin(ask: (options: LockOptions) => Promise<SimpleLock | undefined>): Promise<boolean> {
-    let reason: RefusalReason = 'held'
+    let refusal: Refusal = { reason: 'held' }
     this.#tell('onLockAttempt', this.#event)
     try {
-      this.#lock = await ask({ onRefused: (why) => (reason = why) })
+      this.#lock = await ask({ onRefused: (reason, holder) => (refusal = { reason, holder }) })
     } catch (error) {
       this.#tell('onLockFailed', { ...this.#event, error })
       throw error
     }
     if (!this.#lock) {
-      this.#tell('onLockNotAcquired', { ...this.#event, reason })
+      this.#tell('onLockNotAcquired', { ...this.#event, ...refusal })
       return false
     }
     this.#tell('onLockAcquired', this.#event)

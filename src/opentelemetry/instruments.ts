@@ -1,4 +1,4 @@
-import type { Meter } from '@opentelemetry/api'
+import type { Attributes, Meter } from '@opentelemetry/api'
 
 export type Instruments = ReturnType<typeof instruments>
 
@@ -36,4 +36,21 @@ export function instruments(meter: Meter) {
       description: 'Tasks that run under a lock now',
     }),
   }
+}
+
+/** Observed only when metrics are collected. */
+export function observeAge(
+  meter: Meter,
+  read: (observe: (value: number, attributes: Attributes) => void) => Promise<void>,
+): void {
+  meter
+    .createObservableGauge('shedlock.lock.age', {
+      unit: 's',
+      description: 'Since anybody took the lock last',
+    })
+    .addCallback((result) =>
+      read((value, attributes) => {
+        result.observe(value, attributes)
+      }),
+    )
 }

@@ -1,7 +1,12 @@
 import { metrics, type MeterProvider } from '@opentelemetry/api'
 import { checkOptions, LockError, type LockEvent, type LockingTaskExecutorListener } from '../core'
 import { errorType } from './error-type'
-import { instruments, type Instruments } from './instruments'
+import { instruments, observeAge, type Instruments } from './instruments'
+
+/** A provider that knows when each lock was last taken: that of TypeORM, of Prisma, or any other in SQL. */
+export interface ListingLockProvider {
+  listLocks(): Promise<readonly { readonly name: string; readonly lockedAt: Date; readonly now: Date }[]>
+}
 
 /** Options of `openTelemetryListener`. */
 export interface OpenTelemetryListenerOptions {
@@ -9,6 +14,8 @@ export interface OpenTelemetryListenerOptions {
   readonly meterProvider?: MeterProvider | undefined
   /** Locks whose counters are to exist from the start, at 0, so that a dashboard sees jobs that never ran. */
   readonly lockNames?: readonly string[] | undefined
+  /** For `shedlock.lock.age`: the table is read once for each time that metrics are collected. Default: no such metric. */
+  readonly lockProvider?: ListingLockProvider | undefined
   /** How many lock names get an attribute value of their own; the others share `_OTHER`. Default 200. */
   readonly maxLockNames?: number | undefined
 }
@@ -21,7 +28,8 @@ export interface OpenTelemetryListenerOptions {
  * | --- | --- | --- |
  * | `shedlock.lock.attempts` | counter | asked for the lock |
  * | `shedlock.lock.acquired` | counter | got it |
- * | `shedlock.lock.not.acquired` | counter | somebody else holds it |
+ * | `shedlock.lock.not.acquired` | counter | refused; `lock.refusal` is `held` or `already-run` |
+ * | `shedlock.lock.age` | gauge, s | since anybody took it last, by the database's clock; with `lockProvider` |
  * | `shedlock.lock.failed` | counter | the database did not say; `error.type` |
  * | `shedlock.lock.extended` | counter | by the task, or because it is kept alive |
  * | `shedlock.lock.extend.failed` | counter | the database did not answer; `error.type` |
@@ -35,8 +43,12 @@ export interface OpenTelemetryListenerOptions {
 export function openTelemetryListener(
   options: OpenTelemetryListenerOptions = {},
 ): LockingTaskExecutorListener {
-  checkOptions(options, ['meterProvider', 'lockNames', 'maxLockNames'], 'OpenTelemetry options')
-  const { meterProvider, lockNames = [], maxLockNames = 200 } = options
+  checkOptions(
+    options,
+    ['meterProvider', 'lockNames', 'lockProvider', 'maxLockNames'],
+    'OpenTelemetry options',
+  )
+  const { meterProvider, lockNames = [], lockProvider, maxLockNames = 200 } = options
   if (!Number.isInteger(maxLockNames) || maxLockNames < 0) {
     throw new LockError(
       'INVALID_CONFIGURATION',
@@ -48,6 +60,10 @@ export function openTelemetryListener(
     if (known.size < maxLockNames) known.add(name)
     return { 'lock.name': known.has(name) ? name : '_OTHER' }
   }
+  const refused = (event: Pick<LockEvent, 'name'>, reason: string) => ({
+    ...attributes(event),
+    'lock.refusal': reason,
+  })
   const withError = (event: LockEvent & { readonly error?: unknown }) => ({
     ...attributes(event),
     'error.type': errorType(event.error),
@@ -60,9 +76,16 @@ export function openTelemetryListener(
     const provider = meterProvider ?? metrics.getMeterProvider()
     if (current && source === provider) return current
     source = provider
-    current = instruments(provider.getMeter('shedlock-orm'))
+    const meter = provider.getMeter('shedlock-orm')
+    current = instruments(meter)
+    if (lockProvider)
+      observeAge(meter, async (observe) => {
+        for (const lock of await lockProvider.listLocks())
+          observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, attributes(lock))
+      })
     for (const name of lockNames) {
-      for (const counter of Object.values(current.counters)) counter.add(0, attributes({ name }))
+      for (const [counts, counter] of Object.entries(current.counters))
+        counter.add(0, counts === 'notAcquired' ? refused({ name }, 'held') : attributes({ name }))
       current.active.add(0, attributes({ name }))
     }
     return current
@@ -77,7 +100,7 @@ export function openTelemetryListener(
       measured().counters.acquired.add(1, attributes(event))
     },
     onLockNotAcquired(event) {
-      measured().counters.notAcquired.add(1, attributes(event))
+      measured().counters.notAcquired.add(1, refused(event, event.reason))
     },
     onLockFailed(event) {
       measured().failures.lock.add(1, withError(event))

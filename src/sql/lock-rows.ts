@@ -2,26 +2,18 @@ import { Lease, LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { errorKind } from './error-kind'
+import type { Holder, OnSeen, TakeOutcome } from './holder'
 import { lockRecord, type LockRecord } from './lock-record'
 import type { LockStatements } from './lock-statements'
 import type { LockTable } from './lock-table'
+import { makeTable } from './make-table'
 import { unlockedOwner } from './owner'
+import { NEVER } from './pause'
 import type { SqlExecutor } from './sql-executor'
 import type { Statement, Values } from './statement'
 import { tableProblem } from './table-check'
 import type { TableFinding } from './table-finding'
 import { inspectTable } from './table-inspection'
-
-/** The owner of a row, for one acquisition. */
-export interface Holder {
-  readonly name: string
-  readonly lockedBy: string
-  /** Whether `locked_at` is a slot, which is given back if the task never began. */
-  readonly hasSlot?: boolean
-}
-
-/** The outcome of an attempt to acquire the lock. `ahead`: its slot is too far in the future. */
-export type TakeOutcome = Exclude<AcquireOutcome, 'free'>
 
 /** How often a lost race is retried before the lock counts as held. */
 const CONFLICTS_TO_BEAR = 3
@@ -47,6 +39,12 @@ export class LockRows {
     })
   }
 
+  /** Makes the table unless it is there. */
+  createTable(): Promise<void> {
+    const problem = (cause?: unknown) => this.#read(() => this.#tableProblem(cause))
+    return makeTable(this.dialect, this.table, this.executor, this.#asking, this.timeLimit, problem)
+  }
+
   /** Looks once whether the table is as the lock needs it; a wrong type could let two hold one lock. */
   async refuseWrongTable(): Promise<void> {
     if (this.#tableSeen) return
@@ -55,11 +53,12 @@ export class LockRows {
     this.#tableSeen = true
   }
 
-  take(holder: Holder, lockAtMostFor: number, slot?: number): Promise<TakeOutcome> {
+  /** @param onSeen gets the row of who holds the lock, if a statement has seen it */
+  take(holder: Holder, lockAtMostFor: number, slot?: number, onSeen?: OnSeen): Promise<TakeOutcome> {
     const values = { ...holder, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
     let taking: Promise<AcquireOutcome> | undefined
     const run = (step: AcquireStep): Promise<AcquireOutcome> => {
-      const outcome = this.#outcome(step, values)
+      const outcome = this.#outcome(step, values, onSeen)
       if (step.kind !== 'look') taking = outcome
       return outcome
     }
@@ -89,14 +88,8 @@ export class LockRows {
    * @returns whether the row is still the holder's, and lasts at least that long
    */
   async extend(holder: Holder, lockAtMostFor: number, lease: Lease): Promise<boolean> {
-    const changed = await this.#asking.ask({
-      lockName: holder.name,
-      within: Math.min(this.timeLimit, lease.remaining()),
-      each: half,
-      again: INSIST,
-      attempt: () => this.#changes(this.statements.extend, { ...holder, lockAtMostFor }),
-    })
-    return changed > 0
+    const attempt = () => this.#changes(this.statements.extend, { ...holder, lockAtMostFor })
+    return (await this.#insist(holder, lease.remaining(), attempt)) > 0
   }
 
   /**
@@ -108,13 +101,7 @@ export class LockRows {
    */
   async unlock(holder: Holder, lockAtLeastFor: number | 'unused', reach: Lease): Promise<void> {
     try {
-      await this.#asking.ask({
-        lockName: holder.name,
-        within: this.timeLimit,
-        each: half,
-        again: INSIST,
-        attempt: () => this.#unlock(holder, lockAtLeastFor),
-      })
+      await this.#insist(holder, this.timeLimit, () => this.#unlock(holder, lockAtLeastFor))
     } catch (error) {
       void this.#free(holder, lockAtLeastFor, reach, 'answered')
       throw error
@@ -142,15 +129,26 @@ export class LockRows {
     return changed > 0
   }
 
+  /**
+   * Takes the lock without a run: `locked_at` stays, so that nobody takes the pause for one.
+   *
+   * @returns whether it is the holder's now
+   */
+  async pause(holder: Holder, lockAtMostFor: number): Promise<boolean> {
+    const attempt = () => this.#changes(this.statements.pause, { ...holder, lockAtMostFor })
+    for (let races = 0; races <= CONFLICTS_TO_BEAR; races++) {
+      if ((await this.#insist(holder, this.timeLimit, attempt)) > 0) return true
+      // A slot before every other is given only where there is no row.
+      const outcome = await this.take(holder, lockAtMostFor, NEVER)
+      if (outcome !== 'already-run') return outcome === 'taken'
+    }
+    return false
+  }
+
   /** @returns `undefined` when the row is not the holder's any more */
   async fencingToken(holder: Holder, lease: Lease): Promise<number | undefined> {
-    const [row] = await this.#asking.ask({
-      lockName: holder.name,
-      within: Math.min(this.timeLimit, lease.remaining()),
-      each: half,
-      again: INSIST,
-      attempt: () => this.executor.query(this.statements.fencingToken, holder),
-    })
+    const attempt = () => this.executor.query(this.statements.fencingToken, holder)
+    const [row] = await this.#insist(holder, lease.remaining(), attempt)
     return row && Number(row['token'])
   }
 
@@ -161,6 +159,11 @@ export class LockRows {
 
   inspect(): Promise<TableFinding[]> {
     return this.#read(() => inspectTable(this.executor, this.dialect, this.table))
+  }
+
+  #insist<T>({ name }: Holder, left: number, attempt: () => Promise<T>): Promise<T> {
+    const within = Math.min(this.timeLimit, left)
+    return this.#asking.ask({ lockName: name, within, each: half, again: INSIST, attempt })
   }
 
   #read<T>(attempt: () => Promise<T>): Promise<T> {
@@ -182,10 +185,12 @@ export class LockRows {
     return slot === undefined ? 'held' : 'free'
   }
 
-  async #outcome({ kind, statement }: AcquireStep, values: Values): Promise<AcquireOutcome> {
+  async #outcome({ kind, statement }: AcquireStep, values: Values, onSeen?: OnSeen): Promise<AcquireOutcome> {
     if (kind === 'take') return (await this.#changes(statement, values)) > 0 ? 'taken' : 'free'
     const [row] = await this.executor.query(statement, values)
-    return row ? ((row['outcome'] ?? 'held') as AcquireOutcome) : 'free'
+    if (!row) return 'free'
+    onSeen?.(row)
+    return (row['outcome'] ?? 'held') as AcquireOutcome
   }
 
   /** If nobody knows whether the row was taken, it is given back: else it would be held by no one until its lease ends. */

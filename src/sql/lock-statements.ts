@@ -17,6 +17,11 @@ export interface LockStatements {
   readonly unlockAtLeast: Statement
   /** The same at once, for a holder that did not use the lock: its slot can be given again. Tokens still grow. */
   readonly giveBack: Statement
+  /**
+   * Takes a row that is free and leaves `locked_at` as it is: a pause is no run. Done twice, it changes the row twice, and no
+   * more than done once.
+   */
+  readonly pause: Statement
   /** Reads the fencing token, `locked_at` in milliseconds since 1970, while the lock is held. */
   readonly fencingToken: Statement
   /** For the caller's own transaction. */
@@ -58,6 +63,13 @@ export function lockStatements(dialect: Dialect, table: LockTable): LockStatemen
       sql`case when ${atLeast} <= ${dialect.now} then ${dialect.now} when ${atLeast} < ${lockUntil} then ${atLeast} else ${lockUntil} end`,
     ),
     giveBack: unlock(dialect.now, sql`, ${table.lockedAt} = ${dialect.plus(table.lockedAt, raw('-1'))}`),
+    pause: counted(
+      update(
+        table.table,
+        sql`${lockUntil} = ${asked}, ${table.lockedBy} = ${dialect.text(lockedBy)}`,
+        sql`${isNamed(dialect, table)} and (${lockUntil} <= ${dialect.now} or ${table.lockedBy} = ${dialect.text(lockedBy)})`,
+      ),
+    ),
     fencingToken: sql`select ${dialect.epochMilliseconds(table.lockedAt)} as ${raw(dialect.quote('token'))} from ${table.table} where ${held}`,
     pin: dialect.pin(dialect, table),
     list: list(dialect, table),
@@ -135,10 +147,20 @@ export const either =
     (claim === forSlot ? withSlot : withoutSlot)(dialect, table, claim)
 
 /** Sees whether the lock is refused. */
-export const look: LockStatementForm = (dialect, table, claim) => ({
+const lookForSlot: LockStatementForm = (dialect, table, claim) => ({
   kind: 'look',
   statement: claim.look(dialect, table),
 })
+
+/** Sees whether the lock is held, and by whom. */
+const lookForHolder: LockStatementForm = (dialect, table) => {
+  const as = (column: string): Statement => raw(`as ${dialect.quote(column)}`)
+  const columns = sql`${table.lockedBy} ${as('owner')}, ${dialect.epochMilliseconds(table.lockUntil)} ${as('lock_until')}`
+  const held = sql`${isNamed(dialect, table)} and ${table.lockUntil} > ${dialect.now}`
+  return { kind: 'look', statement: sql`select ${columns} from ${table.table} where ${held}` }
+}
+
+export const look = either(lookForHolder, lookForSlot)
 
 /** The same after a take that took nothing: a row that is there and was not taken is held. */
 export const lookAgain: LockStatementForm = (dialect, table, claim) => ({

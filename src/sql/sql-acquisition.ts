@@ -1,6 +1,7 @@
 import { later, Lease, recogniseEveryCopy, type Acquisition } from '../core'
 import type { Dialect, Pin } from './dialect'
-import type { Holder, LockRows } from './lock-rows'
+import type { Holder } from './holder'
+import type { LockRows } from './lock-rows'
 
 /** The database's clock is cut to milliseconds, so a lease may begin that much in the past, and end as much earlier. */
 const CLOCK_STEP = 1

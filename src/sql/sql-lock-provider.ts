@@ -1,6 +1,8 @@
 import {
+  askAgain,
   checkDuration,
   checkLockConfiguration,
+  checkLockName,
   checkOptions,
   LockError,
   LONGEST_TIMEOUT,
@@ -8,18 +10,21 @@ import {
   slotTooFarAhead,
   type Duration,
   type LockConfiguration,
+  type LockHolder,
   type LockOptions,
   type LockProvider,
   type SimpleLock,
 } from '../core'
 import type { Dialect, Pin } from './dialect'
-import type { LockRecord } from './lock-record'
+import { lockHolder, type LockRecord } from './lock-record'
 import { LockRows } from './lock-rows'
 import { lockStatements } from './lock-statements'
 import { lockTable, TABLE_OPTIONS, type LockTableOptions } from './lock-table'
+import { overdueLocks, type OverdueLock } from './overdue'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
+import { checkPause, type PauseOptions } from './pause'
 import { leaseOf, SqlAcquisition } from './sql-acquisition'
-import type { SqlExecutor } from './sql-executor'
+import type { Row, SqlExecutor } from './sql-executor'
 import type { TableFinding } from './table-finding'
 
 /** Options of every provider that keeps its locks in a table. */
@@ -95,10 +100,14 @@ export class SqlLockProvider implements LockProvider {
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const asked = performance.now()
     const lease = leaseOf(lockAtMostFor)
-    const outcome = await this.#rows.take(holder, lockAtMostFor, slot)
+    let heldBy: LockHolder | undefined
+    const seen = (row: Row): void => {
+      heldBy = lockHolder(row)
+    }
+    const outcome = await this.#rows.take(holder, lockAtMostFor, slot, seen)
     if (outcome === 'ahead') throw slotTooFarAhead(name, Number(slot), this.#slotAtMostAhead)
     if (outcome !== 'taken') {
-      onRefused?.(outcome)
+      onRefused?.(outcome, heldBy)
       return undefined
     }
     if (lease.remaining() === 0) {
@@ -145,5 +154,54 @@ export class SqlLockProvider implements LockProvider {
    */
   checkTable(): Promise<TableFinding[]> {
     return this.#rows.inspect()
+  }
+
+  /**
+   * Which of these locks nobody has taken for longer than they may: jobs that do not run. A lock that is paused is not overdue.
+   *
+   * @param limits how long ago each was to be taken at the latest: `{ report: '25h', 'clean-up': '10m' }`
+   * @returns those that were taken longer ago, or never, in the order of `limits`; empty when all is well
+   * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
+   */
+  async overdueLocks(limits: Readonly<Record<string, Duration>>): Promise<OverdueLock[]> {
+    const checked = Object.entries(limits).map(
+      ([name, limit]) => [checkLockName(name), checkDuration(name, 'the limit', limit)] as const,
+    )
+    return overdueLocks(await this.listLocks(), checked)
+  }
+
+  /**
+   * Pauses a job: takes its lock without a run, so that everybody who asks for it skips, Java services too. It lasts until
+   * `resumeLock`, or until its time is over; it does not end with this process. `lockedAt` stays as it was.
+   *
+   * @returns whether it is paused now; `false`: somebody holds it, or has paused it, as `listLocks` tells
+   * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
+   */
+  async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
+    const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
+    await this.#rows.refuseWrongTable()
+    const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
+    return askAgain(pause, (paused) => paused, { timeout: wait, pause: 500 })
+  }
+
+  /**
+   * Ends the pause of a job, whoever paused it.
+   *
+   * @returns whether it was paused, and is free now
+   * @throws LockError `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
+   */
+  async resumeLock(name: string): Promise<boolean> {
+    const lock = (await this.listLocks()).find((each) => each.name === name)
+    return lock?.paused === true && this.releaseLock(name, lock.lockedBy)
+  }
+
+  /**
+   * Makes the lock table unless it is there, as the migration does: for programs that run their migrations under a lock.
+   * However many processes call it at the same time, each succeeds. Not for Spanner.
+   *
+   * @throws LockError `TABLE_MISMATCH` when another table has the name, `INVALID_CLIENT`, `TIMEOUT`, `DATABASE_ERROR`
+   */
+  createTable(): Promise<void> {
+    return this.#rows.createTable()
   }
 }

@@ -30,7 +30,7 @@ it('tells a run and a skip at debug', async () => {
   ])
   expect(lines.every((line) => line.startsWith("debug Lock '"))).toBe(true)
   expect(lines).toContain("debug Lock 'job' was acquired")
-  expect(lines).toContain("debug Lock 'job' was not acquired (held), and the task is skipped")
+  expect(lines).toContain("debug Lock 'job' is held by somebody else – the task is skipped")
   expect(lines.some((line) => /^debug Lock 'other' had its task for \d+ ms, which ended$/.test(line))).toBe(
     true,
   )

@@ -68,8 +68,26 @@ describe('the OpenTelemetry listener', () => {
       'shedlock.execution.duration{job}': 1,
       'shedlock.execution.active{job}': 0,
       'shedlock.lock.attempts{other}': 1,
-      'shedlock.lock.not.acquired{other}': 1,
+      'shedlock.lock.not.acquired{other,held}': 1,
     })
+  })
+
+  it('knows how long ago each lock was taken, and asks only when it is collected', async () => {
+    let asked = 0
+    const now = new Date()
+    const lockProvider = {
+      listLocks: () => {
+        asked++
+        if (asked > 1) return Promise.reject(new LockError('TIMEOUT', 'no answer'))
+        return Promise.resolve([{ name: 'job', lockedAt: new Date(now.getTime() - 90_000), now }])
+      },
+    }
+    openTelemetryListener({ meterProvider, lockProvider })
+    expect(asked).toBe(0)
+    expect(await measured()).toEqual({ 'shedlock.lock.age{job}': 90 })
+    // No answer is no error of the app.
+    await measured()
+    expect(asked).toBe(2)
   })
 
   it('measures durations in seconds', async () => {
@@ -140,7 +158,7 @@ describe('the OpenTelemetry listener', () => {
     expect(await measured()).toEqual({
       'shedlock.lock.attempts{job}': 0,
       'shedlock.lock.acquired{job}': 0,
-      'shedlock.lock.not.acquired{job}': 0,
+      'shedlock.lock.not.acquired{job,held}': 0,
       'shedlock.lock.extended{job}': 0,
       'shedlock.lock.lost{job}': 0,
       'shedlock.execution.active{job}': 0,

@@ -3,7 +3,8 @@ import type { Row } from '../../sql'
 
 /** A database driver of the user's project, at the least that the command line needs of it. */
 export interface CliDriver extends Driver {
-  open(url: string): Promise<DriverConnection>
+  /** @param create makes the database, where that is a file */
+  open(url: string, create: boolean): Promise<DriverConnection>
 }
 
 export interface DriverConnection {

@@ -21,11 +21,11 @@ type BetterSqlite3 = new (
 /** Through better-sqlite3. */
 export const sqliteDriver: CliDriver = {
   ...drivers.sqlite,
-  open: async (url) => {
+  open: async (url, create) => {
     const Database = loadDriver(['better-sqlite3'], ['@prisma/adapter-better-sqlite3', 'typeorm'])
       .exports as BetterSqlite3
     const file = path(url)
-    if (!existsSync(file))
+    if (!create && !existsSync(file))
       throw new CommandError(
         ExitCode.database,
         `There is no SQLite file ${file} – correct the path; this command does not create it.`,

@@ -89,6 +89,13 @@ update "shedlock"
   and "locked_by" = :lockedBy::varchar
   and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
+-- pause
+update "shedlock"
+  set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "locked_by" = :lockedBy::varchar
+  where "name" = :name::varchar
+  and ("lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  or "locked_by" = :lockedBy::varchar);
+
 -- fencingToken
 select round(extract(epoch from "locked_at") * 1000)::bigint as "token"
   from "shedlock"
@@ -216,6 +223,13 @@ update "app"."JobLock"
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
   and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+
+-- pause
+update "app"."JobLock"
+  set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "Who" = :lockedBy::varchar
+  where "id" = :name::varchar
+  and ("until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  or "Who" = :lockedBy::varchar);
 
 -- fencingToken
 select round(extract(epoch from "at") * 1000)::bigint as "token"

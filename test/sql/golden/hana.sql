@@ -10,7 +10,7 @@ create table "SHEDLOCK" (
 );
 
 -- acquire, step 1: look
-select 1
+select "LOCKED_BY" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until"
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255))
   and "LOCK_UNTIL" > current_utctimestamp(3);
@@ -99,6 +99,13 @@ update "SHEDLOCK"
   and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   and "LOCK_UNTIL" > current_utctimestamp(3);
 
+-- pause
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  where "NAME" = cast(:name as nvarchar(255))
+  and ("LOCK_UNTIL" <= current_utctimestamp(3)
+  or "LOCKED_BY" = cast(:lockedBy as nvarchar(255)));
+
 -- fencingToken
 select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "token"
   from "SHEDLOCK"
@@ -156,7 +163,7 @@ create table "app"."JobLock" (
 );
 
 -- acquire, step 1: look
-select 1
+select "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255))
   and "until" > current_utctimestamp(3);
@@ -244,6 +251,13 @@ update "app"."JobLock"
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255))
   and "until" > current_utctimestamp(3);
+
+-- pause
+update "app"."JobLock"
+  set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "Who" = cast(:lockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and ("until" <= current_utctimestamp(3)
+  or "Who" = cast(:lockedBy as nvarchar(255)));
 
 -- fencingToken
 select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "token"

@@ -13,7 +13,7 @@ create table if not exists `shedlock` (
 update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
 
 -- acquire, step 1: look
-select 1
+select `locked_by` as `owner`, timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`
   from `shedlock`
   where `name` = :name
   and `lock_until` > utc_timestamp(3);
@@ -102,6 +102,13 @@ update `shedlock`
   and `locked_by` = :lockedBy
   and `lock_until` > utc_timestamp(3);
 
+-- pause
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `locked_by` = :lockedBy
+  where `name` = :name
+  and (`lock_until` <= utc_timestamp(3)
+  or `locked_by` = :lockedBy);
+
 -- fencingToken
 select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `token`
   from `shedlock`
@@ -163,7 +170,7 @@ create table if not exists `app`.`JobLock` (
 update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
 
 -- acquire, step 1: look
-select 1
+select `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`
   from `app`.`JobLock`
   where `id` = :name
   and `until` > utc_timestamp(3);
@@ -251,6 +258,13 @@ update `app`.`JobLock`
   where `id` = :name
   and `Who` = :lockedBy
   and `until` > utc_timestamp(3);
+
+-- pause
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `Who` = :lockedBy
+  where `id` = :name
+  and (`until` <= utc_timestamp(3)
+  or `Who` = :lockedBy);
 
 -- fencingToken
 select timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `token`

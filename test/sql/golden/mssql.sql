@@ -96,6 +96,14 @@ update [shedlock]
   and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
   select @@rowcount as changed;
 
+-- pause
+update [shedlock]
+  set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [locked_by] = :lockedBy
+  where [name] = :name
+  and ([lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
+  or [locked_by] = :lockedBy);
+  select @@rowcount as changed;
+
 -- fencingToken
 select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [locked_at]) as [token]
   from [shedlock]
@@ -249,6 +257,14 @@ update [app].[JobLock]
   where [id] = :name
   and [Who] = :lockedBy
   and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  select @@rowcount as changed;
+
+-- pause
+update [app].[JobLock]
+  set [until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [Who] = :lockedBy
+  where [id] = :name
+  and ([until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
+  or [Who] = :lockedBy);
   select @@rowcount as changed;
 
 -- fencingToken

@@ -10,7 +10,7 @@ create table "SHEDLOCK" (
 );
 
 -- acquire, step 1: look
-select 1
+select "LOCKED_BY" as "owner",  extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until"
   from "SHEDLOCK"
   where "NAME" = :name
   and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
@@ -91,6 +91,13 @@ update "SHEDLOCK"
   where "NAME" = :name
   and "LOCKED_BY" = :lockedBy
   and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- pause
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+  and ("LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  or "LOCKED_BY" = :lockedBy);
 
 -- fencingToken
 select  extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "token"
@@ -174,7 +181,7 @@ create table "app"."JobLock" (
 );
 
 -- acquire, step 1: look
-select 1
+select "Who" as "owner",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until"
   from "app"."JobLock"
   where "id" = :name
   and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
@@ -255,6 +262,13 @@ update "app"."JobLock"
   where "id" = :name
   and "Who" = :lockedBy
   and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+
+-- pause
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "Who" = :lockedBy
+  where "id" = :name
+  and ("until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  or "Who" = :lockedBy);
 
 -- fencingToken
 select  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "token"

@@ -100,6 +100,13 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
   and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
   and shedlock_synchronous = 'off';
 
+-- pause
+update "shedlock"
+  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "locked_by" = :lockedBy::varchar
+  where "name" = :name::varchar
+  and ("lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  or "locked_by" = :lockedBy::varchar);
+
 -- fencingToken
 select round(extract(epoch from "locked_at") * 1000)::bigint as "token"
   from "shedlock"
@@ -249,6 +256,13 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
   and "Who" = :lockedBy::varchar
   and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
   and shedlock_synchronous = 'off';
+
+-- pause
+update "app"."JobLock"
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "Who" = :lockedBy::varchar
+  where "id" = :name::varchar
+  and ("until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  or "Who" = :lockedBy::varchar);
 
 -- fencingToken
 select round(extract(epoch from "at") * 1000)::bigint as "token"

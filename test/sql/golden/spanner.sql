@@ -12,7 +12,7 @@ create table if not exists `shedlock` (
 update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
 
 -- acquire, step 1: look
-select 1
+select `locked_by` as `owner`, unix_millis(`lock_until`) as `lock_until`
   from `shedlock`
   where `name` = :name
   and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
@@ -101,6 +101,13 @@ update `shedlock`
   and `locked_by` = :lockedBy
   and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 
+-- pause
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_by` = :lockedBy
+  where `name` = :name
+  and (`lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
+  or `locked_by` = :lockedBy);
+
 -- fencingToken
 select unix_millis(`locked_at`) as `token`
   from `shedlock`
@@ -167,7 +174,7 @@ create table if not exists `app`.`JobLock` (
 update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
 
 -- acquire, step 1: look
-select 1
+select `Who` as `owner`, unix_millis(`until`) as `lock_until`
   from `app`.`JobLock`
   where `id` = :name
   and `until` > timestamp_trunc(current_timestamp(), millisecond);
@@ -255,6 +262,13 @@ update `app`.`JobLock`
   where `id` = :name
   and `Who` = :lockedBy
   and `until` > timestamp_trunc(current_timestamp(), millisecond);
+
+-- pause
+update `app`.`JobLock`
+  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `Who` = :lockedBy
+  where `id` = :name
+  and (`until` <= timestamp_trunc(current_timestamp(), millisecond)
+  or `Who` = :lockedBy);
 
 -- fencingToken
 select unix_millis(`at`) as `token`

@@ -13,7 +13,7 @@ create table if not exists "shedlock" (
 update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 
 -- acquire, step 1: look
-select 1
+select "locked_by" as "owner", cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until"
   from "shedlock"
   where "name" = :name
   and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
@@ -83,6 +83,13 @@ update "shedlock"
   and "locked_by" = :lockedBy
   and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
 
+-- pause
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "locked_by" = :lockedBy
+  where "name" = :name
+  and ("lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+  or "locked_by" = :lockedBy);
+
 -- fencingToken
 select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "token"
   from "shedlock"
@@ -131,7 +138,7 @@ create table if not exists "app"."JobLock" (
 update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
 
 -- acquire, step 1: look
-select 1
+select "Who" as "owner", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until"
   from "app"."JobLock"
   where "id" = :name
   and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
@@ -200,6 +207,13 @@ update "app"."JobLock"
   where "id" = :name
   and "Who" = :lockedBy
   and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+
+-- pause
+update "app"."JobLock"
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "Who" = :lockedBy
+  where "id" = :name
+  and ("until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+  or "Who" = :lockedBy);
 
 -- fencingToken
 select cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "token"

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { SqlLockProvider } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { eventually } from '../eventually'
+import { buildCli, runCli, type Finished } from './built-cli'
+
+const root = join(__dirname, '..', '..')
+const backends = availableBackends().filter(({ shared }) => shared)
+const SLOT = ['--slot', '2026-11-21T10:00:00Z']
+let cli: string
+
+beforeAll(() => {
+  cli = buildCli()
+})
+
+describeBackends(backends)('the command line on $name', (backend) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+  let provider: SqlLockProvider
+
+  beforeEach(async () => {
+    database = await backend.create()
+    dataSource = await new DataSource(database.typeOrm).initialize()
+    provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
+    await provider.createTable()
+  })
+
+  afterEach(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  const run = (...args: readonly string[]): Promise<Finished> =>
+    runCli(cli, args, { env: { DATABASE_URL: database.url } })
+  const isPaused = async (): Promise<boolean> => (await provider.listLocks()).some(({ paused }) => paused)
+
+  it('says which jobs are overdue', async () => {
+    const lock = await provider.lock({ name: 'a=b', lockAtMostFor: '1m', slot: Date.now() - 7_200_000 })
+    await lock?.unlock()
+    const inTime = await run('check', 'a=b=3h')
+    expect(inTime).toEqual({ status: 0, stdout: 'No lock is overdue.\n', stderr: '' })
+    const { status, stdout } = await run('check', 'a=b=1h', 'never=25h')
+    expect(status).toBe(1)
+    expect(stdout).toMatch(
+      /^a=b is overdue: last taken at \S+Z, 2h 0m \d+s ago, and should be every 1h\.\nnever is overdue: never taken, and should be every 25h\.\n$/,
+    )
+    const json = await run('check', 'a=b=1h', 'never=25h', '--json')
+    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'a=b' }, { name: 'never', limit: 90_000_000 }])
+    expect(json.status).toBe(1)
+  })
+
+  it('pauses a job and resumes it', async () => {
+    const pause = ['pause', 'job', '--for', '8h', '--reason', 'migration', '--by', 'ann']
+    expect((await run(...pause)).stdout).toMatch(
+      /^name +job\nstate +paused, .* left\nlocked by +paused by ann: migration\/.*\nlocked at +never\n/,
+    )
+    expect((await run('list')).stdout).toMatch(/\njob +paused, /)
+    const again = await run(...pause)
+    expect(again.status).toBe(1)
+    expect(again.stderr).toMatch(
+      /^shedlock-orm: Lock 'job' is paused by ann: migration until \S+ \(.*left\) – it was/,
+    )
+    const skipped = await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'true')
+    expect(skipped.status).toBe(75)
+    expect(skipped.stderr).toMatch(
+      /^shedlock-orm: Lock 'job' is paused by ann: migration until .* true was skipped\.\n$/,
+    )
+    const released = await run('release', 'job', '--yes')
+    expect(released).toMatchObject({ status: 1, stderr: expect.stringContaining('shedlock-orm resume job') })
+    expect(await isPaused()).toBe(true)
+    expect(await run('resume', 'job')).toMatchObject({ status: 0, stdout: expect.stringContaining('free') })
+    expect(await run('resume', 'job')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('not paused'),
+    })
+    expect((await run('resume', 'other')).status).toBe(1)
+  })
+
+  it('does not pause a run in progress, unless it may wait', async () => {
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const pause = ['pause', 'job', '--for', '8h', '--reason', 'migration']
+    const refused = await run(...pause)
+    expect(refused).toMatchObject({ status: 1, stdout: '' })
+    expect(refused.stderr).toContain("Lock 'job' is held by host-1/42 until ")
+    const waiting = run(...pause, '--wait', '1m')
+    await lock?.unlock()
+    expect((await waiting).status).toBe(0)
+    expect(await isPaused()).toBe(true)
+  })
+
+  it('waits for the lock, and does once what succeeded', async () => {
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const exec = ['exec', 'job', '--wait', '1m', '--url', database.url, ...SLOT, '--']
+    const child = spawn(process.execPath, [cli, ...exec, 'sh', '-c', 'exit 4'], { cwd: root })
+    const ended = once(child, 'exit')
+    const [line] = (await once(child.stderr, 'data')) as [Buffer]
+    expect(String(line)).toMatch(
+      /^shedlock-orm: Lock 'job' is held by host-1\/42 until .* – waiting for 1m at most\.\n$/,
+    )
+    await lock?.unlock()
+    // It failed, so it is to be done again.
+    expect(await ended).toEqual([4, null])
+    expect(await run(...exec, 'echo', 'done')).toEqual({ status: 0, stdout: 'done\n', stderr: '' })
+    expect(await run(...exec, 'echo', 'done')).toMatchObject({ status: 0, stdout: '' })
+    // Whoever is late or older has nothing to do either; the next release has.
+    const at = (slot: string) => run('exec', 'job', '--wait', '1m', '--slot', slot, '--', 'echo', 'done')
+    expect((await at('2026-11-21T12:30:00+03:00')).stdout).toBe('')
+    expect((await at('2026-11-21T10:00:01Z')).stdout).toBe('done\n')
+  })
+
+  it('stops waiting when it is told to', async () => {
+    await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const exec = ['exec', 'job', '--wait', '1m', '--url', database.url, '--', 'true']
+    const child = spawn(process.execPath, [cli, ...exec], { cwd: root })
+    const ended = once(child, 'exit')
+    await once(child.stderr, 'data')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([143, null])
+    expect(await run('exec', 'job', '--wait', '1ms', '--', 'true')).toMatchObject({ status: 75 })
+  })
+
+  it('watches: a line for each change, until Ctrl-C', async () => {
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const child = spawn(process.execPath, [cli, 'list', '--watch', '--url', database.url], { cwd: root })
+    const ended = once(child, 'exit')
+    let lines = ''
+    child.stdout.on('data', (chunk) => (lines += String(chunk)))
+    await eventually(() => {
+      expect(lines).toMatch(/^\S+Z Lock 'job' is held by host-1\/42 until \S+ \(.* left\)\n$/)
+    })
+    await lock?.unlock()
+    await eventually(() => {
+      expect(lines).toMatch(/\n\S+Z Lock 'job' is free\n$/)
+    })
+    child.kill('SIGINT')
+    expect(await ended).toEqual([0, null])
+  })
+})
+
+it.each([
+  [['check', 'job'], 'name=duration'],
+  [['check', 'job=10'], 'no unit'],
+  [['check', 'job=soon', '--url', 'file:x.sqlite'], "'soon'"],
+  [['pause', 'job', '--for', '8h'], '--reason'],
+  [['pause', 'job', '--reason', 'r'], '--for'],
+  [['pause', 'job', '--for', '8', '--reason', 'r'], 'no unit'],
+  [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
+  [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], 'a time with its zone'],
+] as const)('%j is refused', async (args, message) => {
+  const { status, stderr } = await runCli(cli, args)
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) })
+})

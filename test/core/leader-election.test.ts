@@ -1,0 +1,154 @@
+import { afterEach, expect, it } from '@jest/globals'
+import {
+  InMemoryLockProvider,
+  leaderElection,
+  LockError,
+  type LeaderCallbacks,
+  type LeaderElection,
+  type LockProvider,
+} from '../../src/core'
+import { eventually } from '../eventually'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+
+const elections: LeaderElection[] = []
+
+/** How often the leader's lock was extended. */
+let extended = 0
+
+function stand(provider: LockProvider, callbacks: LeaderCallbacks, lockAtMostFor = '1h'): LeaderElection {
+  const listeners = [{ onLockExtended: () => (extended += 1) }]
+  const configuration = { name: 'leader', lockAtMostFor, pause: 5, listeners }
+  const election = leaderElection(provider, configuration, callbacks)
+  elections.push(election)
+  return election
+}
+
+afterEach(async () => {
+  await Promise.all(elections.splice(0).map((election) => election.stop()))
+})
+
+it('one leads, and the next one when it stops and has put its work away', async () => {
+  const provider = new InMemoryLockProvider()
+  const told: string[] = []
+  const putAway = promiseWithResolvers()
+  const tokens: number[] = []
+  const first = stand(provider, {
+    onElected: async (lock) => {
+      tokens.push(await lock.fencingToken())
+      told.push('first elected')
+    },
+    onDeposed: async (reason) => {
+      told.push(`first deposed: ${(reason as LockError).code}`)
+      await putAway.promise
+      told.push('first has put its work away')
+    },
+  })
+  await eventually(() => {
+    expect(told).toEqual(['first elected'])
+  })
+  const second = stand(provider, {
+    onElected: async (lock) => {
+      tokens.push(await lock.fencingToken())
+      told.push('second elected')
+    },
+  })
+  expect([first.isLeader(), second.isLeader()]).toEqual([true, false])
+  const stopped = first.stop()
+  await eventually(() => {
+    expect(told).toEqual(['first elected', 'first deposed: SHUTDOWN'])
+  })
+  expect([first.isLeader(), second.isLeader()]).toEqual([false, false])
+  putAway.resolve()
+  expect(await stopped).toBe(true)
+  await eventually(() => {
+    expect(told.slice(2)).toEqual(['first has put its work away', 'second elected'])
+  })
+  expect(tokens[1]).toBeGreaterThan(Number(tokens[0]))
+})
+
+it('whoever lost the lock is told at once, and stands again', async () => {
+  const provider = new InMemoryLockProvider()
+  const told: unknown[] = []
+  const election = stand(
+    provider,
+    {
+      onElected: (lock) => {
+        told.push('elected')
+        return new Promise<void>((resolve) => {
+          lock.signal.addEventListener('abort', () => {
+            resolve()
+          })
+        })
+      },
+      onDeposed: (reason) => told.push((reason as LockError).code),
+    },
+    '2s',
+  )
+  // Kept alive.
+  await eventually(() => {
+    expect([election.isLeader(), extended > 0]).toEqual([true, true])
+  })
+  // Somebody took the row away; the next extension finds nothing.
+  provider.clear()
+  const rival = await provider.lock({ name: 'leader', lockAtMostFor: '1h' })
+  await eventually(() => {
+    expect(told).toEqual(['elected', 'LOCK_LOST'])
+  })
+  expect(election.isLeader()).toBe(false)
+  await rival?.unlock()
+  await eventually(() => {
+    expect(told).toEqual(['elected', 'LOCK_LOST', 'elected'])
+  })
+})
+
+it('an onElected that throws gives the lock away, and the error is told', async () => {
+  const provider = new InMemoryLockProvider()
+  const errors: unknown[] = []
+  const deposed: unknown[] = []
+  const failure = new Error('no')
+  let attempts = 0
+  stand(provider, {
+    onElected: () => {
+      if (attempts++ < 2) throw failure
+    },
+    onDeposed: (reason) => deposed.push(reason),
+    onError: (error) => {
+      errors.push(error)
+      throw new Error('dropped, but for a warning')
+    },
+  })
+  await eventually(() => {
+    expect(attempts).toBe(3)
+  })
+  expect(errors).toEqual([failure, failure])
+  expect(deposed).toEqual([failure, failure])
+})
+
+it('a database that does not answer is told, and asked again', async () => {
+  const inMemory = new InMemoryLockProvider()
+  const failure = new LockError('TIMEOUT', 'no answer')
+  let asked = 0
+  const provider: LockProvider = {
+    lock: (...args) => (asked++ === 0 ? Promise.reject(failure) : inMemory.lock(...args)),
+  }
+  const errors: unknown[] = []
+  const election = stand(provider, { onElected: () => undefined, onError: (error) => errors.push(error) })
+  await eventually(() => {
+    expect(election.isLeader()).toBe(true)
+  })
+  expect(errors).toEqual([failure])
+})
+
+it('refuses what can never work', () => {
+  const provider = new InMemoryLockProvider()
+  const onElected = (): void => undefined
+  const wrong: (() => unknown)[] = [
+    () => leaderElection(provider, { name: '', lockAtMostFor: '1m' }, { onElected }),
+    () => leaderElection(provider, { name: 'a', lockAtMostFor: 0 }, { onElected }),
+    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', pause: 0 }, { onElected }),
+    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m' }, {} as LeaderCallbacks),
+    () => leaderElection({} as LockProvider, { name: 'a', lockAtMostFor: '1m' }, { onElected }),
+    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', slot: 1 } as never, { onElected }),
+  ]
+  for (const each of wrong) expect(each).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
+})
