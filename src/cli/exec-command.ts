@@ -16,7 +16,7 @@ export function addExecCommand(program: Command): void {
     .usage('<name> [options] -- <command...>')
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
-      "Runs a command if the lock can be acquired, and frees the lock when it ends. The exit status is the command's own. It is 75 when the lock is held by somebody else and the command was skipped, and 76 when the lock was lost while it ran: it is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has succeeded elsewhere. SIGINT, SIGTERM, SIGHUP and SIGQUIT go to the command. Durations need a unit. Give --lock-at-most-for or --wait.",
+      "Runs a command if the lock can be acquired, and releases the lock when it ends. The exit status is the command's own. It is 75 when the lock is held by somebody else and the command was skipped, and 76 when the lock was lost while it ran: it is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has succeeded elsewhere. SIGINT, SIGTERM, SIGHUP and SIGQUIT go to the command. Durations need a unit. Give --lock-at-most-for or --wait.",
     )
   addOptions(exec, 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'skippedExitCode')
   addOptions(exec, 'wait', 'slot', 'createTable')

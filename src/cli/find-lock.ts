@@ -3,7 +3,7 @@ import { CommandError, ExitCode } from './exit-code'
 
 export async function findLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await lookForLock(provider, name)
-  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}': it was never taken.`)
+  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}': it was never acquired.`)
   return lock
 }
 

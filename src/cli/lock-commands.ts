@@ -54,7 +54,7 @@ export function addLockCommands(program: Command): void {
   const release = program
     .command('release')
     .argument('<name>', 'the name of the lock')
-    .summary('free a lock whose holder is gone')
+    .summary('release a lock whose holder is gone')
     .description(
       'Shows who holds the lock, asks, and frees it – only if the same owner still holds it. A holder that is alive is not stopped: somebody else may then run beside it. A lock that is paused is freed by resume. Exit status 1 if the lock was not freed.',
     )
@@ -71,10 +71,7 @@ export function addLockCommands(program: Command): void {
         throw new CommandError(ExitCode.no, `${holding(lock)} – end that by: ${COMMAND} resume ${name}`)
       if (!flags.yes) await confirm()
       if (!(await provider.releaseLock(name, lock.lockedBy)))
-        throw new CommandError(
-          ExitCode.no,
-          `Lock '${name}' was not freed: this owner does not hold it any more.`,
-        )
+        throw new CommandError(ExitCode.no, `Lock '${name}' was not released: this owner no longer holds it.`)
       print('It is free now.')
     }),
   )
@@ -82,7 +79,10 @@ export function addLockCommands(program: Command): void {
 
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY)
-    throw new CommandError(ExitCode.usage, 'There is nobody to ask – give --yes to free it all the same.')
+    throw new CommandError(
+      ExitCode.usage,
+      'This is not a terminal, so nobody can answer – give --yes to release it anyway.',
+    )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   let interrupted = false as boolean
   terminal.once('SIGINT', () => {
@@ -91,8 +91,8 @@ async function confirm(): Promise<void> {
   })
   // Ctrl-D closes it as well.
   const closed = once(terminal, 'close').then(() => '')
-  const answer = await Promise.race([terminal.question('Free it? [y/N] ').catch(() => ''), closed])
+  const answer = await Promise.race([terminal.question('Release it? [y/N] ').catch(() => ''), closed])
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not freed.')
+    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not released.')
 }

@@ -72,7 +72,7 @@ const OPTIONS = {
     inCode: 'columnNames.lockedBy',
   },
   out: { flags: '-o, --out <file>', says: 'write to this file instead' },
-  force: { flags: '--force', says: 'write over a file that is there' },
+  force: { flags: '--force', says: 'overwrite an existing file' },
   down: { flags: '--down', says: 'the SQL that removes the table' },
   dbmate: { flags: '--dbmate', says: 'both ways in one file, for dbmate' },
   migration: { flags: '--migration', says: 'the migration.sql instead' },
@@ -83,7 +83,7 @@ const OPTIONS = {
   entity: { flags: '--entity', says: 'the entity instead, for entities: […]' },
   format: {
     flags: '--format <format>',
-    says: 'kind of module (default: by the name of --out, else ts)',
+    says: 'kind of module (default: from the name of --out, else ts)',
     choices: ['ts', 'esm', 'cjs'],
   },
   held: { flags: '--held', says: 'only those that are held now' },
@@ -118,7 +118,7 @@ const OPTIONS = {
   },
   lockAtLeastFor: {
     flags: '--lock-at-least-for <duration>',
-    says: 'how long the lock stays taken, however short the command is',
+    says: 'how long the lock stays held, however short the command is',
     unit: durationWithUnit,
     inCode: 'lockAtLeastFor',
   },

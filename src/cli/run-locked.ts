@@ -94,5 +94,5 @@ function onLockLost({ error }: { error: Error }): void {
 }
 
 function onUnlockFailed({ error }: { error: unknown }): void {
-  warn(`${COMMAND}: The lock could not be freed, and ends by itself: ${oneLine(error)}`)
+  warn(`${COMMAND}: The lock could not be released; it expires by itself: ${oneLine(error)}`)
 }

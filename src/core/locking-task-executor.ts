@@ -189,7 +189,7 @@ export class LockingTaskExecutor {
     })
   }
 
-  /** The task's outcome stands and the lease releases the lock; but somebody should hear of it. */
+  /** The task's outcome stands and the lock expires; but somebody should hear of it. */
   #unlockFailed(event: LockFailureEvent): void {
     this.#tell('onUnlockFailed', event)
     if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(event.error)

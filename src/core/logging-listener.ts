@@ -47,7 +47,7 @@ export function loggingListener(logger: LoggerLike): Required<LockingTaskExecuto
     onLockExtended: tell('debug', 'was extended'),
     onExtendFailed: tell('warn', 'could not be extended now'),
     onLockLost: tell('warn', 'was lost while its task ran'),
-    onUnlockFailed: tell('warn', 'could not be released, and ends by itself'),
+    onUnlockFailed: tell('warn', 'could not be released; it expires by itself'),
   }
 }
 

@@ -20,7 +20,7 @@ export interface Refusal {
 const WHY: Readonly<Record<SkipReason, string>> = {
   held: 'is held by somebody else',
   'already-run': 'was given for this slot, or for a later one',
-  nested: 'is in use by another task inside of its own task',
+  nested: 'is already used by another task inside its own task',
   shutdown: 'was not asked for, because the executor shuts down',
 }
 

@@ -82,7 +82,7 @@ export function checkModuleOptions(options: ShedLockModuleOptions): void {
   for (const [name, provider] of Object.entries(lockProviders))
     checkProvider(`lockProviders.${name}`, provider)
   if (cronTime !== undefined && typeof cronTime !== 'function')
-    throw invalid("cronTime of ShedLockModule is no class – give it CronTime of the package 'cron'.")
+    throw invalid("cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.")
   if (shutdownTimeout !== undefined) checkDuration(undefined, 'shutdownTimeout', shutdownTimeout)
   if (typeof warnOfUnlockedCrons === 'object' && !Array.isArray(warnOfUnlockedCrons.except))
     throw invalid("except of warnOfUnlockedCrons must be an array of methods, such as ['Cache.clear'].")
@@ -103,7 +103,7 @@ export function executorsFor(
 function checkProvider(option: string, provider: LockProvider | undefined): void {
   if (typeof provider?.lock === 'function') return
   throw invalid(
-    `${option} of ShedLockModule is no lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
+    `${option} of ShedLockModule is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
   )
 }
 

@@ -27,14 +27,14 @@ export interface OpenTelemetryListenerOptions {
  * | metric | instrument | meaning |
  * | --- | --- | --- |
  * | `shedlock.lock.attempts` | counter | asked for the lock |
- * | `shedlock.lock.acquired` | counter | got it |
+ * | `shedlock.lock.acquired` | counter | acquired it |
  * | `shedlock.lock.not.acquired` | counter | refused; `lock.refusal` is `held` or `already-run` |
  * | `shedlock.lock.age` | gauge, s | since anybody took it last, by the database's clock; with `lockProvider` |
  * | `shedlock.lock.failed` | counter | the database did not say; `error.type` |
  * | `shedlock.lock.extended` | counter | by the task, or because it is kept alive |
  * | `shedlock.lock.extend.failed` | counter | the database did not answer; `error.type` |
  * | `shedlock.lock.lost` | counter | the lease was over while the task ran |
- * | `shedlock.lock.unlock.failed` | counter | it ends by its lease; `error.type` |
+ * | `shedlock.lock.unlock.failed` | counter | it expires by itself; `error.type` |
  * | `shedlock.execution.duration` | histogram, s | how long tasks ran; `error.type` if they threw |
  * | `shedlock.execution.active` | up-down counter | tasks that run now |
  *

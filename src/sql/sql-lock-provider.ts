@@ -63,7 +63,7 @@ export class SqlLockProvider implements LockProvider {
     checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '5s')
     if (timeLimit === 0)
-      throw new LockError('INVALID_CONFIGURATION', 'timeLimit is 0 – give the database a moment to answer.')
+      throw new LockError('INVALID_CONFIGURATION', 'timeLimit is 0 – give the database time to answer.')
     this.#slotAtMostAhead = checkDuration(undefined, 'slotAtMostAhead', options.slotAtMostAhead ?? '1h')
     const table = lockTable(dialect, options)
     const { schema, table: tableName } = table.names

@@ -52,7 +52,9 @@ test.each(commands)('shedlock-orm %s: is known to the command line, with its opt
 })
 
 test('npm run … is a script of the package', () => {
-  const names = code.flatMap((line) => [...line.matchAll(/npm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => name))
+  const names = code.flatMap((line) =>
+    [...line.matchAll(/npm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => name),
+  )
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !(name in scripts))).toEqual([])
 })

@@ -119,7 +119,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(await run(['show', 'Report'])).toEqual({
       status: 1,
       stdout: '',
-      stderr: "shedlock-orm: There is no lock 'Report': it was never taken.\n",
+      stderr: "shedlock-orm: There is no lock 'Report': it was never acquired.\n",
     })
   })
 

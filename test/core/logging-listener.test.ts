@@ -62,7 +62,7 @@ it('tells at warn that an unlock failed, and at debug what the task threw', asyn
   const failing = executor.executeWithLock(job, () => Promise.reject(new RangeError('my own')))
   await expect(failing).rejects.toThrow('my own')
   expect(lines).toContainEqual(expect.stringMatching(/^debug Lock 'job' had its task .*failed: my own$/))
-  expect(lines.at(-1)).toMatch(/^warn Lock 'job' could not be released, and ends by itself: gone$/)
+  expect(lines.at(-1)).toMatch(/^warn Lock 'job' could not be released; it expires by itself: gone$/)
 })
 
 it('takes console and the Logger of Nest, and refuses what is no logger', () => {
