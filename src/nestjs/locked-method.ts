@@ -10,7 +10,7 @@ const OPTIONS = Symbol.for('shedlock-orm.options')
 export function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
   const locked: Method = async function (...args) {
     const executors = executorsOf(this, method.name)
-    const { name, slot, provider, ...configuration } = configuredFor(this, {
+    const { name, slot, provider, catchUp, ...configuration } = configuredFor(this, {
       ...defaultsOf(this),
       ...options,
     })

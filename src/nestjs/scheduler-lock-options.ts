@@ -43,6 +43,12 @@ export interface SchedulerLockOptions<
    * module has `cronTime`, else none. `@Interval` and `@Timeout` have none: each instance counts from its own start.
    */
   readonly slot?: false | ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
+  /**
+   * Whether the application, when it starts, runs the method for the time at which it was due last, if no instance ran it
+   * then. Beware: after a long outage, and for a new name, that is at another time of day than was meant. Needs slots; the
+   * method is called without arguments, and nobody waits for it. Default `false`.
+   */
+  readonly catchUp?: boolean | undefined
 }
 
 const OPTIONS = [
@@ -61,7 +67,7 @@ export function checkSchedulerLockDefaults(options: SchedulerLockDefaultsOptions
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkSchedulerLockOptions(options: SchedulerLockOptions): void {
-  checkOptions(options, ['name', 'slot', ...OPTIONS], '@SchedulerLock options')
+  checkOptions(options, ['name', 'slot', 'catchUp', ...OPTIONS], '@SchedulerLock options')
   const { slot } = options
   if (slot !== undefined && slot !== false && typeof slot !== 'function')
     throw invalidDecoration(

@@ -1,6 +1,12 @@
-import { Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common'
+import {
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+} from '@nestjs/common'
 import { LockError } from '../core'
 import { plainInstancesOf, type Modules } from './application-instances'
+import { catchUp, checkCatchUp, type CatchUp } from './catch-up'
 import { bindExecutors, isMarked } from './executors-of-instance'
 import { placesOf, type LockProviders } from './lock-providers'
 import { lockedMethodsOf } from './locked-method'
@@ -10,12 +16,13 @@ import type { ShedLockModuleOptions } from './shed-lock-module-options'
 import { unlockedCrons } from './unlocked-crons'
 
 /** What happens at the application's start and end. */
-export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdown {
+export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #logger = new Logger('ShedLock')
   readonly #options: ShedLockModuleOptions
   readonly #providers: LockProviders
   readonly #executors: LockingTaskExecutors
   readonly #modules: Modules
+  readonly #catchUps: CatchUp[] = []
 
   constructor(
     options: ShedLockModuleOptions,
@@ -37,6 +44,11 @@ export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdow
     this.#warnOfUnlockedCrons()
   }
 
+  /** Not awaited, so that the application is up meanwhile. */
+  onApplicationBootstrap(): void {
+    for (const missed of this.#catchUps) void catchUp(missed, this.#logger)
+  }
+
   /** Each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
     const timeout = this.#options.shutdownTimeout
@@ -52,11 +64,14 @@ export class ShedLockLifecycle implements OnModuleInit, BeforeApplicationShutdow
   #bind(instance: object): void {
     bindExecutors(instance, this.#executors)
     for (const [method, options] of lockedMethodsOf(instance)) {
-      const { provider, slot, ...configuration } = configuredFor(instance, options)
+      const { provider, slot, catchUp: wanted, ...configuration } = configuredFor(instance, options)
       // Checks the configuration with the defaults of the module.
       this.#executors
         .get(provider)
         .wrap({ ...configuration, slot: slot === false ? undefined : slot }, () => method)
+      if (!wanted) continue
+      checkCatchUp({ instance, method }, options, this.#executors)
+      this.#catchUps.push({ instance, method })
     }
   }
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { cronSlot } from '../../src/nestjs/cron-slot'
+import { eventually } from '../eventually'
 import { startApplication } from './application'
 
 const BERLIN = { timeZone: 'Europe/Berlin' }
@@ -87,6 +88,48 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
     expect(() => ShedLockModule.forRoot({ lockProvider, cronTime: '* * * * *' as never })).toThrow(invalid)
     expect(() => SchedulerLock({ name: 'job', slot: 1 as never })).toThrow(invalid)
+  })
+})
+
+describe('@SchedulerLock with catchUp', () => {
+  let runs = 0
+
+  class CatchingUp {
+    @Cron('0 3 * * *')
+    @SchedulerLock({ name: 'nightly', lockAtMostFor: '1m', catchUp: true })
+    nightly(): void {
+      runs++
+      throw new Error('boom')
+    }
+  }
+  class WithoutSlots {
+    @SchedulerLock({ name: 'any time', lockAtMostFor: '1m', catchUp: true })
+    anyTime(): void {
+      runs++
+    }
+  }
+
+  test('runs at the start what was due last, once, and bears its error', async () => {
+    const lockProvider = new InMemoryLockProvider()
+    const imports = [ShedLockModule.forRoot({ lockProvider, cronTime: CronTime })]
+    await startApplication({ imports, providers: [CatchingUp] })
+    await eventually(() => {
+      expect(runs).toBe(1)
+    })
+    const second = await startApplication({ imports, providers: [CatchingUp] })
+    await second.close()
+    expect(runs).toBe(1)
+  })
+
+  test('is refused at the start for a method without slots', async () => {
+    const lockProvider = new InMemoryLockProvider()
+    for (const providers of [[WithoutSlots], [CatchingUp]]) {
+      const imports = [ShedLockModule.forRoot({ lockProvider })]
+      await expect(startApplication({ imports, providers })).rejects.toMatchObject({
+        code: 'INVALID_CONFIGURATION',
+        message: expect.stringContaining('cannot catch up'),
+      })
+    }
   })
 })
 
