@@ -25,7 +25,9 @@ beforeAll(async () => {
   const meterProvider = new MeterProvider({
     readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
   })
-  const listener = openTelemetryListener({ meterProvider, lockNames: ['job'] })
+  const now = new Date()
+  const lockProvider = { listLocks: () => Promise.resolve([{ name: 'job', lockedAt: now, now }]) }
+  const listener = openTelemetryListener({ meterProvider, lockNames: ['job'], lockProvider })
   const configuration = { name: 'job', lockAtMostFor: 1, lockAtLeastFor: 0 }
   const failure = { name: 'job', configuration, error: new Error('x') }
   listener.onLockFailed?.(failure)
