@@ -76,8 +76,6 @@ export { keepsNothingAlive } from './timers'
 /** @internal for `shedlock-orm/node-cron` and `shedlock-orm/nestjs` */
 export { heldLockOf } from './simple-lock'
 /** @internal for `shedlock-orm/nestjs` */
-export type { HeldLock } from './held-lock'
-/** @internal for `shedlock-orm/nestjs` */
 export { whenOver } from './timers'
 /** @internal for `shedlock-orm/node-cron` */
 export { checkListeners, notify } from './listener'

@@ -1,4 +1,3 @@
-import type { BeforeApplicationShutdown } from '@nestjs/common'
 import {
   leaderElection,
   LockError,
@@ -17,9 +16,10 @@ export interface LeaderElectionsConfiguration extends LeaderElectionConfiguratio
 }
 
 /** Elections of one Nest application, which gives way at its shutdown. Inject it, and call `stand` in `onApplicationBootstrap`. */
-export class LeaderElections implements BeforeApplicationShutdown {
+export class LeaderElections {
   readonly #elections: LeaderElection[] = []
 
+  /** @internal The module makes it. */
   constructor(
     private readonly options: ShedLockModuleOptions,
     private readonly providers: LockProviders,
@@ -44,7 +44,7 @@ export class LeaderElections implements BeforeApplicationShutdown {
     return election
   }
 
-  /** @internal Each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
+  /** @internal Nest calls it; each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
     const timeout: Duration | undefined = this.options.shutdownTimeout
     await Promise.all(this.#elections.map((election) => election.stop({ timeout })))

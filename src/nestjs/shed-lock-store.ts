@@ -1,6 +1,6 @@
-import { heldLockOf, type HeldLock, type LockProvider } from '../core'
+import { heldLockOf, type LockProvider } from '../core'
 import { lockNameOf } from './lock-name'
-import { isOver, StoredLock } from './stored-lock'
+import { isOver, StoredLock, type HeldLock } from './stored-lock'
 
 /** What `acquire` resolves to. `fencingToken` is greater than every token that this key had before. */
 export type StoreAcquireResult =

@@ -1,4 +1,7 @@
-import { Lease, LockError, whenOver, type HeldLock } from '../core'
+import { Lease, LockError, whenOver, type heldLockOf } from '../core'
+
+/** A lock from its acquisition to its end. */
+export type HeldLock = ReturnType<typeof heldLockOf>
 
 /** @internal A lock that is renewed and released by its key and owner. Its expiry may move back too, which a lease does not. */
 export class StoredLock {

@@ -5,6 +5,7 @@ import { instruments, observeAge, type Instruments } from './instruments'
 
 /** A provider that knows when each lock was last taken: that of TypeORM, of Prisma, or any other in SQL. */
 export interface ListingLockProvider {
+  /** Each lock of the table, with the database's time. */
   listLocks(): Promise<readonly { readonly name: string; readonly lockedAt: Date; readonly now: Date }[]>
 }
 
