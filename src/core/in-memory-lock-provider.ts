@@ -12,6 +12,7 @@ import {
   checkDuration,
   checkLockConfiguration,
   checkOptions,
+  SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
   type CheckedLockConfiguration,
 } from './lock-configuration'
@@ -50,7 +51,11 @@ export class InMemoryLockProvider implements LockProvider {
   constructor(clock?: Clock, options: InMemoryLockProviderOptions = {}) {
     checkOptions(options, ['slotAtMostAhead'], 'in-memory provider options')
     this.#clock = clock
-    this.#slotAtMostAhead = checkDuration(undefined, 'slotAtMostAhead', options.slotAtMostAhead ?? '1h')
+    this.#slotAtMostAhead = checkDuration(
+      undefined,
+      'slotAtMostAhead',
+      options.slotAtMostAhead ?? SLOT_AT_MOST_AHEAD,
+    )
   }
 
   /**

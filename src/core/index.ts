@@ -77,6 +77,10 @@ export { keepsNothingAlive } from './timers'
 export { heldLockOf } from './simple-lock'
 /** @internal for `shedlock-orm/nestjs` */
 export { whenOver } from './timers'
+/** @internal for `shedlock-orm/nestjs` */
+export { TIMER_EARLY } from './slot-of'
+/** @internal for `shedlock-orm/sql` */
+export { SLOT_AT_MOST_AHEAD } from './lock-configuration'
 /** @internal for `shedlock-orm/node-cron` */
 export { checkListeners, notify } from './listener'
 /** @internal for `shedlock-orm/node-cron` */

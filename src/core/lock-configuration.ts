@@ -53,6 +53,9 @@ export function checkSlot(name: string, slot: unknown): number | undefined {
   )
 }
 
+/** How far a slot may lie in the future where nobody says otherwise, in milliseconds. */
+export const SLOT_AT_MOST_AHEAD = 3_600_000
+
 /** For a provider that sees by the clock of its storage that a slot is too far in the future. */
 export function slotTooFarAhead(name: string, slot: number, slotAtMostAhead: number): LockError {
   const time = new Date(slot).toISOString()

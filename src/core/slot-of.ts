@@ -6,8 +6,8 @@ export interface CronLike {
   previousRuns(count: number, reference?: Date): readonly Date[]
 }
 
-/** A timer may fire a moment before its time. */
-const EARLY = 50
+/** A timer may fire a moment before its time: by this many milliseconds. */
+export const TIMER_EARLY = 50
 const SECOND = 1_000
 
 /**
@@ -23,7 +23,7 @@ const SECOND = 1_000
  * @throws LockError `INVALID_CONFIGURATION` when the expression was never due
  */
 export function slotOf(cron: CronLike, now: Date | number = Date.now()): Date {
-  const next = (Math.floor((Number(now) + EARLY) / SECOND) + 1) * SECOND
+  const next = (Math.floor((Number(now) + TIMER_EARLY) / SECOND) + 1) * SECOND
   const [slot] = cron.previousRuns(1, new Date(next))
   if (slot) return slot
   throw new LockError('INVALID_CONFIGURATION', 'The cron expression was never due, so there is no slot.')

@@ -1,3 +1,5 @@
+import { TIMER_EARLY } from '../core'
+
 /** A `CronTime` of the package `cron`, which `@nestjs/schedule` uses. */
 export interface CronTimeLike {
   /** The first time after another at which the expression is due, as a `DateTime` of luxon. */
@@ -21,8 +23,6 @@ interface CronOptions {
 }
 
 const METADATA = 'SCHEDULE_CRON_OPTIONS'
-/** A timer may fire a moment before its time. */
-const EARLY = 50
 const LONGEST_INTERVAL = 10 * 366 * 86_400_000
 
 /** When a run of the method that begins now was due, in milliseconds since 1970; `undefined` without a `@Cron` of an expression. */
@@ -32,7 +32,7 @@ export function cronSlot(method: object, CronTime: CronTimeClass, now = Date.now
   const { cronTime, timeZone, utcOffset } = options
   const cron = new CronTime(...([cronTime, timeZone ?? null, utcOffset ?? null] as never[]))
   const next = (start: number): number => cron.getNextDateFrom(new Date(start), timeZone).toMillis()
-  return lastDue(next, now + EARLY)
+  return lastDue(next, now + TIMER_EARLY)
 }
 
 /** Whether a method has a `@Cron`. */

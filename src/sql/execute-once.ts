@@ -3,6 +3,7 @@ import {
   checkLockConfiguration,
   checkOptions,
   LockingTaskExecutor,
+  SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
   WaitingLockProvider,
   type Duration,
@@ -39,7 +40,6 @@ const OPTIONS = [
   ...['name', 'slot', 'wait', 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'listeners', 'signal'],
 ] as const
 const MINUTE = 60_000
-const HOUR = 60 * MINUTE
 
 /**
  * For what must be done before an instance goes on, such as migrations: one instance does it, the others wait for that one.
@@ -64,7 +64,8 @@ export async function executeOnce<T>(
     slot: configuration.slot,
   })
   const { slot } = done
-  if (slot !== undefined && slot > Date.now() + HOUR) throw slotTooFarAhead(name, slot, HOUR)
+  if (slot !== undefined && slot > Date.now() + SLOT_AT_MOST_AHEAD)
+    throw slotTooFarAhead(name, slot, SLOT_AT_MOST_AHEAD)
   const isDone = async (): Promise<boolean> =>
     slot !== undefined &&
     (await provider.listLocks()).some((lock) => lock.name === done.name && lock.lockedAt.getTime() >= slot)

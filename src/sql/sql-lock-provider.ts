@@ -7,6 +7,7 @@ import {
   LockError,
   LONGEST_TIMEOUT,
   simpleLock,
+  SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
   type Duration,
   type LockConfiguration,
@@ -64,7 +65,11 @@ export class SqlLockProvider implements LockProvider {
     const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '5s')
     if (timeLimit === 0)
       throw new LockError('INVALID_CONFIGURATION', 'timeLimit is 0 – give the database time to answer.')
-    this.#slotAtMostAhead = checkDuration(undefined, 'slotAtMostAhead', options.slotAtMostAhead ?? '1h')
+    this.#slotAtMostAhead = checkDuration(
+      undefined,
+      'slotAtMostAhead',
+      options.slotAtMostAhead ?? SLOT_AT_MOST_AHEAD,
+    )
     const table = lockTable(dialect, options)
     const { schema, table: tableName } = table.names
     this.description = `the table ${schema === undefined ? '' : `${schema}.`}${tableName} (${dialect.name})`
