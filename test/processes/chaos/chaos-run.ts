@@ -149,16 +149,20 @@ function compatible(fault: Fault, busy: ReadonlySet<Fault>): boolean {
 async function inject(fault: Fault, surroundings: Surroundings, injections: Injection[]): Promise<void> {
   const from = monotonic()
   const wallFrom = Date.now()
-  await fault.inject(surroundings)
-  injections.push({
-    fault: fault.name,
-    from,
-    to: monotonic(),
-    wallFrom,
-    wallTo: Date.now(),
-    blocks: fault.blocks ?? false,
-    destroys: fault.destroys ?? false,
-  })
+  try {
+    await fault.inject(surroundings)
+  } finally {
+    // One that failed may be half done.
+    injections.push({
+      fault: fault.name,
+      from,
+      to: monotonic(),
+      wallFrom,
+      wallTo: Date.now(),
+      blocks: fault.blocks ?? false,
+      destroys: fault.destroys ?? false,
+    })
+  }
 }
 
 /** When everybody is gone and every lease is over, each lock must be there for the taking. */

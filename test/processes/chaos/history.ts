@@ -5,6 +5,7 @@ export const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6
 
 /** What a worker process writes down about its own runs. A run is known by the owner text of its lock. */
 export type ProcessEntry =
+  | { type: 'started'; at: number; orm: string; timeLimit: number }
   /** The lock was handed out, and may be trusted until `until` on the monotonic clock. */
   | {
       type: 'acquired'

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { checkHistory, type Figures } from './check-history'
 import { chaosRun } from './chaos-run'
 import { parseOptions } from './options'
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
   const { version, history, missing } = await chaosRun(options, (line) => {
     if (!options.json) console.error(line)
   })
+  if (options.keep !== undefined) writeFileSync(options.keep, JSON.stringify(history))
   const { violations, segments, total, commits, lostUpdates, driverCrashes } = checkHistory(history)
   if (options.json) {
     console.log(

@@ -145,6 +145,7 @@ async function startOwn(
     '--skip-name-resolve',
     '--innodb-buffer-pool-size=64M',
     '--max-connections=300',
+    ...(process.env['CHAOS_SERVER'] ?? '').split(' ').filter(Boolean),
   ]
   const server = new ServerProcess(() => startAs(user, command, startArguments), ask)
   await server.start()

@@ -15,11 +15,13 @@ export interface ChaosOptions {
   readonly orms: readonly Orm[]
   readonly broken: Break | undefined
   readonly json: boolean
+  /** Where to write the whole history, for whoever wants to know why a promise was broken. */
+  readonly keep: string | undefined
 }
 
 const KNOWN = Object.keys(DATABASES) as (keyof typeof DATABASES)[]
 const USAGE = `npm run chaos -- --db ${KNOWN.join('|')} [--url URL] [--minutes 10] [--seed N] [--workers 6]
-  [--orm typeorm|prisma]... [--fault NAME]... [--break ${BREAKS.join('|')}] [--json]`
+  [--orm typeorm|prisma]... [--fault NAME]... [--break ${BREAKS.join('|')}] [--json] [--keep FILE]`
 
 export function parseOptions(args: readonly string[]): ChaosOptions {
   const { values } = parseArgs({
@@ -34,6 +36,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
       orm: { type: 'string', multiple: true, default: [...ORMS] },
       break: { type: 'string' },
       json: { type: 'boolean', default: false },
+      keep: { type: 'string' },
     },
   })
   const db = oneOf(KNOWN, values.db)
@@ -47,6 +50,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
     orms: values.orm.map((orm) => oneOf(ORMS, orm)),
     broken: values.break === undefined ? undefined : oneOf(BREAKS, values.break),
     json: values.json,
+    keep: values.keep,
   }
 }
 

@@ -45,7 +45,7 @@ export class Work {
     while (willing && monotonic() < end) {
       await sleep(this.random.between(2, 20))
       await this.phases.reach('working')
-      if (lock.remaining() === 0 && !signal.aborted) await this.#expectAbort(run, signal)
+      if (lock.remaining() === 0 && !signal.aborted) await this.#expectAbort(run, { signal, lock })
       signal.throwIfAborted()
       if (this.random.chance(this.#chanceToExtend)) {
         const answered = await this.#extend(run, { signal, lock }, this.random.pick(EXTENSIONS))
@@ -79,14 +79,16 @@ export class Work {
   }
 
   /** A process that just woke up needs a turn of its event loop before its timers have fired. */
-  async #expectAbort(run: string, signal: AbortSignal): Promise<void> {
+  async #expectAbort(run: string, { signal, lock }: Holder): Promise<void> {
     const since = monotonic()
+    // An extension that was under way may bring the lease back: the database has held the lock all the time.
+    const over = (): boolean => !signal.aborted && lock.remaining() === 0
     // The turns come after the grace: the machine may let the process sleep at any point before.
-    for (let turns = 0; !signal.aborted && turns < ABORT_GRACE.turns;) {
+    for (let turns = 0; over() && turns < ABORT_GRACE.turns;) {
       await turn()
       if (monotonic() - since >= ABORT_GRACE.milliseconds) turns++
     }
-    if (!signal.aborted) this.record({ type: 'unaborted', at: monotonic(), run })
+    if (over()) this.record({ type: 'unaborted', at: monotonic(), run })
   }
 }
 

@@ -217,6 +217,7 @@ async function connected(): Promise<WorkerClient> {
 async function main(): Promise<void> {
   // At once: the harness may be gone before there is a connection.
   process.on('disconnect', () => process.exit(1))
+  record({ type: 'started', at: monotonic(), orm: options.orm, timeLimit: options.timeLimit })
   const client = await connected()
   const executor = new LockingTaskExecutor(witnessed(client.provider), {
     listeners: [listener],
