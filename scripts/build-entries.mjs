@@ -4,8 +4,11 @@ import { join, relative } from 'node:path'
 
 const outdir = process.argv[2] ?? 'dist'
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
-/** `./dist/core/index.js` → `core` */
-const entries = Object.values(exports).flatMap((target) => target.require?.default.split('/')[2] ?? [])
+/** `./dist/app/index.js` → `app`. The core has no name outside, and all the others load it. */
+const entries = [
+  'core',
+  ...Object.values(exports).flatMap((target) => target.require?.default.split('/')[2] ?? []),
+]
 
 /** What another entry point has is loaded from there, in the same format: an app loads each part once. */
 const otherEntries = (file) => ({

@@ -9,6 +9,8 @@ const root = join(__dirname, '..', 'src')
 /** What each floor may import: other floors, and packages. `node:` modules are everybody's. */
 const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: readonly string[] }>> = {
   core: { floors: [] },
+  app: { floors: ['core'] },
+  storage: { floors: ['core'] },
   sql: { floors: ['core'] },
   drivers: { floors: ['sql'] },
   typeorm: { floors: ['core', 'sql', 'drivers'] },

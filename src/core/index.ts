@@ -1,8 +1,4 @@
-/**
- * The core: locks, and running tasks under them. Knows no database.
- *
- * @module shedlock-orm
- */
+/** The core, for the other folders. What apps see of it is in `app`, and what authors of a storage see in `storage`. */
 export { activeLock, assertLocked, extendActiveLock } from './scope'
 export type { Duration } from './duration'
 export { LockError } from './errors'
@@ -47,7 +43,6 @@ export type { WaitingLockProviderOptions } from './waiting-lock-provider'
 
 export type { Refusal, SkipReason } from './refusal'
 
-// For those who write a provider of their own.
 export { LONGEST_TIMEOUT } from './timers'
 export { milliseconds } from './duration'
 export { later, Lease } from './lease'
@@ -65,25 +60,14 @@ export { simpleLock } from './simple-lock'
 export { slotOf } from './slot-of'
 export type { CronLike } from './slot-of'
 
-/** @internal for `shedlock-orm/testing` */
 export { makeAllAssertsPass } from './scope'
-/** @internal for `shedlock-orm/sql` */
 export { recogniseEveryCopy } from './every-copy'
-/** @internal for `shedlock-orm/sql` */
 export { askAgain } from './ask-again'
-/** @internal for `shedlock-orm/sql` */
 export { keepsNothingAlive } from './timers'
-/** @internal for `shedlock-orm/node-cron` and `shedlock-orm/nestjs` */
 export { heldLockOf } from './simple-lock'
-/** @internal for `shedlock-orm/nestjs` */
 export { whenOver } from './timers'
-/** @internal for `shedlock-orm/nestjs` */
 export { TIMER_EARLY } from './slot-of'
-/** @internal for `shedlock-orm/sql` */
 export { SLOT_AT_MOST_AHEAD } from './lock-configuration'
-/** @internal for `shedlock-orm/node-cron` */
 export { checkListeners, notify } from './listener'
-/** @internal for `shedlock-orm/node-cron` */
 export type { EventOf } from './listener'
-/** @internal for `shedlock-orm/node-cron` */
 export { RunsInFlight } from './runs-in-flight'

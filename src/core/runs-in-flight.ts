@@ -8,7 +8,7 @@ export interface RunInFlight {
   lock: HeldLock | undefined
 }
 
-/** @internal The runs of one executor that have not ended, so that a shutdown can stop them and wait for them. */
+/** The runs of one executor that have not ended, so that a shutdown can stop them and wait for them. */
 export class RunsInFlight {
   readonly #runs = new Map<RunInFlight, Promise<unknown>>()
   readonly #stop = new AbortController()

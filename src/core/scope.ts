@@ -101,7 +101,7 @@ export function assertLocked(name?: string): void {
   )
 }
 
-/** @internal For `shedlock-orm/testing`, which says what it is for. */
+/** For `shedlock-orm/testing`, which says what it is for. */
 export function makeAllAssertsPass(pass: boolean): void {
   state.allAssertsPass = pass
 }

@@ -72,7 +72,7 @@ describe('the packed package', () => {
 
   test('is one file for each entry and module format, in which classes have kept their names', () => {
     for (const entry of entries) {
-      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
+      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'app')
       const files = readdirSync(folder).filter((name) => /\.m?js$/.test(name))
       expect(files.sort()).toEqual(['index.js', 'index.mjs'])
       // A bundler renames a class that speaks of itself: `var A = class _A`.
@@ -82,7 +82,7 @@ describe('the packed package', () => {
 
   test('has modules that load only modules, so that no part is there twice', () => {
     for (const entry of entries) {
-      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
+      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'app')
       const own = (file: string): string[] => {
         const text = readFileSync(join(folder, file), 'utf8')
         return [
@@ -118,7 +118,7 @@ describe('the packed package', () => {
 
   test.each(['index.js', 'index.mjs'])('has a core that is small in a bundle: %s', async (file) => {
     const { outputFiles } = await build({
-      ...{ entryPoints: [join(inApp, 'dist/core', file)], bundle: true, minify: true },
+      ...{ entryPoints: [join(inApp, 'dist/app', file)], bundle: true, minify: true },
       ...{ platform: 'node', format: file === 'index.js' ? 'cjs' : 'esm', write: false },
     })
     expect(outputFiles[0]?.contents.byteLength).toBeLessThan(LARGEST_CORE)
