@@ -135,6 +135,8 @@ export class HeldLock implements ActiveLock {
       const longer = await this.#storage.extend(lockAtMostFor, lockAtLeastFor)
       if (longer) this.#lease = longer
       else this.lose('the database refused to extend it, because its lease was over')
+      // The process may have slept so long that no timer could tell.
+      if (this.#lease.remaining() === 0) this.lose('its extension was answered after its lease was over')
     } catch (error) {
       this.#tell((observer) => observer.onExtendFailed?.(error))
       throw error

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { InMemoryLockProvider, LockError, LockingTaskExecutor, simpleLock } from '../../src/core'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { LateAnswers } from './late-answers'
 import { recorder } from './recorder'
@@ -81,6 +81,21 @@ describe('the signal of a task', () => {
     expect(heard).toContain('onLockLost job')
     expect(heard).not.toContain('onLockExtended job')
     expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('aborts when an extension is answered after its own lease was over, though the process slept and no timer could fire', async () => {
+    let left = 600_000
+    const lease = { remaining: () => left }
+    const lock = simpleLock('job', {
+      lease,
+      extend: () => {
+        left = 0
+        return Promise.resolve(lease)
+      },
+      unlock: () => Promise.resolve(),
+    })
+    expect(await lock.extend('20m')).toBeUndefined()
+    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
   })
 
   it('leaves no timer behind when the task ends before its extension', async () => {

@@ -56,6 +56,15 @@ describe('The checker of leases', () => {
     expect(kinds([acquired('a', 0, 1_000), extended, ended(90)], { changes })).toEqual(['freed early'])
   })
 
+  it('does not blame the lock for a row that was destroyed after the unlock, within lockAtLeastFor', () => {
+    const changes = [change(1, 1, 'a', 1_001), change(2, 100, 'a', 400), change(3, 150, 'b', 1_150)]
+    const entries = [acquired('a', 0, 1_000, { notBefore: 500 }), ended(90)]
+    expect(kinds(entries, { changes, injections: [injection(120, 160, { destroys: true })] })).toEqual([])
+    expect(kinds(entries, { changes, injections: [injection(200, 210, { destroys: true })] })).toEqual([
+      'freed early',
+    ])
+  })
+
   it('sees an extension that came after the unlock', () => {
     const entries = [acquired('a', 0, 1_000, { notBefore: 500 }), ended(100), unlocked(110)]
     const revived = [change(1, 1, 'a', 1_001), change(2, 105, 'a', 501), change(3, 300, 'a', 1_300)]

@@ -21,12 +21,17 @@ export function checkLeases(runs: readonly Run[], history: History): LeaseFindin
   return byName(history.changes)
     .flatMap(acquisitionsOf)
     .flatMap((acquisition) => {
-      const { owner, take } = acquisition
+      const { owner, take, next } = acquisition
       const run = holders.get(owner)
       const seen = { ...acquisition, run, toMonotonic }
       // What was destroyed by hand, nobody could keep.
-      const destroyed = wasDestroyed(history.injections, take.at, run?.to)
-      return [...(destroyed ? [] : [cutShort(seen), freedEarly(seen)]), revived(seen), heldByNobody(seen)]
+      const kept = (until: number | undefined): boolean => !wasDestroyed(history.injections, take.at, until)
+      return [
+        kept(run?.to) ? cutShort(seen) : undefined,
+        kept(next && toMonotonic(next.at)) ? freedEarly(seen) : undefined,
+        revived(seen),
+        heldByNobody(seen),
+      ]
     })
     .filter((finding) => finding !== undefined)
 }
