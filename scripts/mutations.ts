@@ -19,7 +19,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 1,
     breaks: 'a held row is taken when two make it at once',
-    file: 'src/sql/lock-statements.ts',
+    file: 'src/sql/acquire-forms.ts',
     find: 'where ${claim.isFree(dialect, row)}`',
     replace: 'where 1 = 1`',
     tests: SUITE,
@@ -28,7 +28,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 1,
     breaks: 'a held row is taken',
-    file: 'src/sql/lock-statements.ts',
+    file: 'src/sql/acquire-forms.ts',
     find: 'where ${isNamed(dialect, table)} and ${claim.isFree(dialect, table)}`',
     replace: 'where ${isNamed(dialect, table)}`',
     tests: SUITE,

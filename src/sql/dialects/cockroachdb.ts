@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect'
-import { pinByWrite } from '../lock-statements'
+import { pinByWrite } from '../pin-forms'
 import { sql } from '../statement'
 import { describeColumns, postgres } from './postgres'
 

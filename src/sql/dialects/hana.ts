@@ -1,5 +1,6 @@
+import { insertNew, look, lookAgain, takeExpired } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { insertNew, look, lookAgain, pinByRead, takeExpired } from '../lock-statements'
+import { pinByRead } from '../pin-forms'
 import { sql } from '../statement'
 
 /**

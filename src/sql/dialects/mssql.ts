@@ -1,6 +1,7 @@
+import { either, insertNew, rowExists, takeExpired } from '../acquire-forms'
 import type { Claim, Dialect, LockStatementForm } from '../dialect'
-import { either, insertNew, pinByRead, rowExists, takeExpired } from '../lock-statements'
 import type { LockTable } from '../lock-table'
+import { pinByRead } from '../pin-forms'
 import { sql, type Statement } from '../statement'
 
 /**

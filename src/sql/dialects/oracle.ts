@@ -1,5 +1,6 @@
+import { insertMissing, look, takeExpired } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { insertMissing, look, pinByRead, takeExpired } from '../lock-statements'
+import { pinByRead } from '../pin-forms'
 import { sql } from '../statement'
 
 export const oracle: Dialect = {

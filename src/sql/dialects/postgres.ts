@@ -1,6 +1,7 @@
+import { decidingUpsert, either, guardedUpsert } from '../acquire-forms'
 import type { Dialect } from '../dialect'
 import type { LockTable } from '../lock-table'
-import { decidingUpsert, either, guardedUpsert, pinByRead } from '../lock-statements'
+import { pinByRead } from '../pin-forms'
 import { sql, type Statement } from '../statement'
 
 export const postgres: Dialect = {

@@ -1,5 +1,6 @@
+import { insertNew, look, lookAgain, takeExpired } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { insertNew, look, lookAgain, pinByWrite, takeExpired } from '../lock-statements'
+import { pinByWrite } from '../pin-forms'
 import { sql } from '../statement'
 
 /** Spanner in its own dialect, GoogleSQL. One with PostgreSQL's is not reached through TypeORM. */

@@ -1,5 +1,6 @@
+import { look, upsert } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { look, pinByWrite, upsert } from '../lock-statements'
+import { pinByWrite } from '../pin-forms'
 import { sql } from '../statement'
 
 export const sqlite: Dialect = {
