@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { lockProviderSuite, sqlLockProviderSuite } from 'shedlock-orm/testing'
 import { availableBackends, type TestDatabase } from '../../test/backends'
-import { register, registerConcurrently } from '../../test/conformance/register'
+import { register, registerOn } from '../../test/conformance/register'
 import { createAppTables, sqlEnvironment, type SqlClient } from '../../test/conformance/sql-environment'
 import { ON_MYSQL, ON_POSTGRES, type OpenClient } from './clients'
 
@@ -64,7 +64,7 @@ describe.each(cases)('$client on $backend.name', ({ backend, open }) => {
   })
 
   describe('as any lock provider', () => {
-    lockProviderSuite(environment).forEach(registerConcurrently)
+    lockProviderSuite(environment).forEach(registerOn(backend.name))
   })
   describe('as a lock provider in SQL', () => {
     sqlLockProviderSuite(environment).forEach(register)
