@@ -5,7 +5,7 @@ export default tseslint.config(
     ignores: [
       ...['**/dist', 'coverage', 'node_modules', '.programs-*'],
       // What they need is installed by their own packages.
-      ...['bench', 'site'],
+      ...['bench', 'site', 'examples/sql-clients'],
       // These need generated Prisma clients, or are some.
       'test/documentation/taken-for-granted.ts',
       ...['test/prisma/generated', 'test/prisma/types', 'examples/nestjs-prisma'],

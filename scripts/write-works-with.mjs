@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { COLUMNS, countByBackend } from '../test/jest/count-by-backend.mjs'
 
-// Puts the counts of a full run into docs/works-with.md:
-//   npm test -- --json --outputFile=tests.json && npm run works-with tests.json
-const [, , report] = process.argv
+// Puts the counts of a full run, and of runs beside it, into docs/works-with.md:
+//   npm test -- --json --outputFile=tests.json; npm run test:pglite -- --json --outputFile=pglite.json
+//   npm run works-with tests.json pglite.json
+const [, , ...reports] = process.argv
 const page = fileURLToPath(new URL('../docs/works-with.md', import.meta.url))
 const BETWEEN = /(?<=<!-- Written by `npm run works-with`. -->).*(?=<!-- End. -->)/s
 /** As their makers spell them. */
@@ -25,7 +26,8 @@ const NAMES = {
   spanner: 'Spanner',
 }
 
-const files = JSON.parse(readFileSync(report, 'utf8')).testResults.map(({ name, assertionResults }) => ({
+const results = reports.flatMap((report) => JSON.parse(readFileSync(report, 'utf8')).testResults)
+const files = results.map(({ name, assertionResults }) => ({
   path: relative(process.cwd(), name),
   tests: assertionResults,
 }))

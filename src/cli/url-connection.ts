@@ -1,13 +1,5 @@
-import {
-  dialects,
-  DriverError,
-  speller,
-  SqlLockProvider,
-  type LockTableOptions,
-  type SqlExecutor,
-  type Statement,
-  type Values,
-} from '../sql'
+import { sqlExecutor } from '../drivers'
+import { dialects, SqlLockProvider, type LockTableOptions, type SqlExecutor } from '../sql'
 import type { Connection, Session } from './connection'
 import { readUrl } from './read-url'
 import { SCHEMES, type CliDriver, type DriverConnection } from './drivers'
@@ -76,22 +68,15 @@ interface Reconnecting {
 }
 
 function executor(driver: CliDriver, reconnecting: Reconnecting): SqlExecutor {
-  const spelled = speller((position) => driver.placeholder(position))
-  const run = async (statement: Statement, values: Values) => {
+  return sqlExecutor(driver, async (text, values) => {
     const connection = await reconnecting.get()
-    const { text, bind } = spelled(statement)
     try {
-      return await connection.query(text, bind(values))
+      return await connection.query(text, values)
     } catch (error) {
-      const code = driver.errorCode(error as object)
-      if (code === undefined) reconnecting.drop()
-      throw new DriverError(code, error)
+      if (driver.errorCode(error as object) === undefined) reconnecting.drop()
+      throw error
     }
-  }
-  return {
-    execute: async (statement, values) => (await run(statement, values)).changed,
-    query: async (statement, values) => (await run(statement, values)).rows,
-  }
+  })
 }
 
 function session(connection: DriverConnection): Session {

@@ -1,3 +1,8 @@
+/**
+ * The database drivers: how each spells placeholders and says errors, and with that a `SqlExecutor` for any client on top.
+ *
+ * @module shedlock-orm/drivers
+ */
 import type { DialectName } from '../sql'
 import type { Driver } from './driver'
 import { hanaDriver } from './hana'
@@ -21,9 +26,17 @@ export const drivers: Readonly<Record<DialectName, Driver>> = {
   spanner: spannerDriver,
 }
 
-export { numbered } from './driver'
 export type { Driver } from './driver'
+export { sqlExecutor } from './sql-executor'
+export type { Answer, BoundValue } from './sql-executor'
+
+/** @internal for `shedlock-orm/prisma` */
+export { numbered } from './driver'
+/** @internal for `shedlock-orm/prisma` */
 export { mssqlCode } from './mssql'
+/** @internal for `shedlock-orm/prisma` */
 export { mysqlCode } from './mysql'
+/** @internal for `shedlock-orm/prisma` */
 export { postgresCode } from './postgres'
+/** @internal for `shedlock-orm/prisma` */
 export { sqliteName } from './sqlite'

@@ -1,5 +1,6 @@
 import { LockError, type ActiveLock, type SimpleLock } from '../core'
 import { SqlAcquisition } from './sql-acquisition'
+import { changedRows } from './changed-rows'
 import { DriverError, type SqlExecutor } from './sql-executor'
 
 /**
@@ -48,7 +49,7 @@ async function pin(executor: SqlExecutor, { dialect, pin, holder }: SqlAcquisiti
     const rows =
       kind === 'read'
         ? (await executor.query(statement, holder)).length
-        : await executor.execute(statement, holder)
+        : changedRows(await executor.execute(statement, holder))
     return rows > 0
   } catch (error) {
     if (!(error instanceof DriverError)) throw error

@@ -1,5 +1,6 @@
 /**
- * The lock in SQL, for binding a client of your own: a dialect, a `SqlExecutor`, and you have a `LockProvider`.
+ * The lock in SQL, for a client of your own: a dialect and a `SqlExecutor` (`sqlExecutor` of `shedlock-orm/drivers`) are a
+ * `LockProvider`.
  *
  * @module shedlock-orm/sql
  */

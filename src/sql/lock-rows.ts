@@ -1,5 +1,6 @@
-import { Lease, LockError } from '../core'
+import { Lease, type LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
+import { changedRows } from './changed-rows'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { errorKind } from './error-kind'
 import type { Holder, OnSeen, TakeOutcome } from './holder'
@@ -234,14 +235,9 @@ export class LockRows {
   }
 
   async #changes(statement: Statement, values: Values): Promise<number> {
-    if (!this.dialect.counted) return this.executor.execute(statement, values)
+    if (!this.dialect.counted) return changedRows(await this.executor.execute(statement, values))
     const [row] = await this.executor.query(statement, values)
-    const changed = Number(row?.['changed'])
-    if (Number.isSafeInteger(changed)) return changed
-    throw new LockError(
-      'INVALID_CLIENT',
-      'The client did not say how many rows a statement changed – a lock cannot be kept through it.',
-    )
+    return changedRows(row?.['changed'] ?? NaN)
   }
 
   async #tableProblem(cause?: unknown): Promise<LockError | undefined> {

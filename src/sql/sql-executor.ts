@@ -9,7 +9,7 @@ export type Row = Readonly<Record<string, unknown>>
  * Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` when the client cannot be used at all.
  */
 export interface SqlExecutor {
-  /** @returns how many rows were changed, `0` when the statement found none */
+  /** @returns how many rows were changed, `0` when the statement found none, `NaN` when the client does not tell */
   execute(statement: Statement, values: Values): Promise<number>
   /** @returns the rows, with the columns as the statement names them */
   query(statement: Statement, values: Values): Promise<readonly Row[]>

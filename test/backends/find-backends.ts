@@ -44,9 +44,10 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
   const backends = [
     ...EMBEDDED.map((name) => {
       if (!isWanted(name)) return { name, note: 'BACKENDS does not name it' }
-      if (name === 'pglite' && !process.env['NODE_OPTIONS']?.includes('--experimental-vm-modules'))
-        return { name, note: 'loads itself by import(): only with NODE_OPTIONS=--experimental-vm-modules' }
-      if (name === 'pglite' && !isAsked(name)) return { name, note: 'only if BACKENDS names it' }
+      if (name === 'pglite' && !isAsked(name)) return { name, note: 'npm run test:pglite' }
+      // It loads itself by import().
+      if (name === 'pglite' && !hasVmModules())
+        return { name, note: 'only under Node.js with --experimental-vm-modules' }
       return { name, url: 'embedded', note: 'embedded' }
     }),
     ...(await Promise.all(servers.map(find))),
@@ -60,6 +61,10 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
     )
   }
   return { backends, stop }
+}
+
+function hasVmModules(): boolean {
+  return [process.env['NODE_OPTIONS'], ...process.execArgv].join(' ').includes('--experimental-vm-modules')
 }
 
 function names(list = ''): string[] {

@@ -9,7 +9,7 @@ import {
   type TestClient,
 } from '../prisma/clients'
 import { prismaClient, type Connected } from './prisma-client'
-import { register, registerConcurrently } from './register'
+import { register, registerOn } from './register'
 import { createAppTables, sqlEnvironment, type Observer } from './sql-environment'
 
 /** The ways in which apps connect to a backend, where there are several. */
@@ -49,7 +49,7 @@ describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', (
   })
 
   describe('as any lock provider', () => {
-    lockProviderSuite(environment).forEach(registerConcurrently)
+    lockProviderSuite(environment).forEach(registerOn(backend.name))
   })
   describe('as a lock provider in SQL', () => {
     sqlLockProviderSuite(environment).forEach(register)

@@ -12,3 +12,11 @@ export function registerConcurrently({ title, skip, run }: SuiteCase): void {
   if (skip === undefined) it.concurrent(title, run)
   else it.skip(`${title} (${skip})`, run)
 }
+
+/** Spanner's emulator aborts all transactions but one, and PGlite answers one statement at a time, in the process of the tests. */
+const ONE_AT_A_TIME = ['spanner', 'pglite']
+
+/** How the cases of a backend are registered. */
+export function registerOn(backend: string): (one: SuiteCase) => void {
+  return ONE_AT_A_TIME.includes(backend) ? register : registerConcurrently
+}

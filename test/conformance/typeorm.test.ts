@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe } from '@jest/globals'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { lockProviderSuite, sqlLockProviderSuite, type SuiteCase } from '../../src/testing'
 import { conformanceBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
-import { register, registerConcurrently } from './register'
+import { register, registerOn } from './register'
 import { createAppTables, sqlEnvironment } from './sql-environment'
 import type { Observer } from './lock-table-observer'
 import { spannerObserver } from './spanner-observer'
@@ -54,10 +54,7 @@ describeBackends(cases)('TypeORM on $backend.name$variant', ({ backend, options 
   })
 
   describe('as any lock provider', () => {
-    // Spanner's emulator aborts all transactions but one.
-    lockProviderSuite(environment)
-      .map(seenOn(backend))
-      .forEach(backend.name === 'spanner' ? register : registerConcurrently)
+    lockProviderSuite(environment).map(seenOn(backend)).forEach(registerOn(backend.name))
   })
   describe('as a lock provider in SQL', () => {
     sqlLockProviderSuite(environment).map(seenOn(backend)).forEach(register)

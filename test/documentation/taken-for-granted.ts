@@ -2,7 +2,7 @@ import type { Test as TestOfNest } from '@nestjs/testing'
 import type { Express } from 'express'
 import type { LockingTaskExecutor } from 'shedlock-orm'
 import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma'
-import type { SqlLockProvider } from 'shedlock-orm/sql'
+import type { Row, SqlLockProvider } from 'shedlock-orm/sql'
 import type { DataSource } from 'typeorm'
 import { PrismaClient } from '../prisma/generated/sqlite/client'
 
@@ -16,6 +16,8 @@ declare global {
   }
   const executor: LockingTaskExecutor
   const logger: Console
+  /** A `Pool` of pg, whose types are not installed here. */
+  const pool: { query(text: string, values: unknown[]): Promise<{ rows: Row[]; rowCount: number | null }> }
   const prisma: PrismaClient
   const provider: SqlLockProvider
   const report: object

@@ -43,3 +43,12 @@ it('a count of changed rows that SQL Server asks for and nobody gives is an erro
   const provider = new SqlLockProvider(countless, dialects.mssql)
   await expect(provider.releaseLock('job', 'me')).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
 })
+
+it.each(Object.values(dialects).filter(({ counted }) => !counted))(
+  'a count of changed rows that the client on $name does not tell is an error, and no lock',
+  async (dialect) => {
+    const countless: SqlExecutor = { execute: () => Promise.resolve(NaN), query: () => Promise.resolve([]) }
+    const provider = new SqlLockProvider(countless, dialect)
+    await expect(provider.releaseLock('job', 'me')).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+  },
+)

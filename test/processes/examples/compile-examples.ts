@@ -10,6 +10,7 @@ export async function compileExamples(): Promise<void> {
   await run(join(root, 'scripts/build-entries.mjs'))
   await run('prisma/build/index.js', 'generate', '--schema', 'examples/nestjs-prisma/schema.prisma')
   await run('typescript/bin/tsc', '-p', 'examples')
+  await run('typescript/bin/tsc', '-p', 'examples/sql-clients')
 }
 
 async function run(script: string, ...parameters: string[]): Promise<void> {
