@@ -36,7 +36,7 @@ export { numbered } from './driver'
 export { mssqlCode } from './mssql'
 /** @internal for `shedlock-orm/prisma` */
 export { mysqlCode } from './mysql'
-/** @internal for `shedlock-orm/prisma` */
-export { postgresCode } from './postgres'
+/** @internal for `shedlock-orm/prisma` and `shedlock-orm/typeorm` */
+export { isNameRefused, postgresCode, statementName } from './postgres'
 /** @internal for `shedlock-orm/prisma` */
 export { sqliteName } from './sqlite'

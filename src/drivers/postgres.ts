@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { numbered, type Driver } from './driver'
 
 /**
@@ -19,4 +20,26 @@ export const postgresDriver: Driver = {
     const { severity, code } = error as { severity?: unknown; code?: unknown }
     return severity !== undefined && typeof code === 'string' ? postgresCode(code) : undefined
   },
+}
+
+/** A name for a statement that the server shall keep: made of its text, so that no two texts share one. */
+export function statementName(text: string): string {
+  return `shedlock_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+}
+
+/** invalid_sql_statement_name, duplicate_prepared_statement */
+const ABOUT_NAMES = ['26000', '42P05']
+
+/**
+ * Whether a statement failed because the server does not have, or already has, one of its name, or had planned it for a
+ * table that has changed since. All of these come before anything is executed.
+ */
+export function isNameRefused(error: unknown): boolean {
+  const { severity, code, routine, message } = (error ?? {}) as Record<string, unknown>
+  if (severity === undefined) return false
+  if (ABOUT_NAMES.includes(String(code))) return true
+  // "cached plan must not change result type", in the server's language.
+  if (code === '0A000') return routine === 'RevalidateCachedQuery'
+  // Poolers say it in words of their own; PgBouncer ends the connection with a code that tells nothing else.
+  return code === '08P01' && /prepared statement/i.test(String(message))
 }

@@ -24,17 +24,17 @@ export type BoundValue = string | number | null
  * ```
  *
  * @param run runs one statement: alone, in autocommit, on a connection that no transaction of the app uses, its values bound
- *   and not written into the text. Rejects with the driver's own error.
+ *   and not written into the text. Rejects with the driver's own error. `statement` is the same before it was spelled.
  */
 export function sqlExecutor(
   { placeholder, errorCode }: Driver,
-  run: (text: string, values: BoundValue[]) => Promise<Answer>,
+  run: (text: string, values: BoundValue[], statement: Statement) => Promise<Answer>,
 ): SqlExecutor {
   const spelled = speller(placeholder)
   const answer = async (statement: Statement, values: Values): Promise<Answer> => {
     const { text, bind } = spelled(statement)
     try {
-      return await run(text, bind(values))
+      return await run(text, bind(values), statement)
     } catch (error) {
       throw error instanceof DriverError ? error : new DriverError(errorCode(error as object), error)
     }

@@ -26,6 +26,8 @@ export interface LoggerLike {
   logQuery(query: string, parameters?: unknown[]): unknown
   /** Hears of a statement that failed. */
   logQueryError(error: string | Error, query: string, parameters?: unknown[]): unknown
+  /** Hears what somebody should know. */
+  log(level: 'warn', message: string): unknown
 }
 
 /** What this library uses of TypeORM's `QueryResult`. */
@@ -41,3 +43,7 @@ export type RunStatement = (
   text: string,
   values: unknown[],
 ) => Promise<QueryResultLike>
+
+export function loggerOf(queryRunner: QueryRunnerLike): LoggerLike | undefined {
+  return (queryRunner.dataSource ?? queryRunner.connection)?.logger
+}

@@ -1,4 +1,4 @@
-import type { QueryResultLike, QueryRunnerLike, RunStatement } from './data-source-like'
+import { loggerOf, type QueryResultLike, type QueryRunnerLike, type RunStatement } from './data-source-like'
 
 /** What this library uses of a connection of mysql2, and of the old mysql, which cannot prepare. */
 interface MySqlConnectionLike {
@@ -16,7 +16,7 @@ interface MySqlConnectionLike {
 export const runPrepared: RunStatement = async (queryRunner, text, values) => {
   const connection = (await queryRunner.connect()) as MySqlConnectionLike
   if (connection.promise) {
-    const logger = (queryRunner.dataSource ?? queryRunner.connection)?.logger
+    const logger = loggerOf(queryRunner)
     logger?.logQuery(text, values)
     const [result] = await connection
       .promise()

@@ -8,6 +8,7 @@ import {
 } from '../sql'
 import { CLIENT_DIALECTS } from './client-dialects'
 import type { DataSourceLike } from './data-source-like'
+import { NamedStatements } from './named-statements'
 import { ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
 import { sqliteSqlExecutor } from './sqlite-sql-executor'
 
@@ -15,6 +16,12 @@ import { sqliteSqlExecutor } from './sqlite-sql-executor'
 export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
   /** Default: what the DataSource's `type` says. */
   readonly dialect?: DialectName | undefined
+  /**
+   * PostgreSQL: whether lock statements are prepared by name, so that the server plans each of them once for a connection.
+   * Where a pooler or the server refuses a name, the provider goes on without names by itself, and the DataSource's logger is
+   * told once. Default `true`.
+   */
+  readonly namedStatements?: boolean | undefined
 }
 
 /**
@@ -31,12 +38,15 @@ export function typeOrmLockProvider(
   dataSource: DataSourceLike,
   options: TypeOrmLockProviderOptions = {},
 ): SqlLockProvider {
-  const { dialect: wanted, ...rest } = options
+  const { dialect: wanted, namedStatements = true, ...rest } = options
+  if (typeof namedStatements !== 'boolean')
+    throw new LockError('INVALID_CONFIGURATION', 'namedStatements must be true or false.')
   const dialect = dialectNamed(wanted ?? dialectOf(dataSource))
+  const named = namedStatements && dialect.name === 'postgres' ? new NamedStatements() : undefined
   const executor =
     dialect.name === 'sqlite'
       ? sqliteSqlExecutor(dataSource)
-      : queryRunnerSqlExecutor(ownQueryRunner(dataSource), dialect.name)
+      : queryRunnerSqlExecutor(ownQueryRunner(dataSource), dialect.name, named)
   return new SqlLockProvider(whileInitialised(dataSource, executor), dialect, rest)
 }
 

@@ -1,16 +1,12 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DataSource } from 'typeorm'
 import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { createShedLockMigration } from '../../src/typeorm'
-import { availableBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { tableFaults } from '../sql/table-faults'
 import { buildCli, runCli, type RunOptions } from './built-cli'
-import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 
 interface Diagnosis {
@@ -156,43 +152,13 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
       ])
     })
 
-    itIf(installed('pgbouncer'), 'pgbouncer')('sees a pooler in transaction mode', async () => {
-      const pooler = await startPooler(backend, url)
+    itIf(hasPgBouncer, 'pgbouncer')('sees a pooler in transaction mode', async () => {
+      const pooler = await startPgBouncer(url.href)
       try {
         expect(await bad(pooler.url)).toMatchObject([{ check: 'pooler', severity: 'note' }])
       } finally {
-        pooler.process.kill()
+        await pooler.stop()
       }
     })
   },
 )
-
-async function startPooler(backend: Backend, url: URL): Promise<{ url: string; process: ChildProcess }> {
-  const server = createServer().listen(0)
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  const { hostname, port: target } = new URL(backend.url)
-  const folder = mkdtempSync(join(tmpdir(), 'shedlock-pgbouncer-'))
-  chmodSync(folder, 0o755)
-  const configuration = join(folder, 'pgbouncer.ini')
-  writeFileSync(
-    configuration,
-    `[databases]
-* = host=${hostname} port=${target || '5432'} user=${url.username} password=${url.password}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${port}
-unix_socket_dir =
-auth_type = any
-pool_mode = transaction
-`,
-  )
-  // It does not run as root.
-  const process = spawn('pgbouncer', ['-u', 'nobody', configuration], { stdio: 'ignore' })
-  const pooled = new URL(url)
-  pooled.port = String(port)
-  await eventually(async () => {
-    expect(await runCli(cli, ['list', '--url', pooled.href])).toMatchObject({ status: 0 })
-  })
-  return { url: pooled.href, process }
-}

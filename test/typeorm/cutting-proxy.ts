@@ -20,9 +20,10 @@ export async function cuttingProxy(serverPort: number): Promise<CuttingProxy> {
       socket.on('error', () => undefined)
     }
     const prepared = new MySqlPreparedStatements()
+    const named = new PostgresNamedStatements()
     client.on('data', (chunk) => {
       upstream.write(chunk)
-      const text = prepared.textOf(chunk) ?? chunk.toString('latin1')
+      const text = prepared.textOf(chunk) ?? named.textOf(chunk) ?? chunk.toString('latin1')
       if (!cut?.statement.test(text)) return
       const { done } = cut
       cut = undefined
@@ -72,5 +73,21 @@ class MySqlPreparedStatements {
     if (this.#preparing !== undefined && chunk[4] === 0)
       this.#texts.set(chunk.readUInt32LE(5), this.#preparing)
     this.#preparing = undefined
+  }
+}
+
+/**
+ * PostgreSQL is sent a statement's text with its name once, and from then on its name.
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
+ */
+class PostgresNamedStatements {
+  readonly #texts = new Map<string, string>()
+
+  /** @returns `undefined` for what uses no named statement */
+  textOf(chunk: Buffer): string | undefined {
+    const [, parsed, text = ''] = /^P[^]{4}(shedlock_[^\0]+)\0([^\0]*)/.exec(chunk.toString('latin1')) ?? []
+    if (parsed !== undefined) this.#texts.set(parsed, text)
+    const [, bound] = /^B[^]{4}\0(shedlock_[^\0]+)/.exec(chunk.toString('latin1')) ?? []
+    return bound === undefined ? undefined : this.#texts.get(bound)
   }
 }

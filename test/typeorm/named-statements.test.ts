@@ -1,0 +1,296 @@
+import { AbstractLogger, DataSource, type DataSourceOptions, type LogLevel, type LogMessage } from 'typeorm'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { isNameRefused, statementName } from '../../src/drivers'
+import { assertLocked, LockingTaskExecutor, type SimpleLock } from '../../src/core'
+import { guard, typeOrmLockProvider, type TypeOrmLockProviderOptions } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { hasPgBouncer, hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
+import { address } from '../backends/server'
+import { observeLockTable } from '../conformance/lock-table-observer'
+import { itIf } from '../it-if'
+
+class Warnings extends AbstractLogger {
+  readonly seen: string[] = []
+
+  protected writeLog(
+    level: LogLevel,
+    message: LogMessage | string | number | (LogMessage | string | number)[],
+  ) {
+    for (const each of [message].flat())
+      if (level !== 'query' && level !== 'log')
+        this.seen.push(`${level}: ${typeof each === 'object' ? each.message : each}`)
+  }
+}
+
+const REFUSED =
+  /^warn: shedlock-orm asks for locks without named statements from now on, because one was refused: /
+
+const backends = availableBackends().filter(({ dialect }) => dialect === 'postgres')
+
+describeBackends(backends)('statements by name on $name', (backend) => {
+  const job = { name: 'job', lockAtMostFor: '10m' }
+  let database: TestDatabase
+  let observer: DataSource
+  let dataSource: DataSource
+  let table: ReturnType<typeof observeLockTable>
+  let warnings: Warnings
+
+  const open = (rest: object = {}): Promise<DataSource> =>
+    new DataSource({
+      ...database.typeOrm,
+      poolSize: 1,
+      logger: warnings,
+      logging: ['error', 'warn'],
+      ...rest,
+    } as DataSourceOptions).initialize()
+
+  beforeEach(async () => {
+    database = await backend.create()
+    warnings = new Warnings(['error', 'warn'])
+    observer = await new DataSource(database.typeOrm).initialize()
+    table = observeLockTable(observer, backend.dialect)
+    await table.createTable()
+    dataSource = await open()
+  })
+  afterEach(async () => {
+    await dataSource.destroy()
+    await observer.destroy()
+    await database.drop()
+  })
+
+  const provide = (options?: TypeOrmLockProviderOptions) => typeOrmLockProvider(dataSource, options)
+  const prepared = async (session = dataSource): Promise<string[]> => {
+    const rows = await session.query<{ name: string }[]>(
+      `select name from pg_prepared_statements where name like 'shedlock%'`,
+    )
+    return rows.map(({ name }) => name)
+  }
+  /** Everything that is asked about one lock, twice; with a slot too. */
+  const everyQuestion = async (provider = provide()): Promise<void> => {
+    for (const withSlot of [false, true]) {
+      const before = await table.findRow('job')
+      const slot = withSlot && before ? before.lockedAt + 1 : undefined
+      const lock = await provider.lock({ ...job, slot })
+      expect(lock).toBeDefined()
+      expect(await table.isHeld('job')).toBe(true)
+      expect(await provider.lock({ ...job, slot })).toBeUndefined()
+      const longer = await lock?.extend('20m')
+      expect(await longer?.fencingToken()).toBe((await table.findRow('job'))?.lockedAt)
+      await longer?.unlock()
+      expect(await table.isHeld('job')).toBe(false)
+    }
+  }
+
+  it('are kept by the server, one for each question', async () => {
+    const provider = provide()
+    await everyQuestion(provider)
+    const names = await prepared()
+    expect(names.length).toBeGreaterThanOrEqual(5)
+    await everyQuestion(provider)
+    expect((await prepared()).toSorted()).toEqual(names.toSorted())
+    expect(warnings.seen).toEqual([])
+  })
+
+  it('have another name for another table and for other columns', async () => {
+    await observeLockTable(observer, backend.dialect, { tableName: 'other' }).createTable()
+    await everyQuestion()
+    const one = await prepared()
+    await (await provide({ tableName: 'other' }).lock(job))?.unlock()
+    expect((await prepared()).filter((name) => !one.includes(name))).toHaveLength(2)
+    expect(statementName('select 1')).toMatch(/^shedlock_[0-9a-f]{16}$/)
+    expect(statementName('select 1')).not.toBe(statementName('select 2'))
+  })
+
+  it('mean the table that the session sees, after its search_path changed too', async () => {
+    const provider = provide()
+    await everyQuestion(provider)
+    await observer.query('create schema other')
+    const other = observeLockTable(observer, backend.dialect, { schema: 'other' } as object)
+    await other.createTable()
+    await dataSource.query('set search_path = other')
+    const lock = await provider.lock(job)
+    expect(await table.isHeld('job')).toBe(false)
+    expect(await other.isHeld('job')).toBe(true)
+    await lock?.unlock()
+    expect(warnings.seen).toEqual([])
+  })
+
+  it.each([
+    ['discard all', 'DISCARD ALL'],
+    ['deallocate all', 'DEALLOCATE ALL'],
+  ])('are asked without a name after %s, with one line in the log', async (_, statement) => {
+    const provider = provide()
+    await everyQuestion(provider)
+    await dataSource.query(statement)
+    await everyQuestion(provider)
+    await everyQuestion(provider)
+    expect(warnings.seen).toEqual([expect.stringMatching(REFUSED)])
+    expect(await prepared()).toEqual([])
+  })
+
+  it('are asked without a name where each of them got lost in turn', async () => {
+    const lose = async (): Promise<void> => {
+      await dataSource.query('deallocate all')
+    }
+    const questions: ((lock: SimpleLock) => Promise<unknown>)[] = [
+      async (lock) => (await lock.extend('20m'))?.unlock(),
+      async (lock) => {
+        expect(await lock.fencingToken()).toBeGreaterThan(0)
+        await lock.unlock()
+      },
+      (lock) => lock.unlock(),
+    ]
+    for (const question of questions) {
+      const provider = provide()
+      await everyQuestion(provider)
+      const lock = await provider.lock(job)
+      if (!lock) throw new Error('the lock was held')
+      await lose()
+      await question(lock)
+      expect(await table.isHeld('job')).toBe(false)
+    }
+    expect(warnings.seen).toHaveLength(questions.length)
+  })
+
+  it('are asked without a name where another client of a pooler has left one of theirs', async () => {
+    const provider = provide()
+    await everyQuestion(provider)
+    const queryRunner = dataSource.createQueryRunner()
+    const client = (await queryRunner.connect()) as { connection: { parsedStatements: object } }
+    // A client does not know what is on the connection that it was given.
+    client.connection.parsedStatements = {}
+    await queryRunner.release()
+    await everyQuestion(provider)
+    expect(warnings.seen).toEqual([expect.stringMatching(/^warn: .*already exists/)])
+  })
+
+  it.each([
+    ['altered', 'alter table shedlock alter locked_by type text, alter lock_until type timestamp'],
+    ['given another column', 'alter table shedlock add column more int'],
+    ['analysed', 'analyze shedlock'],
+  ])('are right after the table was %s', async (_, statement) => {
+    const provider = provide()
+    await everyQuestion(provider)
+    await observer.query(statement)
+    await everyQuestion(provider)
+    expect(warnings.seen).toEqual([])
+  })
+
+  it('that were planned for another result count as refused', async () => {
+    const queryRunner = dataSource.createQueryRunner()
+    const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }
+    const ask = () => client.query({ name: 'shedlock_all', text: 'select * from shedlock' })
+    await ask()
+    await observer.query('alter table shedlock alter locked_by type text')
+    const error = await ask().catch((thrown: unknown) => thrown)
+    await queryRunner.release()
+    expect(error).toMatchObject({ code: '0A000' })
+    expect(isNameRefused(error)).toBe(true)
+    expect(isNameRefused({ ...(error as object), routine: 'another' })).toBe(false)
+  })
+
+  it('are right after the table was dropped and made anew', async () => {
+    const provider = provide()
+    await everyQuestion(provider)
+    await table.dropTable()
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    await table.createTable()
+    await everyQuestion(provider)
+  })
+
+  it('are right on the connections after the server ended those before', async () => {
+    const provider = provide()
+    await everyQuestion(provider)
+    await observer.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    await provider.lock(job).then(
+      (lock) => lock?.unlock(),
+      () => undefined,
+    )
+    await everyQuestion(provider)
+    expect((await prepared()).length).toBeGreaterThan(0)
+  })
+
+  it('are not used by the guard, whose transaction a lost name would abort', async () => {
+    const executor = new LockingTaskExecutor(provide())
+    const pool = await open({ poolSize: 2 })
+    try {
+      await executor.executeWithLock(job, () =>
+        pool.transaction(async (manager) => {
+          await guard(manager)
+          await manager.query('deallocate all')
+          await guard(manager)
+          expect(await manager.query('select name from pg_prepared_statements')).toEqual([])
+          assertLocked()
+        }),
+      )
+    } finally {
+      await pool.destroy()
+    }
+  })
+
+  it('are not used where the option says so', async () => {
+    await everyQuestion(provide({ namedStatements: false }))
+    expect(await prepared()).toEqual([])
+    expect(() => provide({ namedStatements: 'no' as never })).toThrow('namedStatements must be true or false')
+  })
+
+  const throughPooler = async (
+    settings: Record<string, number>,
+    work: (pools: readonly DataSource[]) => Promise<void>,
+  ): Promise<void> => {
+    const pooler = await startPgBouncer(database.url, settings)
+    const pools: DataSource[] = []
+    try {
+      while (pools.length < 2) pools.push(await open({ ...address(pooler.url), poolSize: 3 }))
+      await work(pools)
+    } finally {
+      await Promise.all(pools.map((pool) => pool.destroy()))
+      await pooler.stop()
+    }
+  }
+  /** Two processes and many locks at a time, so that each connection of a client meets many of the server. */
+  const crowd = async (pools: readonly DataSource[]): Promise<void> => {
+    const providers = pools.map((pool) => typeOrmLockProvider(pool))
+    for (let round = 0; round < 5; round++) {
+      const won = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => {
+          const name = `job ${index % 4}`
+          const lock = await providers[index % 2]?.lock({ ...job, name })
+          const longer = await lock?.extend('20m')
+          return longer && { name, lock: longer }
+        }),
+      )
+      const locks = won.filter((each) => each !== undefined)
+      expect(new Set(locks.map(({ name }) => name)).size).toBe(4)
+      expect(locks).toHaveLength(4)
+      for (const { lock } of locks) await lock.unlock()
+    }
+  }
+
+  itIf(hasPgBouncer, 'pgbouncer')(
+    'give way behind PgBouncer in transaction mode, with one line in the log of each',
+    () =>
+      throughPooler(
+        { default_pool_size: 2, ...(hasPreparingPgBouncer && { max_prepared_statements: 0 }) },
+        async (pools) => {
+          await crowd(pools)
+          expect(warnings.seen).toEqual([expect.stringMatching(REFUSED), expect.stringMatching(REFUSED)])
+        },
+      ),
+  )
+
+  itIf(hasPreparingPgBouncer, 'PgBouncer 1.21 or later, such as PGBOUNCER names')(
+    'stay behind PgBouncer with max_prepared_statements',
+    () =>
+      throughPooler({ default_pool_size: 2, max_prepared_statements: 20 }, async (pools) => {
+        await crowd(pools)
+        expect(warnings.seen).toEqual([])
+        await pools[0]?.query('DISCARD ALL')
+        await pools[0]?.query('DEALLOCATE ALL')
+        await crowd(pools)
+        expect(warnings.seen.length).toBeLessThanOrEqual(1)
+      }),
+  )
+})
