@@ -62,6 +62,8 @@ export type { CronLike } from './slot-of'
 
 export { makeAllAssertsPass } from './scope'
 export { recogniseEveryCopy } from './every-copy'
+export { sharedByEveryCopy } from './every-copy'
+export { warn } from './warn'
 export { askAgain } from './ask-again'
 export { keepsNothingAlive } from './timers'
 export { heldLockOf } from './simple-lock'

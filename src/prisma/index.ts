@@ -5,6 +5,7 @@
  */
 export { guard } from './guard'
 export type { TransactionClientLike } from './guard'
+export { lockStatementName } from './lock-statement-name'
 export type { PrismaClientLike, RawClientLike } from './prisma-client-like'
 export type {
   Prisma8ClientLike,

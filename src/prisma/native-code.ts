@@ -1,4 +1,4 @@
-import { mssqlCode, mysqlCode, postgresCode, sqliteName } from '../drivers'
+import { isNameRefused, mssqlCode, mysqlCode, postgresCode, sqliteName } from '../drivers'
 
 /** What Prisma makes of a driver's error, and what the adapter makes of it when it is asked without Prisma. */
 interface PrismaErrorLike {
@@ -14,6 +14,7 @@ interface PrismaErrorLike {
 interface AdapterError {
   readonly kind?: unknown
   readonly originalCode?: unknown
+  readonly originalMessage?: unknown
   readonly code?: unknown
 }
 
@@ -36,11 +37,23 @@ const ANSWERS: readonly unknown[] = ['TableDoesNotExist', 'ColumnNotFound', 'Nul
  * @returns `undefined` when the error is not an answer of the server, such as P2024 and P2028 (no connection in time)
  */
 export function nativeCode(error: unknown): string | undefined {
-  const { code, meta, cause } = error as PrismaErrorLike
-  const answer = meta?.driverAdapterError?.cause ?? (typeof cause === 'object' ? cause : undefined)
+  const { code, meta } = error as PrismaErrorLike
+  const answer = adapterError(error)
   if (answer) return adapterCode(answer)
   if (typeof code === 'string' && code in CONFLICTS) return code
   return typeof meta?.code === 'string' ? serverCode(meta.code) : undefined
+}
+
+/** What PostgreSQL or a pooler said when it refused the statement's name, so that nothing was executed. */
+export function refusalOfName(error: unknown): string | undefined {
+  const { originalCode: code, originalMessage: message } = adapterError(error) ?? {}
+  // The adapter has an original code only for what the server said.
+  return isNameRefused({ severity: 'ERROR', code, message }) ? String(message) : undefined
+}
+
+function adapterError(error: unknown): AdapterError | undefined {
+  const { meta, cause } = error as PrismaErrorLike
+  return meta?.driverAdapterError?.cause ?? (typeof cause === 'object' ? cause : undefined)
 }
 
 function adapterCode({ kind, originalCode, code }: AdapterError): string | undefined {

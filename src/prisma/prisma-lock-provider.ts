@@ -34,7 +34,8 @@ export function prismaLockProvider(
   const client = primary(prisma)
   const dialect = dialectNamed(wanted ?? dialectOf(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
-  const executor = prismaSqlExecutor(dialect.name, use ?? ((work) => work(client)))
+  const named = dialect.name === 'postgres'
+  const executor = prismaSqlExecutor(dialect.name, use ?? ((work) => work(client)), { named })
   const conflict = { ...dialect.errors.conflict, ...CONFLICTS }
   return new SqlLockProvider(executor, { ...dialect, errors: { ...dialect.errors, conflict } }, rest)
 }

@@ -8,6 +8,7 @@ import {
   type Values,
 } from '../sql'
 import { placeholderOf } from './client-dialects'
+import { underItsName } from './lock-statement-name'
 import { nativeCode } from './native-code'
 import type { RawClientLike } from './prisma-client-like'
 
@@ -17,8 +18,11 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
 /**
  * Runs each statement by a raw call. Without `RETURNING`, because libsql then counts no row; and never in a batch,
  * because Prisma puts BEGIN and COMMIT around two.
+ *
+ * @param named lets the adapter prepare what is asked about one lock by name; not in a transaction, which a refused name
+ *   would abort
  */
-export function prismaSqlExecutor(dialect: DialectName, use: UseClient): SqlExecutor {
+export function prismaSqlExecutor(dialect: DialectName, use: UseClient, { named = false } = {}): SqlExecutor {
   const spelled = speller(placeholderOf(dialect))
 
   const run = async <T>(
@@ -27,8 +31,9 @@ export function prismaSqlExecutor(dialect: DialectName, use: UseClient): SqlExec
     call: (client: RawClientLike, text: string, bound: unknown[]) => PromiseLike<T>,
   ): Promise<T> => {
     const { text, bind } = spelled(statement)
+    const ask = (): Promise<T> => use(async (client) => call(client, text, bind(values)))
     try {
-      return await use(async (client) => call(client, text, bind(values)))
+      return await (named && statement.parameters.includes('name') ? underItsName(text, ask) : ask())
     } catch (error) {
       throw new DriverError(nativeCode(error), error)
     }

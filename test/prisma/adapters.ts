@@ -4,7 +4,7 @@ import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaMssql } from '@prisma/adapter-mssql'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { pgliteAdapter } from '../backends/pglite'
-import type { PrismaClientLike, ShedLockClient, ShedLockExtension } from '../../src/prisma'
+import type { lockStatementName, PrismaClientLike, ShedLockClient, ShedLockExtension } from '../../src/prisma'
 
 /**
  * A generated client as the tests use it. The real type is not named here, so that the tests' types can be checked
@@ -51,8 +51,9 @@ export const ADAPTERS: readonly Adapter[] = [
   },
 ]
 
-function pg(url: string, options: object) {
-  return new PrismaPg({ connectionString: url, ...options })
+function pg(url: string, { statementNameGenerator, ...options }: Readonly<Record<string, unknown>>) {
+  const pgOptions = { statementNameGenerator: statementNameGenerator as typeof lockStatementName }
+  return new PrismaPg({ connectionString: url, ...options }, pgOptions)
 }
 
 function mariaDb(url: string, options: object) {

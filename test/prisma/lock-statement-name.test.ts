@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { LockingTaskExecutor } from '../../src/core'
+import { guard, lockStatementName, prismaLockProvider } from '../../src/prisma'
+import { refusalOfName } from '../../src/prisma/native-code'
+import type { SqlLockProvider } from '../../src/sql'
+import { describeBackends } from '../backends'
+import { hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
+import { itIf } from '../it-if'
+import { ADAPTERS, connect } from './adapters'
+import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
+import { createTables } from './lock-table'
+
+const backends = prismaBackends().filter(({ adapter, dialect }) => adapter === 'pg' && dialect === 'postgres')
+
+// In this order: what is refused in the last one is refused for the whole process.
+describeBackends(backends)('lockStatementName on $name', (backend) => {
+  const job = { name: 'job', lockAtMostFor: '1m' }
+  const named = { statementNameGenerator: lockStatementName }
+  let database: PrismaTestDatabase
+  let prisma: TestClient
+  const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  const warnings = () => warn.mock.calls.map(([warning]) => warning)
+
+  beforeEach(async () => {
+    database = await backend.create()
+    await createTables(await database.connect(), backend.dialect)
+    prisma = await database.connect({ max: 1, ...named })
+  })
+  afterEach(async () => {
+    await database.drop()
+  })
+
+  const everyQuestion = async (provider: SqlLockProvider): Promise<void> => {
+    const lock = await provider.lock(job)
+    expect(lock).toBeDefined()
+    expect(await provider.lock(job)).toBeUndefined()
+    const longer = await lock?.extend('2m')
+    expect(await longer?.fencingToken()).toBeGreaterThan(0)
+    await longer?.unlock()
+    const slot = Date.now() + 1000
+    await (await provider.lock({ ...job, slot }))?.unlock()
+    expect(await provider.lock({ ...job, slot })).toBeUndefined()
+  }
+  const prepared = async (client = prisma): Promise<string[]> => {
+    const rows = await client.$queryRawUnsafe('select name from pg_prepared_statements order by name')
+    return (rows as { name: string }[]).map(({ name }) => name)
+  }
+
+  it('lets the server keep the statements of locks, and no others', async () => {
+    const provider = prismaLockProvider(prisma)
+    await everyQuestion(provider)
+    const names = await prepared()
+    expect(names.length).toBeGreaterThanOrEqual(5)
+    expect(names.filter((name) => !name.startsWith('shedlock_'))).toEqual([])
+    const later = Date.now() + 2000
+    await (await provider.lock({ ...job, slot: later }))?.unlock()
+    expect(await prepared()).toEqual(names)
+    expect(lockStatementName({ sql: 'select 1' })).toBe('')
+  })
+
+  it('leaves the guard without a name', async () => {
+    const pool = await database.connect({ max: 3, ...named })
+    const executor = new LockingTaskExecutor(prismaLockProvider(prisma))
+    await executor.executeWithLock(job, () =>
+      pool.$transaction(async (transaction) => {
+        await guard(transaction)
+        expect(await prepared(transaction as TestClient)).toEqual([])
+      }),
+    )
+  })
+
+  itIf(hasPreparingPgBouncer, 'PgBouncer 1.21 or later, such as PGBOUNCER names')(
+    'works behind PgBouncer with max_prepared_statements',
+    async () => {
+      const pooler = await startPgBouncer(database.url, { default_pool_size: 2, max_prepared_statements: 20 })
+      const [adapter] = ADAPTERS.filter(({ name, backend: of }) => name === 'pg' && of === backend.name)
+      if (!adapter) throw new Error('no adapter')
+      const clients = [await connect(adapter, pooler.url, named), await connect(adapter, pooler.url, named)]
+      try {
+        const providers = clients.map((client) => prismaLockProvider(client))
+        for (let round = 0; round < 10; round++) {
+          const locks = await Promise.all([...providers, ...providers].map((each) => each.lock(job)))
+          expect(locks.filter((lock) => lock !== undefined)).toHaveLength(1)
+          for (const lock of locks) await lock?.unlock()
+        }
+        expect(warnings()).toEqual([])
+      } finally {
+        for (const client of clients) await client.$disconnect()
+        await pooler.stop()
+      }
+    },
+  )
+
+  it('is left out when a name was refused, with one warning', async () => {
+    const provider = prismaLockProvider(prisma)
+    await everyQuestion(provider)
+    await prisma.$executeRawUnsafe('discard all')
+    await everyQuestion(provider)
+    await everyQuestion(provider)
+    expect(await prepared()).toEqual([])
+    expect(warnings()).toEqual([
+      expect.stringMatching(/without named statements from now on.*"shedlock_\w+" does not exist – /),
+    ])
+  })
+
+  it('knows a name that another has used, and nothing that leaves the outcome open', async () => {
+    const taken = await database.connect({
+      max: 1,
+      statementNameGenerator: ({ sql }: { sql: string }) => (sql === 'select 1' ? 'shedlock_x' : ''),
+    })
+    await taken.$executeRawUnsafe('prepare shedlock_x as select 2')
+    const error = await taken.$queryRawUnsafe('select 1').then(undefined, (thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(Error)
+    expect(refusalOfName(error)).toBe('prepared statement "shedlock_x" already exists')
+    const killed = await taken
+      .$queryRawUnsafe('select pg_terminate_backend(pg_backend_pid())')
+      .then(undefined, (thrown: unknown) => thrown)
+    expect(killed).toBeInstanceOf(Error)
+    expect(refusalOfName(killed)).toBeUndefined()
+  })
+})
