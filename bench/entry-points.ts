@@ -19,12 +19,12 @@ const root = join(__dirname, '..')
 export async function entryPoints(): Promise<EntryPoint[]> {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     name: string
-    exports: Record<string, { default: string } | string>
+    exports: Record<string, { require: { default: string } } | string>
   }
   const all: EntryPoint[] = []
   for (const [path, target] of Object.entries(exports)) {
     if (typeof target === 'string') continue
-    const file = join(root, target.default)
+    const file = join(root, target.require.default)
     const runs = Array.from({ length: PROCESSES }, () => load(file))
     all.push({
       name: name + path.slice(1),

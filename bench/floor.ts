@@ -1,31 +1,34 @@
 import type { Dialect } from 'shedlock-orm/sql'
 import type { Operation } from './operation'
-import type { BenchDatabase, RunRaw } from './raw-clients'
+import type { BenchDatabase, RawClient, RunRaw } from './raw-clients'
 import { rawLock } from './statements'
 
 export const RAW = 'raw driver'
 export const OUR_STATEMENTS = 'raw driver, our statements'
 
-/** The least that a lock could cost: one read by primary key, one write by primary key, and our statements bare. */
+/**
+ * The least that a lock could cost: one read by primary key, one write by primary key, and our statements bare. The server
+ * keeps all of them, so that it does not plan them each time.
+ */
 export function floorOperations(
   { dialect, placeholder }: BenchDatabase,
   tableName: string,
-  run: RunRaw,
+  { run, runPrepared = run }: RawClient,
 ): Operation[] {
   const [one, two] = [placeholder(0), placeholder(1)]
-  const lock = rawLock(dialect, tableName, placeholder, run)
+  const lock = rawLock(dialect, tableName, placeholder, runPrepared)
   let count = 0
   return [
     {
       scenario: 'read one row',
       who: RAW,
-      run: () => run(`select lock_until from ${tableName} where name = ${one}`, ['held']),
+      run: () => runPrepared(`select lock_until from ${tableName} where name = ${one}`, ['held']),
     },
     {
       scenario: 'write one row',
       who: RAW,
       run: () =>
-        run(`update ${tableName} set locked_by = ${one} where name = ${two}`, [
+        runPrepared(`update ${tableName} set locked_by = ${one} where name = ${two}`, [
           `floor ${String(count++)}`,
           'write',
         ]),
@@ -39,8 +42,7 @@ export function floorOperations(
 export function alternativeOperations(
   { dialect, placeholder, alternatives }: BenchDatabase,
   tableName: string,
-  run: RunRaw,
-  runPrepared: RunRaw | undefined,
+  { run, runPrepared }: RawClient,
 ): Operation[] {
   const operations = (what: string, change: Partial<Dialect>, how: RunRaw): Operation[] => {
     const lock = rawLock({ ...dialect, ...change }, tableName, placeholder, how)
@@ -50,12 +52,14 @@ export function alternativeOperations(
       { scenario: 'win + release', who, run: () => lock.winAndRelease('floor') },
     ]
   }
-  const others = Object.entries(alternatives).flatMap(([what, change]) => operations(what, change, run))
+  const others = Object.entries(alternatives).flatMap(([what, change]) =>
+    operations(what, change, runPrepared ?? run),
+  )
   if (!runPrepared) return others
   const read = `select lock_until from ${tableName} where name = ${placeholder(0)}`
   return [
     ...others,
-    ...operations('our statements prepared by name', {}, runPrepared),
-    { scenario: 'read one row', who: `${RAW}, prepared by name`, run: () => runPrepared(read, ['held']) },
+    ...operations('our statements not prepared', {}, run),
+    { scenario: 'read one row', who: `${RAW}, not prepared`, run: () => run(read, ['held']) },
   ]
 }

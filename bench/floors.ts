@@ -18,7 +18,7 @@ export function timesFloor(all: readonly Measured[], one: Measured): number {
 
 /** How many times a mere read through the same client a loser takes. */
 export function timesOwnRead(all: readonly Measured[], one: Measured): number {
-  const client = one.scenario === 'lose' ? one.who.replace(/^ours: |, with a slot$/g, '') : ''
+  const client = one.scenario === 'lose' ? one.who.replace(/^ours: |, (with a slot|without names)/g, '') : ''
   return times(all, one, ['read one row', client.startsWith(RAW) ? RAW : client])
 }
 

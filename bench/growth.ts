@@ -51,7 +51,12 @@ export async function crowd(name: string, rounds: number): Promise<Crowd[]> {
   const raw = database.raw(url, CONNECTIONS)
   const all = names(NAMES)
   await makeLockTable(database, raw, 'shedlock_bench_raw', all)
-  const bare = rawLock(database.dialect, 'shedlock_bench_raw', database.placeholder, raw.run)
+  const bare = rawLock(
+    database.dialect,
+    'shedlock_bench_raw',
+    database.placeholder,
+    raw.runPrepared ?? raw.run,
+  )
   const ours = await openProvider(name, url, CONNECTIONS, { expired: all })
   const runs: Record<string, (lock: string) => Promise<unknown>> = {
     [OUR_STATEMENTS]: (lock) => bare.winAndRelease(lock),

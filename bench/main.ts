@@ -6,9 +6,10 @@ import { entryPoints, installedBytes } from './entry-points'
 import { crowd, growth } from './growth'
 import { measure } from './measure'
 import { memory } from './memory'
+import { network } from './network'
 import type { DatabaseResults, Results } from './results'
 import { markdown } from './tables'
-import { openTarget } from './targets'
+import { openTarget, type WireOptions } from './targets'
 import type { Target } from './operation'
 
 const { values } = parseArgs({
@@ -40,22 +41,23 @@ async function main(): Promise<void> {
 }
 
 async function measureDatabase(name: string): Promise<DatabaseResults> {
-  const { version, operations } = await on(name, false, async ({ version, operations }) => ({
+  const { version, operations } = await on(name, {}, async ({ version, operations }) => ({
     version,
     operations: await measure(operations, rounds, time),
   }))
   return {
     version,
     operations,
-    costs: await on(name, true, costs),
+    costs: await on(name, { counted: true }, costs),
+    network: await network(name, Math.ceil(rounds / 8), time),
     contention: await contention(name, rounds, time * 6),
     growth: await growth(name, rounds, time),
     crowd: await crowd(name, Math.ceil(rounds / 3)),
   }
 }
 
-async function on<T>(name: string, counted: boolean, work: (target: Target) => Promise<T>): Promise<T> {
-  const target = await openTarget(name, counted)
+async function on<T>(name: string, options: WireOptions, work: (target: Target) => Promise<T>): Promise<T> {
+  const target = await openTarget(name, options)
   try {
     return await work(target)
   } finally {

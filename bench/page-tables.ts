@@ -12,6 +12,7 @@ export function pageTables({ machine, databases, memory, entryPoints, installedB
       `### ${name} ${results.version.split(/[ -]/)[0] ?? ''}`,
       operations(results),
     ]),
+    ...networks(all),
     '### One lock, 64 contenders',
     table(
       ['database', 'acquired and released per second', 'of the pace alone', 'loser µs', 'its p99'],
@@ -40,6 +41,28 @@ export function pageTables({ machine, databases, memory, entryPoints, installedB
       ],
     ),
   ].join('\n\n')
+}
+
+/** In milliseconds: where the server is elsewhere, round trips are all that counts. */
+function networks(all: readonly (readonly [string, DatabaseResults])[]): string[] {
+  const rows = all.flatMap(([name, { network = [] }]) => {
+    const clients = new Set(network.flatMap(({ operations }) => operations.map(({ who }) => who)))
+    return [...clients]
+      .filter((who) => who !== RAW)
+      .map((who) => [
+        name,
+        who,
+        ...['lose', 'win + release'].flatMap((scenario) =>
+          network.map(({ operations }) => {
+            const one = operations.find((other) => other.scenario === scenario && other.who === who)
+            return digits(one ? one.median / 1000 : null, 1)
+          }),
+        ),
+      ])
+  })
+  if (rows.length === 0) return []
+  const head = ['database', 'who', 'held, 1 ms away', '10 ms', 'acquire + release, 1 ms away', '10 ms']
+  return ['### With a network between, in milliseconds', table(head, rows)]
 }
 
 /** One line for each client: what it pays to find the lock held, and to acquire and release it. */

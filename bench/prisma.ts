@@ -1,10 +1,11 @@
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { prismaLockProvider, type PrismaClientLike } from 'shedlock-orm/prisma'
+import { lockStatementName, prismaLockProvider, type PrismaClientLike } from 'shedlock-orm/prisma'
 import type { DialectName } from 'shedlock-orm/sql'
 import { generateClients } from '../test/prisma/generate-clients'
 import { ourOperations } from './lock-operations'
+import type { Operation } from './operation'
 import type { Peer } from './peers'
 
 function prismaMariaDb(url: string): PrismaMariaDb {
@@ -19,9 +20,21 @@ function prismaMariaDb(url: string): PrismaMariaDb {
   })
 }
 
+/** @param named a statement of the bench itself that is prepared by name beside those of the lock */
+function prismaPg(url: string, named?: string): PrismaPg {
+  const statementNameGenerator = (query: { sql: string }): string =>
+    query.sql === named ? 'bench_read' : lockStatementName(query)
+  return new PrismaPg(
+    { connectionString: url, max: 1 },
+    named === undefined ? {} : { statementNameGenerator },
+  )
+}
+
 /** Which generated client and which adapter serve a database. */
-const CLIENTS: Readonly<Partial<Record<DialectName, { client: string; adapter(url: string): unknown }>>> = {
-  postgres: { client: 'postgresql', adapter: (url) => new PrismaPg({ connectionString: url, max: 1 }) },
+const CLIENTS: Readonly<
+  Partial<Record<DialectName, { client: string; adapter(url: string, named?: string): unknown }>>
+> = {
+  postgres: { client: 'postgresql', adapter: prismaPg },
   mariadb: { client: 'mysql', adapter: prismaMariaDb },
   mysql: { client: 'mysql', adapter: prismaMariaDb },
   sqlite: { client: 'sqlite', adapter: (url) => new PrismaBetterSqlite3({ url: `file:${url}` }) },
@@ -46,12 +59,21 @@ export async function prismaOperations(
   const { PrismaClient } = (await import(
     `../test/prisma/generated/${known.client}/client.ts`
   )) as GeneratedClient
-  const prisma = new PrismaClient({ adapter: known.adapter(url) })
+  const open = (named?: string) => new PrismaClient({ adapter: known.adapter(url, named) })
+  const prisma = open(read)
+  const operations: Operation[] = [
+    { scenario: 'read one row', who: 'Prisma', run: async () => prisma.$queryRawUnsafe(read, 'held') },
+    ...(await ourOperations('ours: Prisma', prismaLockProvider(prisma, { tableName }), 'held')),
+  ]
+  if (dialect !== 'postgres') return { operations, close: () => prisma.$disconnect() }
+  const unnamed = open()
+  const provider = prismaLockProvider(unnamed, { tableName })
+  operations.push(...(await ourOperations('ours: Prisma, without names', provider, 'held')))
   return {
-    operations: [
-      { scenario: 'read one row', who: 'Prisma', run: async () => prisma.$queryRawUnsafe(read, 'held') },
-      ...(await ourOperations('ours: Prisma', prismaLockProvider(prisma, { tableName }), 'held')),
-    ],
-    close: () => prisma.$disconnect(),
+    operations,
+    close: async () => {
+      await prisma.$disconnect()
+      await unnamed.$disconnect()
+    },
   }
 }

@@ -13,7 +13,7 @@ export type RunRaw = (text: string, values?: (string | number | null)[]) => Prom
 
 export interface RawClient {
   readonly run: RunRaw
-  /** The same with statements that the server keeps by name, where the driver can. */
+  /** The same with statements that the server keeps, where that is a way of its own. */
   readonly runPrepared?: RunRaw
   close(): Promise<unknown>
 }
@@ -45,7 +45,11 @@ const mysqlLike = {
   placeholder: () => '?',
   raw: (uri, connectionLimit = 1) => {
     const pool = mysql.createPool({ uri, connectionLimit })
-    return { run: (text, values) => pool.query(text, values), close: () => pool.end() }
+    return {
+      run: (text, values) => pool.query(text, values),
+      runPrepared: (text, values) => pool.execute(text, values),
+      close: () => pool.end(),
+    }
   },
   lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
 } satisfies Partial<BenchDatabase>
@@ -56,7 +60,8 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
     alternatives: {
       'looking first': { acquire: [...sqlite.acquire.slice(0, 1), ...postgres.acquire] },
       'plain upsert': { acquire: sqlite.acquire.slice(1) },
-      'release flushed': { release: undefined },
+      'looking first, then an update': { acquire: mariadb.acquire.slice(0, 2) },
+      'release flushed': { unlock: undefined },
     },
     defaultUrl: 'postgres://postgres@127.0.0.1:5432/test',
     version: 'show server_version',

@@ -4,6 +4,7 @@ import type { EntryPoint } from './entry-points'
 import type { Crowd, Growth } from './growth'
 import type { Measured } from './measure'
 import type { Memory } from './memory'
+import type { Network } from './network'
 
 /** What `--json` prints. */
 export interface Results {
@@ -18,6 +19,8 @@ export interface DatabaseResults {
   readonly version: string
   readonly operations: readonly Measured[]
   readonly costs: readonly Cost[]
+  /** Empty for a database in a file. */
+  readonly network?: readonly Network[]
   readonly contention: readonly Contention[]
   readonly growth: readonly Growth[]
   readonly crowd: readonly Crowd[]

@@ -35,6 +35,7 @@ export function rawLock(
   const values = (name: string): Values => ({
     name,
     lockedBy: `bench/00000000-0000-0000-0000-${String(count++).padStart(12, '0')}`,
+    unlockedBy: 'bench/unlocked',
     lockAtMostFor: 60_000,
   })
   return {

@@ -29,7 +29,7 @@ export function markdown({ machine, databases, memory, entryPoints, installedByt
 }
 
 function databaseTables(name: string, results: DatabaseResults): string[] {
-  const { operations, costs, contention, growth, crowd } = results
+  const { operations, costs, network = [], contention, growth, crowd } = results
   return [
     `### ${name} ${results.version}: time of one operation`,
     table(
@@ -60,6 +60,13 @@ function databaseTables(name: string, results: DatabaseResults): string[] {
           one.waitsForRow === null ? '' : one.waitsForRow ? 'yes' : 'no',
         ]),
     ),
+    ...network.flatMap(({ milliseconds, operations: far }) => [
+      `### ${name}: ${milliseconds} ms of network`,
+      table(
+        ['operation', 'who', 'median µs', '× floor'],
+        far.map((one) => [one.scenario, one.who, digits(one.median), digits(timesFloor(far, one), 2)]),
+      ),
+    ]),
     `### ${name}: one lock, many contenders`,
     table(
       [

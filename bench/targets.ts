@@ -12,11 +12,21 @@ import { countingWire, type Wire } from './wire'
 
 const TABLE = 'shedlock_bench'
 
-/** @param counted whether everything goes over a wire that counts, so that times are of no use */
-export async function openTarget(name: string, counted: boolean): Promise<Target> {
+export interface WireOptions {
+  /** Whether everything goes over a wire that counts, so that times are of no use. */
+  readonly counted?: boolean
+  /** Milliseconds that the wire adds to each round trip. */
+  readonly delay?: number
+}
+
+export async function openTarget(
+  name: string,
+  { counted = false, delay = 0 }: WireOptions = {},
+): Promise<Target> {
   const database = benchDatabase(name)
   const { url, remove } = location(name)
-  const wire: Wire | undefined = counted && name !== 'sqlite' ? await countingWire(url) : undefined
+  const wire: Wire | undefined =
+    (counted || delay > 0) && name !== 'sqlite' ? await countingWire(url, delay) : undefined
   const here = wire?.url ?? url
   const control = database.raw(url)
   const raw = database.raw(here)
@@ -25,11 +35,16 @@ export async function openTarget(name: string, counted: boolean): Promise<Target
   const read = `select lock_until from ${TABLE} where name = ${database.placeholder(0)}`
   const prisma = await prismaOperations(database.dialect.name, here, TABLE, read)
   const peers = await peersOn(name, here)
+  const provider = (namedStatements?: false) =>
+    typeOrmLockProvider(dataSource, { tableName: TABLE, namedStatements })
+  const unnamed =
+    name === 'postgres' ? await ourOperations('ours: TypeORM, without names', provider(false), 'held') : []
   const operations: Operation[] = [
-    ...floorOperations(database, TABLE, raw.run),
-    ...alternativeOperations(database, TABLE, raw.run, raw.runPrepared),
+    ...floorOperations(database, TABLE, raw),
+    ...alternativeOperations(database, TABLE, raw),
     { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read, 'held') },
-    ...(await ourOperations('ours: TypeORM', typeOrmLockProvider(dataSource, { tableName: TABLE }), 'held')),
+    ...(await ourOperations('ours: TypeORM', provider(), 'held')),
+    ...unnamed,
     ...prisma.operations,
     ...peers.flatMap(({ operations }) => operations),
   ]

@@ -14,8 +14,12 @@ export interface Wire {
   close(): Promise<void>
 }
 
-/** A TCP proxy that counts. Neither client encrypts on the loopback. */
-export async function countingWire(url: string): Promise<Wire> {
+/**
+ * A TCP proxy that counts. Neither client encrypts on the loopback.
+ *
+ * @param delay milliseconds by which what the client says comes later
+ */
+export async function countingWire(url: string, delay = 0): Promise<Wire> {
   const { protocol, hostname, port } = new URL(url)
   const traffic: Traffic = { roundTrips: 0, statements: 0 }
   const statementsIn = protocol.startsWith('postgres') ? postgresStatements : mysqlStatements
@@ -27,7 +31,8 @@ export async function countingWire(url: string): Promise<Wire> {
       if (answered) traffic.roundTrips++
       answered = false
       traffic.statements += statementsIn(data)
-      upstream.write(data)
+      if (delay === 0) upstream.write(data)
+      else setTimeout(() => upstream.write(data), delay)
     })
     upstream.on('data', (data) => {
       answered = true

@@ -1,0 +1,30 @@
+import { measure, type Measured } from './measure'
+import { openTarget } from './targets'
+
+/** Milliseconds that a request takes to its server and back, besides the loopback: the same room, another zone. */
+const DELAYS = [1, 10]
+const SCENARIOS: readonly string[] = ['read one row', 'lose', 'win + release']
+const WHO = /^(raw driver(, our statements)?|ours: (TypeORM|Prisma)|verrou \(knex\))$/
+
+export interface Network {
+  readonly milliseconds: number
+  readonly operations: readonly Measured[]
+}
+
+/** The same locks with a network between: what counts there are round trips. Nothing for a database in a file. */
+export async function network(database: string, rounds: number, time: number): Promise<Network[]> {
+  if (database === 'sqlite') return []
+  const all: Network[] = []
+  for (const milliseconds of DELAYS) {
+    const target = await openTarget(database, { delay: milliseconds })
+    const chosen = target.operations.filter(
+      ({ scenario, who }) => SCENARIOS.includes(scenario) && WHO.test(who),
+    )
+    try {
+      all.push({ milliseconds, operations: await measure(chosen, rounds, time) })
+    } finally {
+      await target.close()
+    }
+  }
+  return all
+}
