@@ -37,9 +37,14 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
       name,
     )
   }
-  const lease = checkLease(name, configuration.lockAtMostFor, configuration.lockAtLeastFor ?? 0)
+  const { lockAtMostFor, lockAtLeastFor } = checkLease(
+    name,
+    configuration.lockAtMostFor,
+    configuration.lockAtLeastFor ?? 0,
+  )
   const slot = checkSlot(name, configuration.slot)
-  return { name, ...lease, ...(slot === undefined ? {} : { slot }) }
+  const checked = { name, lockAtMostFor, lockAtLeastFor }
+  return slot === undefined ? checked : { ...checked, slot }
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */

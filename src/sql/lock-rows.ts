@@ -56,7 +56,9 @@ export class LockRows {
 
   /** @param onSeen gets the row of who holds the lock, if a statement has seen it */
   take(holder: Holder, lockAtMostFor: number, slot?: number, onSeen?: OnSeen): Promise<TakeOutcome> {
-    const values = { ...holder, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
+    const { name, lockedBy } = holder
+    // Not spread: V8 takes 60 times as long for that.
+    const values = { name, lockedBy, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
     let taking: Promise<AcquireOutcome> | undefined
     const run = (step: AcquireStep): Promise<AcquireOutcome> => {
       const outcome = this.#outcome(step, values, onSeen)
@@ -89,7 +91,8 @@ export class LockRows {
    * @returns whether the row is still the holder's, and lasts at least that long
    */
   async extend(holder: Holder, lockAtMostFor: number, lease: Lease): Promise<boolean> {
-    const attempt = () => this.#changes(this.statements.extend, { ...holder, lockAtMostFor })
+    const { name, lockedBy } = holder
+    const attempt = () => this.#changes(this.statements.extend, { name, lockedBy, lockAtMostFor })
     return (await this.#insist(holder, lease.remaining(), attempt)) > 0
   }
 
@@ -226,11 +229,12 @@ export class LockRows {
 
   #unlock(holder: Holder, lockAtLeastFor: number | 'unused'): Promise<number> {
     const { unlock, unlockAtLeast, giveBack } = this.statements
-    const unlockedBy = unlockedOwner(holder.lockedBy)
-    const values = { name: holder.name, lockedBy: holder.lockedBy, unlockedBy }
+    const { name, lockedBy } = holder
+    const unlockedBy = unlockedOwner(lockedBy)
+    const values = { name, lockedBy, unlockedBy }
     if (lockAtLeastFor === 'unused') return this.#changes(holder.hasSlot ? giveBack : unlock, values)
     return lockAtLeastFor > 0
-      ? this.#changes(unlockAtLeast, { ...values, lockAtLeastFor })
+      ? this.#changes(unlockAtLeast, { name, lockedBy, unlockedBy, lockAtLeastFor })
       : this.#changes(unlock, values)
   }
 

@@ -11,7 +11,6 @@ import {
   slotTooFarAhead,
   type Duration,
   type LockConfiguration,
-  type LockHolder,
   type LockOptions,
   type LockProvider,
   type SimpleLock,
@@ -105,14 +104,13 @@ export class SqlLockProvider implements LockProvider {
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const asked = performance.now()
     const lease = leaseOf(lockAtMostFor)
-    let heldBy: LockHolder | undefined
-    const seen = (row: Row): void => {
-      heldBy = lockHolder(row)
-    }
-    const outcome = await this.#rows.take(holder, lockAtMostFor, slot, seen)
+    let seen: Row | undefined
+    const outcome = await this.#rows.take(holder, lockAtMostFor, slot, (row) => {
+      seen = row
+    })
     if (outcome === 'ahead') throw slotTooFarAhead(name, Number(slot), this.#slotAtMostAhead)
     if (outcome !== 'taken') {
-      onRefused?.(outcome, heldBy)
+      onRefused?.(outcome, seen && lockHolder(seen))
       return undefined
     }
     if (lease.remaining() === 0) {
