@@ -90,6 +90,15 @@ describe('the floors', () => {
     expect(wrong).toEqual([])
   })
 
+  it('core and sql take time, timers and chance from core/time.ts alone, so that they can be simulated', () => {
+    const outside =
+      /\b(performance\.now|Date\.now|Math\.random|set(Timeout|Interval|Immediate)|clearTimeout)\b/
+    const asking = files
+      .filter(({ floor, path }) => ['core', 'sql'].includes(floor) && path !== 'core/time.ts')
+      .filter(({ source }) => outside.test(source.getText().replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')))
+    expect(asking.map(({ path }) => path)).toEqual([])
+  })
+
   it('have no cycles, types included', () => {
     const graph = new Map(
       files.map((file) => [

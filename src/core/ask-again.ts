@@ -1,4 +1,5 @@
 import { Lease } from './lease'
+import { time } from './time'
 
 /** How long to go on asking, in milliseconds. */
 export interface Patience {
@@ -25,7 +26,7 @@ export async function askAgain<T>(
     const answer = await ask()
     const left = patience.remaining()
     if (left === 0 || isFinal(answer)) return answer
-    await sleep(Math.min(left, pause * (0.5 + Math.random() / 2)), signal)
+    await sleep(Math.min(left, time.jittered(pause)), signal)
   }
 }
 
@@ -33,11 +34,11 @@ export async function askAgain<T>(
 export function sleep(pause: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const wake = (): void => {
-      clearTimeout(timer)
+      cancel()
       signal?.removeEventListener('abort', wake)
       resolve()
     }
-    const timer = setTimeout(wake, pause)
+    const cancel = time.after(pause, wake, true)
     signal?.addEventListener('abort', wake)
   })
 }

@@ -3,7 +3,8 @@ import { LockError } from './errors'
 import type { Lease } from './lease'
 import type { Acquisition, ActiveLock } from './lock'
 import { checkLease } from './lock-configuration'
-import { whenOver, type Cancel } from './timers'
+import type { Cancel } from './time'
+import { whenOver } from './timers'
 
 /** Hears what becomes of a held lock. */
 export interface HeldLockObserver {

@@ -17,6 +17,7 @@ import {
   type CheckedLockConfiguration,
 } from './lock-configuration'
 import { simpleLock } from './simple-lock'
+import { time } from './time'
 
 /** What a row is in a table. */
 interface Entry {
@@ -89,7 +90,7 @@ export class InMemoryLockProvider implements LockProvider {
   }
 
   #refusal({ name, slot }: CheckedLockConfiguration): RefusalReason | undefined {
-    if (slot !== undefined && slot > Date.now() + this.#slotAtMostAhead)
+    if (slot !== undefined && slot > time.wall() + this.#slotAtMostAhead)
       throw slotTooFarAhead(name, slot, this.#slotAtMostAhead)
     if (this.isLocked(name)) return 'held'
     const before = this.#entries.get(name)?.lockedAt ?? 0
@@ -100,10 +101,10 @@ export class InMemoryLockProvider implements LockProvider {
     const before = this.#entries.get(name)
     const entry: Entry = {
       lease: new Lease(lockAtMostFor, this.#clock),
-      lockedAt: slot ?? Math.max(Date.now(), (before?.lockedAt ?? 0) + 1),
+      lockedAt: slot ?? Math.max(time.wall(), (before?.lockedAt ?? 0) + 1),
       hasSlots: slot !== undefined || before?.hasSlots === true,
     }
-    const late = slot === undefined ? 0 : Date.now() - slot
+    const late = slot === undefined ? 0 : time.wall() - slot
     let atLeast = new Lease(lockAtLeastFor && lockAtLeastFor - late, this.#clock)
     const isMine = (): boolean => this.#entries.get(name) === entry && this.isLocked(name)
     this.#entries.set(name, entry)
@@ -130,7 +131,7 @@ export class InMemoryLockProvider implements LockProvider {
   /** Once in a while, so that it costs little however many names there are. What is forgotten still has a smaller token. */
   #forgetExpired(): void {
     if (this.#entries.size < this.#sweepAt) return
-    const now = Date.now()
+    const now = time.wall()
     for (const [name, { lockedAt, hasSlots }] of this.#entries)
       if (!hasSlots && lockedAt < now && !this.isLocked(name)) this.#entries.delete(name)
     this.#sweepAt = Math.max(100, 2 * this.#entries.size)

@@ -1,11 +1,10 @@
+import { time } from './time'
+
 /** Tells the time in milliseconds; only differences count. */
 export interface Clock {
   /** Milliseconds since whenever, never fewer than at the call before. */
   now(): number
 }
-
-/** Looked up at each call, because the fake timers of test runners replace `performance`. */
-const monotonicClock: Clock = { now: () => performance.now() }
 
 /**
  * A length of time that has begun. The holder of a lock begins one before it sends its request: the database's lease
@@ -16,7 +15,7 @@ export class Lease {
   readonly #clock: Clock
 
   /** @param duration in milliseconds, from now */
-  constructor(duration: number, clock: Clock = monotonicClock) {
+  constructor(duration: number, clock: Clock = time) {
     this.#clock = clock
     this.#until = clock.now() + duration
   }

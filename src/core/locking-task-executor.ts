@@ -26,6 +26,7 @@ import {
   type TaskResult,
   type WrapConfiguration,
 } from './task-configuration'
+import { time } from './time'
 import { warn } from './warn'
 import { wrappedTask } from './wrapped-task'
 
@@ -166,8 +167,8 @@ export class LockingTaskExecutor {
   }
 
   async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
-    const started = performance.now()
-    const duration = (): number => performance.now() - started
+    const started = time.now()
+    const duration = (): number => time.now() - started
     this.#tell('onTaskStarted', event)
     try {
       const value = await runInScope(lock, this.#provider, () => task({ signal: lock.signal, lock }))

@@ -1,5 +1,6 @@
 import type { HeldLock } from './held-lock'
 import { LockError } from './errors'
+import { time, type Cancel } from './time'
 import { LONGEST_TIMEOUT } from './timers'
 
 /** One call of an executor, from its attempt to acquire the lock until the lock is released. */
@@ -41,12 +42,12 @@ export class RunsInFlight {
     this.#stop.abort()
     const runs = [...this.#runs]
     for (const [{ name, lock }] of runs) lock?.abort(shutdownError(name))
-    let timer: NodeJS.Timeout | undefined
+    let cancel: Cancel | undefined
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, Math.min(timeout, LONGEST_TIMEOUT))
+      cancel = time.after(Math.min(timeout, LONGEST_TIMEOUT), resolve, true)
     })
     await Promise.race([late, Promise.all(runs.map(([, ended]) => ended))])
-    clearTimeout(timer)
+    cancel?.()
     return runs.filter(([run]) => this.#runs.has(run)).map(([{ name }]) => name)
   }
 }

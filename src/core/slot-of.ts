@@ -1,4 +1,5 @@
 import { LockError } from './errors'
+import { time } from './time'
 
 /** A cron expression that knows when it was due: croner's `Cron`, from version 10. */
 export interface CronLike {
@@ -22,7 +23,7 @@ const SECOND = 1_000
  * @param now milliseconds since 1970, or a `Date`. Default: the clock of this process
  * @throws LockError `INVALID_CONFIGURATION` when the expression was never due
  */
-export function slotOf(cron: CronLike, now: Date | number = Date.now()): Date {
+export function slotOf(cron: CronLike, now: Date | number = time.wall()): Date {
   const next = (Math.floor((Number(now) + TIMER_EARLY) / SECOND) + 1) * SECOND
   const [slot] = cron.previousRuns(1, new Date(next))
   if (slot) return slot

@@ -1,4 +1,4 @@
-import { keepsNothingAlive, LockError } from '../core'
+import { LockError, time } from '../core'
 import { driverErrorOf, errorKind, type ErrorKind } from './error-kind'
 import type { Dialect } from './dialect'
 
@@ -54,17 +54,17 @@ export class Asking {
   async ask<T>(question: Question<T>): Promise<T> {
     const { again, within, each = (left: number) => left, background = false } = question
     const { first, longest } = background ? BACKGROUND_PAUSES : PAUSES
-    const deadline = performance.now() + within
+    const deadline = time.now() + within
     for (let pause = first; ; pause = Math.min(pause * 2, longest)) {
-      const left = deadline - performance.now()
+      const left = deadline - time.now()
       try {
         return await attempt(question, Math.max(1, Math.min(left, each(left))))
       } catch (error) {
         if (error instanceof LockError) throw about(question.lockName, error)
-        if (!again.includes(this.#outcome(error)) || performance.now() + pause >= deadline)
+        if (!again.includes(this.#outcome(error)) || time.now() + pause >= deadline)
           throw await this.#explain(error, question, deadline)
       }
-      await sleep(pause * (0.5 + Math.random() / 2), background)
+      await new Promise<void>((resolve) => time.after(time.jittered(pause), resolve, !background))
     }
   }
 
@@ -88,7 +88,7 @@ export class Asking {
       )
     }
     if (outcome === 'refused') {
-      const left = deadline - performance.now()
+      const left = deadline - time.now()
       const explained = await inTime(this.explainRefusal(error), Math.max(1, left)).catch(() => undefined)
       if (explained) return about(lockName, explained)
     }
@@ -123,22 +123,16 @@ async function attempt<T>(question: Question<T>, limit: number): Promise<T> {
 
 /** Waits for work, but not longer than these milliseconds; the work itself goes on. */
 async function inTime<T>(work: Promise<T>, limit: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  let cancel: (() => void) | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    const giveUp = (): void => {
       reject(new Late(`no answer within ${Math.round(limit)} ms`))
-    }, limit)
+    }
+    cancel = time.after(limit, giveUp, true)
   })
   try {
     return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
+    cancel?.()
   }
-}
-
-function sleep(pause: number, background: boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, pause)
-    if (background) keepsNothingAlive(timer)
-  })
 }

@@ -1,3 +1,5 @@
+import { time } from '../core'
+
 const IDLE = 10_000
 
 /**
@@ -10,13 +12,12 @@ export function idleConnection<Connection>(
 ): <T>(work: (connection: Connection) => T | PromiseLike<T>) => Promise<T> {
   let opened: Promise<Connection> | undefined
   let users = 0
-  let timer: NodeJS.Timeout | undefined
+  let cancel: (() => void) | undefined
 
   const closeIfIdle = (): void => {
     if (users > 0) return
     void opened?.then(close).catch(() => undefined)
     opened = undefined
-    timer = undefined
   }
 
   return async (work) => {
@@ -29,7 +30,8 @@ export function idleConnection<Connection>(
       return await work(await opened)
     } finally {
       users--
-      timer = timer?.refresh() ?? setTimeout(closeIfIdle, IDLE).unref()
+      cancel?.()
+      cancel = time.after(IDLE, closeIfIdle, false)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { Lease, type LockError } from '../core'
+import { Lease, time, type LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
 import { changedRows } from './changed-rows'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
@@ -199,9 +199,13 @@ export class LockRows {
 
   /** If nobody knows whether the row was taken, it is given back: else it would be held by no one until its lease ends. */
   async #freeBehind(taking: Promise<AcquireOutcome>, holder: Holder, lockAtMostFor: number): Promise<void> {
+    // A connection whose other end is gone may tell so only after a quarter of an hour.
+    const silent = (): void => void this.free(holder, lockAtMostFor, 'freed')
+    const cancel = time.after(this.timeLimit, silent, false)
     const outcome = await taking.catch((error: unknown) =>
       errorKind(this.dialect, error) === 'unanswered' ? 'perhaps' : 'free',
     )
+    cancel()
     if (outcome === 'taken') await this.free(holder, lockAtMostFor)
     if (outcome === 'perhaps') await this.free(holder, lockAtMostFor, 'freed')
   }

@@ -1,4 +1,4 @@
-import { later, Lease, recogniseEveryCopy, type Acquisition } from '../core'
+import { later, Lease, recogniseEveryCopy, time, type Acquisition } from '../core'
 import type { Dialect, Pin } from './dialect'
 import type { Holder } from './holder'
 import type { LockRows } from './lock-rows'
@@ -44,7 +44,7 @@ export class SqlAcquisition implements Acquisition {
     if (!(await this.rows.extend(this.holder, lockAtMostFor, this.#lease))) return undefined
     // The row remembers when it was locked, not when it was extended.
     if (lockAtLeastFor !== undefined)
-      this.lockAtLeastFor = lockAtLeastFor && Math.ceil(performance.now() - this.asked) + lockAtLeastFor
+      this.lockAtLeastFor = lockAtLeastFor && Math.ceil(time.now() - this.asked) + lockAtLeastFor
     return (this.#lease = later(this.#lease, asked))
   }
 

@@ -9,6 +9,7 @@ import {
   simpleLock,
   SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
+  time,
   type Duration,
   type LockConfiguration,
   type LockOptions,
@@ -102,7 +103,7 @@ export class SqlLockProvider implements LockProvider {
     signal?.throwIfAborted()
     await this.#rows.refuseWrongTable()
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
-    const asked = performance.now()
+    const asked = time.now()
     const lease = leaseOf(lockAtMostFor)
     let seen: Row | undefined
     const outcome = await this.#rows.take(holder, lockAtMostFor, slot, (row) => {

@@ -62,6 +62,26 @@ describeIf('asking again', () => {
     )
   })
 
+  it('a lock is given back though the answer was swallowed and its connection never tells', async () => {
+    const { executor, table } = client
+    let swallows = true
+    const swallowing: SqlExecutor = {
+      query: (...all) => executor.query(...all),
+      execute: async (...all) => {
+        const changed = await executor.execute(...all)
+        if (!swallows) return changed
+        swallows = false
+        return new Promise(() => undefined)
+      },
+    }
+    const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '300ms' })
+    const locking = provider.lock({ name: 'half open', lockAtMostFor: '1h' })
+    await expect(locking).rejects.toMatchObject({ code: 'TIMEOUT' })
+    await eventually(async () => {
+      expect(await table.isHeld('half open')).toBe(false)
+    })
+  })
+
   it('an error is explained within the same time limit', async () => {
     const { executor } = client
     let fails = false

@@ -1,9 +1,10 @@
 import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { LockError, type Task } from '../../src/core'
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { LockError, type SimpleLock, type Task } from '../../src/core'
 import { executeOnce, type SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { eventually } from '../eventually'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
@@ -62,6 +63,43 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect((await lost).executed).toBe(true)
     expect((await migrate(() => undefined)).executed).toBe(true)
   })
+})
+
+it('is done on an instance whose clock is wrong', async () => {
+  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
+  const provider = typeOrmLockProvider(await database.initialize())
+  await provider.createTable()
+  const slot = Date.now()
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(slot - 7_200_000)
+  try {
+    const migrate = () => executeOnce(provider, { name: 'migrate', slot }, () => 'done')
+    expect(await migrate()).toEqual({ executed: true, value: 'done' })
+    expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
+  } finally {
+    clock.mockRestore()
+    await database.destroy()
+  }
+})
+
+it('does not begin when its lock was over before it knew that nobody has done it', async () => {
+  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
+  const provider = typeOrmLockProvider(await database.initialize())
+  await provider.createTable()
+  let lock: SimpleLock | undefined
+  const slow = {
+    lock: async (...all: Parameters<SqlLockProvider['lock']>) => (lock = await provider.lock(...all)),
+    listLocks: async () => {
+      await eventually(() => {
+        if ((lock?.remaining() ?? 0) > 0) throw new Error('held')
+      })
+      return provider.listLocks()
+    },
+  }
+  let runs = 0
+  const configuration = { name: 'migrate', slot: SLOT, lockAtMostFor: 50, keepAlive: false }
+  await expect(executeOnce(slow, configuration, () => runs++)).rejects.toMatchObject({ code: 'LOCK_LOST' })
+  expect(runs).toBe(0)
+  await database.destroy()
 })
 
 it('throws when it waited in vain, or is told to stop', async () => {

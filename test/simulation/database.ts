@@ -1,0 +1,313 @@
+import { DriverError, type Row, type Statement, type Values } from '../../src/sql'
+import type { Random } from '../processes/chaos/random'
+import { compile, DuplicateKey, type Compiled, type Effect } from './model/compile'
+import { DESCRIBE, type Behaviour } from './model/model-dialect'
+import { Table, type Change } from './model/table'
+import type { Dialect } from '../../src/sql'
+import type { SimulatedProcess } from './simulated-process'
+import type { World } from './world'
+
+/** One statement on its way. */
+export interface Request {
+  readonly process: SimulatedProcess
+  readonly statement: Statement
+  readonly values: Values
+  readonly transaction?: Transaction | undefined
+  /** Takes the answer, or an error, on the way back. */
+  readonly respond: (answer: Effect | DriverError) => void
+}
+
+/** A transaction of the application that has pinned rows. */
+export interface Transaction {
+  readonly process: SimulatedProcess
+  readonly pinned: Set<string>
+  /** Under which locks it commits, by their names: the owners. */
+  readonly guarded: Map<string, string>
+  isOver: boolean
+}
+
+/** Another storage that runs the same statements, to be compared with the model. */
+export interface Twin {
+  run(
+    statement: Statement,
+    values: Values,
+    now: number,
+  ): { readonly rows: readonly Row[]; readonly changed: number }
+  rowsEqual(table: Table, name: string | undefined): string | undefined
+  delete(name: string): void
+  close(): void
+}
+
+export interface DatabaseObserver {
+  onChange(change: Change, request: Request, now: number): void
+  onCommit(transaction: Transaction): void
+  onUnlockUndone(name: string): void
+}
+
+/** How many statements take a moment between their reading and their writing. */
+const SLOW = 0.1
+
+const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column) => ({
+  column_name: column,
+  column_type: 'any',
+}))
+
+/**
+ * The database server: it runs each statement at one moment, keeps what it has acknowledged, and has a clock of its own. It knows
+ * transactions, but nothing of locks.
+ */
+export class Database {
+  readonly table = new Table()
+  observer: DatabaseObserver | undefined
+  twin: Twin | undefined
+  /** Answers every write with an error, as when the disk is full. */
+  isReadOnly = false
+  /** How often somebody else is faster, or the server too busy. */
+  conflicts = 0
+  busy = 0
+  #isDown = false
+  #isStalled = false
+  #clockOffset = 0
+  #clockStoppedAt: number | undefined
+  #waiting: { request: Request; since: number }[] = []
+  readonly #answering = new Set<Request>()
+  readonly #transactions = new Set<Transaction>()
+  readonly #compiled = new WeakMap<Statement, Compiled>()
+  /** Unlocks that a crash may undo. */
+  #unsynced: { change: Change; undo: () => void }[] = []
+
+  constructor(
+    private readonly world: World,
+    private readonly dialect: Dialect & Behaviour,
+    private readonly random: Random,
+    private readonly rate: number,
+    /** What a broken rule makes of a statement. */
+    private readonly broken: (statement: Statement) => Statement = (statement) => statement,
+  ) {}
+
+  /** Milliseconds since 1970 by the database's clock, with their fractions. */
+  now(): number {
+    if (this.#clockStoppedAt !== undefined) return this.#clockStoppedAt
+    return this.world.epoch + 1234.5 + this.world.now * this.rate + this.#clockOffset
+  }
+
+  setClockBack(by: number): void {
+    this.world.trace('database', `its clock is set back by ${by} ms`)
+    this.#clockOffset -= by
+  }
+
+  stopClock(length: number): void {
+    this.world.trace('database', `its clock stops for ${length} ms`)
+    this.#clockStoppedAt ??= this.now()
+    this.world.at(length, undefined, 'other', () => {
+      if (this.#clockStoppedAt === undefined) return
+      const stoppedAt = this.#clockStoppedAt
+      this.#clockStoppedAt = undefined
+      this.#clockOffset -= this.now() - stoppedAt
+    })
+  }
+
+  stall(length: number): void {
+    this.world.trace('database', `runs nothing for ${length} ms`)
+    this.#isStalled = true
+    this.world.at(length, undefined, 'other', () => {
+      this.#isStalled = false
+      this.world.trace('database', 'goes on')
+      this.#runWaiting()
+    })
+  }
+
+  /** Keeps what is committed; what waits is lost, and so are the answers on their way. */
+  restart(length: number): void {
+    this.world.trace('database', `crashes; it is back in ${length} ms`)
+    this.#isDown = true
+    const cut = this.#waiting
+    this.#waiting = []
+    this.#answering.clear()
+    for (const transaction of this.#transactions) transaction.isOver = true
+    this.#transactions.clear()
+    if (this.dialect.losesUnlocks)
+      for (const { undo } of this.#unsynced
+        .splice(Math.floor(this.random.next() * (this.#unsynced.length + 1)))
+        .reverse())
+        undo()
+    this.#unsynced = []
+    for (const { request } of cut) request.respond(new DriverError(undefined, 'the server went away'))
+    this.world.at(length, undefined, 'other', () => {
+      this.#isDown = false
+      this.world.trace('database', 'is back')
+    })
+  }
+
+  begin(process: SimulatedProcess): Transaction {
+    const transaction = {
+      process,
+      pinned: new Set<string>(),
+      guarded: new Map<string, string>(),
+      isOver: false,
+    }
+    this.#transactions.add(transaction)
+    return transaction
+  }
+
+  end(transaction: Transaction, how: 'commit' | 'rollback'): boolean {
+    if (transaction.isOver) return false
+    transaction.isOver = true
+    this.#transactions.delete(transaction)
+    if (how === 'commit') this.observer?.onCommit(transaction)
+    this.#runWaiting()
+    return true
+  }
+
+  /** A process is gone: after a while the server notices. */
+  forgetTransactions(process: SimulatedProcess, pause: number): void {
+    for (const transaction of this.#transactions) {
+      if (transaction.process !== process) continue
+      this.world.at(pause, undefined, 'other', () => this.end(transaction, 'rollback'))
+    }
+  }
+
+  deleteRow(name: string): void {
+    this.table.delete(name)
+    this.twin?.delete(name)
+    this.#unsynced = []
+  }
+
+  /** A statement has come over the network. */
+  arrive(request: Request): void {
+    if (this.#isDown) request.respond(new DriverError(undefined, 'connection refused'))
+    else this.#run(request, this.now())
+  }
+
+  /** The answer has left the server for good. */
+  answered(request: Request): boolean {
+    return this.#answering.delete(request)
+  }
+
+  #runWaiting(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    // Nobody promises an order.
+    for (let index = waiting.length - 1; index > 0; index--) {
+      const other = Math.floor(this.random.next() * (index + 1))
+      const [one, two] = [waiting[index], waiting[other]]
+      if (one && two) [waiting[index], waiting[other]] = [two, one]
+    }
+    for (const { request, since } of waiting) this.#run(request, since)
+  }
+
+  #run(request: Request, since: number): void {
+    if (request.transaction?.isOver) {
+      request.respond(new DriverError('25P02', 'the transaction is over'))
+      return
+    }
+    if (this.#isStalled) {
+      this.#waiting.push({ request, since })
+      return
+    }
+    if (this.random.chance(this.conflicts)) {
+      this.#answer(
+        request,
+        new DriverError(Object.keys(this.dialect.errors.conflict)[1], 'another was faster'),
+      )
+      return
+    }
+    const [busy] = Object.keys(this.dialect.errors.busy)
+    if (busy !== undefined && this.random.chance(this.busy)) {
+      this.#answer(request, new DriverError(busy, 'busy'))
+      return
+    }
+    // What a statement has seen may have changed when it writes.
+    if (!this.twin && this.random.chance(SLOW)) {
+      const snapshot = this.table.copy()
+      this.world.at(this.random.next() * 3, undefined, 'other', () => {
+        this.#decide(request, since, snapshot)
+      })
+    } else this.#decide(request, since)
+  }
+
+  #decide(request: Request, since: number, snapshot?: Table): void {
+    if (this.#isDown) {
+      request.respond(new DriverError(undefined, 'the server went away'))
+      return
+    }
+    const now = Math.floor(this.dialect.clockOfStatement ? since : this.now())
+    const effect = this.#effect(request, now, snapshot)
+    if (!effect) this.#waiting.push({ request, since })
+    else this.#answer(request, effect)
+  }
+
+  /** @returns what it did; `undefined` when a transaction keeps it waiting */
+  #effect(request: Request, now: number, snapshot?: Table): Effect | DriverError | undefined {
+    const { statement, values, transaction } = request
+    if (statement === DESCRIBE) return { rows: COLUMNS, changes: [] }
+    const compiled = this.#compiled.get(statement) ?? compile(this.broken(statement))
+    this.#compiled.set(statement, compiled)
+    let effect: Effect
+    try {
+      effect = compiled(this.table, values, now, snapshot)
+    } catch (error) {
+      if (!(error instanceof DuplicateKey)) throw error
+      const [code] = Object.keys(this.dialect.errors.conflict)
+      return new DriverError(code, 'duplicate key')
+    }
+    if (effect.changes.length > 0 && this.isReadOnly) return new DriverError('25006', 'read only')
+    if (effect.changes.some(({ before }) => before && this.isPinned(before.name, transaction)))
+      return undefined
+    this.#compare(statement, values, now, effect)
+    this.table.apply(effect.changes)
+    const difference = this.twin?.rowsEqual(this.table, values.name)
+    if (difference !== undefined) this.world.fail('the model is SQLite', difference)
+    if (transaction) this.#pin(transaction, effect, values)
+    for (const change of effect.changes) {
+      this.#sync(change)
+      this.observer?.onChange(change, request, now)
+    }
+    return effect
+  }
+
+  #compare(statement: Statement, values: Values, now: number, effect: Effect): void {
+    if (!this.twin) return
+    const { rows, changed } = this.twin.run(statement, values, now)
+    const told = (found: readonly Row[], count: number): string =>
+      JSON.stringify([found.map((row) => Object.values(row)), count])
+    const expected = told(effect.rows, effect.changes.length)
+    const found = told(rows, changed)
+    if (expected !== found)
+      this.world.fail('the model is SQLite', `the model says ${expected}, SQLite ${found}`)
+  }
+
+  /** @param own a transaction that may change what it has pinned itself */
+  isPinned(name: string, own?: Transaction): boolean {
+    for (const transaction of this.#transactions)
+      if (transaction !== own && transaction.pinned.has(name)) return true
+    return false
+  }
+
+  #pin(transaction: Transaction, { rows, changes }: Effect, { name = '' }: Values): void {
+    if (rows.length + changes.length > 0) transaction.pinned.add(name)
+  }
+
+  /** Unlocks do not wait for the disk where the dialect says so; every other commit takes those before it along. */
+  #sync(change: Change): void {
+    if (!this.dialect.losesUnlocks) return
+    const { before, after } = change
+    const isUnlock =
+      before && after && after.locked_by !== before.locked_by && after.locked_by.endsWith('/unlocked')
+    if (!isUnlock) {
+      this.#unsynced = []
+      return
+    }
+    const undo = (): void => {
+      this.world.trace('database', `lost the unlock of ${before.name} in the crash`)
+      this.table.put(before)
+      this.observer?.onUnlockUndone(before.name)
+    }
+    this.#unsynced.push({ change, undo })
+  }
+
+  #answer(request: Request, answer: Effect | DriverError): void {
+    this.#answering.add(request)
+    request.respond(answer)
+  }
+}

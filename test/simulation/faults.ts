@@ -1,0 +1,171 @@
+import { Random } from '../processes/chaos/random'
+import type { Database } from './database'
+import type { Instance } from './instance'
+import type { Fault, Plan } from './plan'
+import type { Referee } from './referee'
+import { nameOf } from './simulate'
+import type { World } from './world'
+
+/** Long enough for an operator. */
+const PAUSE = 30_000
+
+/** Starts the processes of a plan, and lets its faults happen. */
+export class Faults {
+  /** All that were ever started. */
+  readonly instances: Instance[] = []
+  readonly #alive: Instance[] = []
+  readonly #random: Random
+  #isOver = false
+
+  constructor(
+    private readonly world: World,
+    private readonly database: Database,
+    private readonly referee: Referee,
+    private readonly plan: Plan,
+    private readonly start: (name: string) => Instance,
+  ) {
+    this.#random = new Random(plan.seed + 2)
+    for (let index = 0; index < plan.processes; index++) this.#begin(index)
+    for (const fault of plan.faults) {
+      world.at((fault.at / 1_000) * plan.duration, undefined, 'other', () => {
+        if (!this.#isOver) this.#strike(fault)
+      })
+    }
+  }
+
+  /** From now on nothing goes wrong any more. */
+  end(): void {
+    this.#isOver = true
+    this.world.trace('!', 'the faults are over')
+    this.database.conflicts = 0
+    this.database.busy = 0
+    this.database.isReadOnly = false
+    for (const { sql, process } of this.#alive) {
+      sql.quality = { latency: this.plan.latency, late: 0, lost: 0, cut: 0 }
+      process.cutOffUntil = 0
+    }
+  }
+
+  shutDown(): void {
+    for (const instance of this.#alive)
+      this.world.at(0, instance.process, 'other', () => void instance.shutDown())
+  }
+
+  #begin(index: number, generation = 0): void {
+    const name = `${String.fromCharCode(65 + index)}${generation === 0 ? '' : generation}`
+    const instance = this.start(name)
+    this.world.trace(name, 'starts')
+    this.instances.push(instance)
+    this.#alive[index] = instance
+    if (this.#isOver) instance.sql.quality = { latency: this.plan.latency, late: 0, lost: 0, cut: 0 }
+  }
+
+  #restart(index: number, pause: number): void {
+    const before = this.#alive[index]
+    const generation = this.instances.length
+    this.world.at(pause, undefined, 'other', () => {
+      if (this.#alive[index] === before) this.#begin(index, generation)
+    })
+  }
+
+  #strike({ kind, who, length }: Fault): void {
+    const { world, database } = this
+    const index = who % this.plan.processes
+    const instance = this.#alive[index]
+    if (!instance || instance.process.isStopping || instance.process.isDead) return
+    const { process } = instance
+    const left = this.plan.duration - world.now
+    const during = Math.min(length, left)
+    switch (kind) {
+      case 'crash':
+        world.trace(process.name, 'crashes')
+        process.isDead = true
+        database.forgetTransactions(process, this.#random.next() * 3_000)
+        this.#restart(index, during)
+        return
+      case 'pause':
+      case 'block':
+        world.trace(process.name, `stops for ${during} ms`)
+        process.suspend(during)
+        return
+      case 'cut off':
+        world.trace(process.name, `is cut off for ${during} ms`)
+        process.cutOffUntil = world.now + during
+        return
+      case 'shut down':
+        world.at(0, process, 'other', () => void instance.shutDown())
+        this.#restart(index, during)
+        return
+      case 'wall clock':
+        world.trace(process.name, `has a clock that is ${(who - 3) * length} ms wrong`)
+        process.wallOffset = (who - 3) * length * 100
+        return
+      case 'stall':
+        database.stall(during)
+        return
+      case 'restart':
+        database.restart(during)
+        return
+      case 'read only':
+        world.trace('database', `is read only for ${during} ms`)
+        database.isReadOnly = true
+        world.at(during, undefined, 'other', () => (database.isReadOnly = false))
+        return
+      case 'clock stops':
+        database.stopClock(during)
+        return
+      case 'clock back':
+        database.setClockBack(length)
+        return
+      case 'job paused':
+        this.#pauseJob(instance, who, during)
+        return
+      case 'rows deleted':
+        this.#deleteRows()
+        return
+      case 'network':
+        instance.sql.quality = { latency: this.plan.latency, late: 300, lost: 100, cut: 100 }
+        world.at(during, undefined, 'other', () => {
+          const { latency, late, lost, cut } = this.plan
+          instance.sql.quality = this.#isOver
+            ? { latency, late: 0, lost: 0, cut: 0 }
+            : { latency, late, lost, cut }
+        })
+        return
+    }
+  }
+
+  /** An operator pauses a job, and ends the pause after a while. */
+  #pauseJob({ process, provider }: Instance, who: number, length: number): void {
+    const job = this.plan.jobs.findIndex(
+      ({ kind }, index) => kind === 'plain' && index >= who % this.plan.jobs.length,
+    )
+    if (job < 0) return
+    const name = nameOf(job)
+    const operate = async (): Promise<void> => {
+      try {
+        const paused = await provider.pauseLock(name, { for: PAUSE, reason: 'the operator says so' })
+        this.world.trace(process.name, `${paused ? 'paused' : 'could not pause'} ${name}`)
+        await process.sleep(length)
+        if (!paused) return
+        const resumed = await provider.resumeLock(name)
+        this.world.trace(process.name, `${resumed ? 'resumed' : 'could not resume'} ${name}`)
+      } catch (error) {
+        this.world.trace(process.name, `could not pause ${name}: ${String(error)}`)
+      }
+    }
+    this.world.at(0, process, 'other', () => void operate())
+  }
+
+  /** Somebody tidies up: rows that are free may go, and what they remember goes with them. */
+  #deleteRows(): void {
+    const { table } = this.database
+    for (const row of [...table.rows()]) {
+      const isPlain = this.plan.jobs.some(({ kind }, index) => kind === 'plain' && nameOf(index) === row.name)
+      if (!isPlain || row.lock_until > this.database.now() || this.database.isPinned(row.name)) continue
+      this.world.trace('database', `loses the row of ${row.name}`)
+      this.database.deleteRow(row.name)
+      this.referee.forget(row.name)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { LockingTaskExecutor } from '../../src/core'
+import { SqlLockProvider } from '../../src/sql'
+import { Random } from '../processes/chaos/random'
+import { Database } from './database'
+import { modelDialect } from './model/model-dialect'
+import { SimulatedSqlExecutor } from './network'
+import { SimulatedProcess } from './simulated-process'
+import { World } from './world'
+
+/**
+ * How many bytes of memory each run of a job leaves behind that starts its next run inside of its own task. In a good network
+ * and in one that loses one message of fifty.
+ */
+export async function bytesLeftByEachRun(runs: number): Promise<number> {
+  const world = new World()
+  const end = world.begin()
+  const dialect = modelDialect('postgres')
+  const database = new Database(world, dialect, new Random(1), 1)
+  const process = new SimulatedProcess(world, 'A', 1, 1)
+  const sql = new SimulatedSqlExecutor(process, database, { latency: 0.1, late: 0, lost: 5, cut: 5 })
+  const provider = new SqlLockProvider(sql, dialect, { timeLimit: 250 })
+  const executor = new LockingTaskExecutor(provider, { listeners: [{ onUnlockFailed: () => undefined }] })
+  const configuration = { name: 'job', lockAtMostFor: 1_000, keepAlive: true }
+  let ran = 0
+  const again = (): void => {
+    const next = process.sleep(1).then(() => executor.executeWithLock(configuration, again))
+    next.then(
+      ({ executed }) => {
+        if (executed) ran++
+        else again()
+      },
+      () => {
+        again()
+      },
+    )
+  }
+  world.at(0, process, 'other', again)
+  const run = async (until: number): Promise<number> => {
+    // However broken it is, it ends.
+    while (ran < until && world.now < runs * 1_000) await world.run(world.now + 1_000)
+    return heapUsed()
+  }
+  // The compiler has memory of its own at first.
+  const warm = await run(runs / 2)
+  const hot = await run(runs)
+  process.isDead = true
+  end()
+  return (hot - warm) / (runs / 2)
+}
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  collect()
+  return process.memoryUsage().heapUsed
+}

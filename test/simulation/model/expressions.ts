@@ -1,0 +1,138 @@
+import type { Values } from '../../../src/sql'
+import type { LockRow, Table } from './table'
+import type { Tokens } from './tokens'
+
+export type Value = string | number | null
+export type ResultRow = Readonly<Record<string, Value>>
+
+/** All that an expression can see. */
+export interface Scope {
+  /** What a write finds. */
+  readonly table: Table
+  /** What a read sees: as it was when the statement began. */
+  readonly snapshot: Table
+  readonly values: Values
+  /** The database's clock in milliseconds since 1970, cut to milliseconds. */
+  readonly now: number
+  /** The row that is looked at; `undefined` where there is none. */
+  row: LockRow | ResultRow | undefined
+  /** The rows that an aggregate runs over. */
+  group: readonly (LockRow | ResultRow)[]
+  /** What `with` has named. */
+  readonly named: Map<string, readonly ResultRow[]>
+}
+
+export type Expression = (scope: Scope) => Value
+export type Condition = (scope: Scope) => boolean
+
+export function expression(tokens: Tokens, select: (tokens: Tokens) => Condition): Expression {
+  if (tokens.read('case')) return caseWhen(tokens, select)
+  if (tokens.read('now', '(', ')')) return ({ now }) => now
+  if (tokens.read('max', '(')) return maximum(tokens, select)
+  if (tokens.read('plus', '(')) {
+    const time = expression(tokens, select)
+    tokens.expect(',')
+    const milliseconds = expression(tokens, select)
+    tokens.expect(')')
+    return (scope) => sum(time(scope), milliseconds(scope))
+  }
+  if (tokens.read('-')) {
+    const positive = Number(tokens.next())
+    return () => -positive
+  }
+  const word = tokens.peek()
+  if (/^\d/.test(word)) return constant(Number(tokens.next()))
+  if (word.startsWith("'")) return constant(tokens.next().slice(1, -1))
+  if (word.startsWith(':')) {
+    const parameter = tokens.next().slice(1) as keyof Values
+    return ({ values }) => values[parameter] ?? null
+  }
+  const column = tokens.identifier()
+  return ({ row }) => (row as ResultRow | undefined)?.[column] ?? null
+}
+
+function constant(value: Value): Expression {
+  return () => value
+}
+
+function sum(one: Value, other: Value): Value {
+  return one === null || other === null ? null : Number(one) + Number(other)
+}
+
+function maximum(tokens: Tokens, select: (tokens: Tokens) => Condition): Expression {
+  const of = expression(tokens, select)
+  tokens.expect(')')
+  tokens.aggregates++
+  return (scope) => {
+    const { row } = scope
+    let greatest: Value = null
+    for (scope.row of scope.group) {
+      const value = of(scope)
+      if (greatest === null || (value !== null && value > greatest)) greatest = value
+    }
+    scope.row = row
+    return greatest
+  }
+}
+
+function caseWhen(tokens: Tokens, select: (tokens: Tokens) => Condition): Expression {
+  const branches: { when: Condition; then: Expression }[] = []
+  while (tokens.read('when')) {
+    const when = condition(tokens, select)
+    tokens.expect('then')
+    branches.push({ when, then: expression(tokens, select) })
+  }
+  const otherwise = tokens.read('else') ? expression(tokens, select) : constant(null)
+  tokens.expect('end')
+  return (scope) => (branches.find(({ when }) => when(scope))?.then ?? otherwise)(scope)
+}
+
+/** @param select reads a `select` after `exists (` and tells whether it finds a row */
+export function condition(tokens: Tokens, select: (tokens: Tokens) => Condition): Condition {
+  const left = conjunction(tokens, select)
+  if (!tokens.read('or')) return left
+  const right = condition(tokens, select)
+  return (scope) => left(scope) || right(scope)
+}
+
+function conjunction(tokens: Tokens, select: (tokens: Tokens) => Condition): Condition {
+  const left = comparison(tokens, select)
+  if (!tokens.read('and')) return left
+  const right = conjunction(tokens, select)
+  return (scope) => left(scope) && right(scope)
+}
+
+function comparison(tokens: Tokens, select: (tokens: Tokens) => Condition): Condition {
+  if (tokens.read('not')) {
+    const inner = comparison(tokens, select)
+    return (scope) => !inner(scope)
+  }
+  if (tokens.read('exists', '(')) {
+    const found = select(tokens)
+    tokens.expect(')')
+    return found
+  }
+  if (tokens.read('(')) {
+    const inner = condition(tokens, select)
+    tokens.expect(')')
+    return inner
+  }
+  const left = expression(tokens, select)
+  const compare = COMPARISONS[tokens.next()]
+  if (!compare) throw tokens.error('a comparison')
+  const right = expression(tokens, select)
+  // What is compared with null is not known, and so not true.
+  return (scope) => {
+    const one = left(scope)
+    const other = right(scope)
+    return one !== null && other !== null && compare(one, other)
+  }
+}
+
+const COMPARISONS: Readonly<Record<string, (one: string | number, other: string | number) => boolean>> = {
+  '=': (one, other) => one === other,
+  '<': (one, other) => one < other,
+  '>': (one, other) => one > other,
+  '<=': (one, other) => one <= other,
+  '>=': (one, other) => one >= other,
+}

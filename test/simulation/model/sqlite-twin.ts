@@ -1,0 +1,112 @@
+import { createRequire } from 'node:module'
+import {
+  dialects,
+  lockStatements,
+  lockTable,
+  spell,
+  sql,
+  tableDefinition,
+  type Dialect,
+  type LockStatements,
+  type Row,
+  type Spelled,
+  type Statement,
+  type Values,
+} from '../../../src/sql'
+import type { Twin } from '../database'
+import type { Table } from './table'
+
+/** What is used of better-sqlite3, which brings no types. */
+interface Sqlite {
+  exec(script: string): void
+  function(name: string, implementation: () => string): void
+  prepare(text: string): SqliteStatement
+  close(): void
+}
+interface SqliteStatement {
+  readonly reader: boolean
+  all(...values: readonly unknown[]): Row[]
+  get(...values: readonly unknown[]): Row | undefined
+  run(...values: readonly unknown[]): { readonly changes: number }
+}
+const Sqlite = createRequire(__filename)('better-sqlite3') as new (file: string) => Sqlite
+
+/** SQLite's own dialect; only its clock is the simulation's. */
+const dialect: Dialect = { ...dialects.sqlite, now: sql`simulated_now()` }
+
+/** A real SQLite in memory, which runs what the model runs. */
+export class SqliteTwin implements Twin {
+  readonly #database = new Sqlite(':memory:')
+  readonly #statements = new Map<string, Spelled>()
+  readonly #rows: SqliteStatement
+  #now = 0
+
+  /** @param model the model's statements, to be recognised by their text */
+  constructor(model: LockStatements) {
+    const text = (time: number): string => new Date(time).toISOString().replace('T', ' ').replace('Z', '')
+    this.#database.function('simulated_now', () => text(this.#now))
+    const table = lockTable(dialect)
+    this.#database.exec(tableDefinition(dialect).create)
+    const real = lockStatements(dialect, table)
+    for (const [known, own] of pairs(model, real))
+      this.#statements.set(
+        key(known),
+        spell(own, () => '?'),
+      )
+    this.#rows = this.#database.prepare(
+      `select name, ${['lock_until', 'locked_at'].map((column) => `cast(round((julianday(${column}) - 2440587.5) * 86400000) as integer) as ${column}`).join(', ')}, locked_by from shedlock where name = ?`,
+    )
+  }
+
+  run(
+    statement: Statement,
+    values: Values,
+    now: number,
+  ): { readonly rows: readonly Row[]; readonly changed: number } {
+    const spelled = this.#statements.get(key(statement))
+    if (!spelled) throw new Error(`SQLite has no such statement: ${key(statement)}`)
+    this.#now = now
+    const prepared = this.#database.prepare(spelled.text)
+    if (prepared.reader) return { rows: prepared.all(...spelled.bind(values)), changed: 0 }
+    return { rows: [], changed: prepared.run(...spelled.bind(values)).changes }
+  }
+
+  rowsEqual(table: Table, name: string | undefined): string | undefined {
+    if (name === undefined) return undefined
+    const expected = JSON.stringify(table.row(name))
+    const found = JSON.stringify(this.#rows.get(name))
+    return expected === found ? undefined : `the model has ${expected}, SQLite ${found}`
+  }
+
+  delete(name: string): void {
+    this.#database.prepare('delete from shedlock where name = ?').run(name)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+function key({ pieces, parameters }: Statement): string {
+  return pieces.map((piece, hole) => piece + (parameters[hole] ?? '')).join('?')
+}
+
+/** The statements of both that mean the same. */
+function* pairs(model: LockStatements, real: LockStatements): Generator<readonly [Statement, Statement]> {
+  for (const each of ['acquire', 'acquireSlot'] as const)
+    for (const [index, step] of model[each].entries()) {
+      const other = real[each][index]
+      if (other) yield [step.statement, other.statement]
+    }
+  for (const each of [
+    'extend',
+    'unlock',
+    'unlockAtLeast',
+    'giveBack',
+    'pause',
+    'fencingToken',
+    'list',
+  ] as const)
+    yield [model[each], real[each]]
+  yield [model.pin.statement, real.pin.statement]
+}

@@ -1,0 +1,53 @@
+import type { Statement } from '../../../src/sql'
+
+const TOKEN = /\s*(:\w+|"[^"]*"|'[^']*'|\d+(?:\.\d+)?|<=|>=|[<>=(),.*-]|\w+|$)/y
+
+/** The words of one statement, read from left to right. A hole is the name of its value behind a colon. */
+export class Tokens {
+  /** How many were read so far. */
+  aggregates = 0
+  readonly #words: string[] = []
+  #position = 0
+
+  constructor({ pieces, parameters }: Statement) {
+    const text = pieces
+      .map((piece, hole) => piece + (hole in parameters ? ` :${parameters[hole]} ` : ''))
+      .join('')
+    TOKEN.lastIndex = 0
+    while (TOKEN.lastIndex < text.length) {
+      const [, word] = TOKEN.exec(text) ?? []
+      if (word === undefined) throw new Error(`The model does not know the words of: ${text}`)
+      if (word !== '') this.#words.push(word)
+    }
+  }
+
+  peek(): string {
+    return this.#words[this.#position] ?? ''
+  }
+
+  next(): string {
+    return this.#words[this.#position++] ?? ''
+  }
+
+  /** Whether these words come next; if they do, they are read. */
+  read(...words: string[]): boolean {
+    const follow = words.every((word, index) => this.#words[this.#position + index]?.toLowerCase() === word)
+    if (follow) this.#position += words.length
+    return follow
+  }
+
+  expect(...words: string[]): void {
+    if (!this.read(...words)) throw this.error(words.join(' '))
+  }
+
+  /** A name, with or without quotes, and without the alias of its table. */
+  identifier(): string {
+    const first = this.next()
+    const name = this.read('.') ? this.next() : first
+    return name.replaceAll('"', '')
+  }
+
+  error(expected: string): Error {
+    return new Error(`The model expected ${expected} at '${this.peek()}' in: ${this.#words.join(' ')}`)
+  }
+}

@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { SHAPES, type Shape } from './model/model-dialect'
+
+/** What the processes do under one lock. */
+export interface Job {
+  readonly kind: 'plain' | 'slot' | 'leader' | 'once'
+  readonly lockAtMostFor: number
+  /** A part of `lockAtMostFor`. */
+  readonly atLeast: number
+  /** How long the work takes, as a part of `lockAtMostFor`. */
+  readonly work: number
+  /** The longest pause between two attempts of one process. */
+  readonly every: number
+}
+
+export const FAULTS = [
+  ...['crash', 'pause', 'block', 'cut off', 'shut down', 'wall clock'],
+  ...['stall', 'restart', 'read only', 'clock stops', 'clock back'],
+  ...['job paused', 'rows deleted', 'network'],
+] as const
+
+export interface Fault {
+  readonly kind: (typeof FAULTS)[number]
+  /** When, in thousandths of the faulty time. */
+  readonly at: number
+  /** Which process. */
+  readonly who: number
+  /** In milliseconds. */
+  readonly length: number
+}
+
+/** One world, as data: with the same plan the same happens. */
+export interface Plan {
+  /** For all chance that is not listed here. */
+  readonly seed: number
+  readonly shape: Shape
+  readonly processes: number
+  readonly jobs: readonly Job[]
+  /** How long faults may happen. */
+  readonly duration: number
+  readonly timeLimit: number
+  readonly latency: number
+  /** How often messages are late, lost or cut off, and others faster or the server busy: of a thousand. */
+  readonly late: number
+  readonly lost: number
+  readonly cut: number
+  readonly conflicts: number
+  /** By how much clocks run too fast or too slow, in millionths. */
+  readonly drift: number
+  readonly faults: readonly Fault[]
+}
+
+const often = <T>(value: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> => fc.oneof(fc.constant(value), other)
+
+const job: fc.Arbitrary<Job> = fc.record({
+  kind: fc.constantFrom<Job['kind']>('plain', 'plain', 'plain', 'slot', 'slot', 'leader', 'once'),
+  lockAtMostFor: fc.constantFrom(400, 1_000, 3_000, 10_000, 600_000),
+  atLeast: often(0, fc.constantFrom(0.1, 0.5, 1)),
+  work: fc.constantFrom(0, 0.05, 0.2, 0.5, 0.9, 1.3),
+  every: fc.constantFrom(100, 300, 1_000, 3_000),
+})
+
+const fault: fc.Arbitrary<Fault> = fc.record({
+  kind: fc.constantFrom(...FAULTS),
+  at: fc.nat(999),
+  who: fc.nat(7),
+  length: fc.constantFrom(50, 400, 1_500, 4_000, 9_000, 15_000),
+})
+
+const plans: fc.Arbitrary<Plan> = fc.record({
+  seed: fc.nat(),
+  shape: fc.constantFrom(...SHAPES),
+  processes: fc.integer({ min: 2, max: 6 }),
+  jobs: fc.array(job, { minLength: 1, maxLength: 5, size: 'max' }),
+  duration: fc.constantFrom(30_000, 60_000, 120_000, 240_000),
+  timeLimit: fc.constantFrom(250, 1_000, 5_000),
+  latency: fc.constantFrom(0.1, 0.5, 2, 20),
+  late: often(0, fc.nat(100)),
+  lost: often(0, fc.nat(50)),
+  cut: often(0, fc.nat(50)),
+  conflicts: often(0, fc.nat(100)),
+  drift: fc.constantFrom(0, 0, 200),
+  faults: often([], fc.array(fault, { maxLength: 40, size: 'max' })),
+})
+
+/** The plan of a seed. */
+export function planOf(seed: number): Plan {
+  const [plan] = fc.sample(plans, { seed, numRuns: 1 })
+  if (!plan) throw new Error('There is no plan.')
+  return { ...plan, seed }
+}
+
+/**
+ * The smallest plan that still fails in this way, as far as it was found in this time.
+ *
+ * @param limit in milliseconds
+ */
+export async function shrink(
+  plan: Plan,
+  fails: (plan: Plan) => Promise<boolean>,
+  limit: number,
+): Promise<Plan> {
+  const deadline = performance.now() + limit
+  const result = await fc.check(
+    fc.asyncProperty(plans, async (smaller) => performance.now() > deadline || !(await fails(smaller))),
+    { examples: [[plan]], numRuns: 1 },
+  )
+  return result.counterexample?.[0] ?? plan
+}

@@ -1,0 +1,127 @@
+import { lockStatements, lockTable, type Statement } from '../../src/sql'
+import { Random } from '../processes/chaos/random'
+import { Database } from './database'
+import { Faults } from './faults'
+import { Instance } from './instance'
+import { modelDialect } from './model/model-dialect'
+import { SqliteTwin } from './model/sqlite-twin'
+import type { Plan } from './plan'
+import { Referee } from './referee'
+import { SimulatedProcess } from './simulated-process'
+import { Work } from './work'
+import { World, type Violation } from './world'
+
+export interface SimulationOptions {
+  readonly traced?: boolean
+  /** Runs each statement on SQLite as well, and compares. */
+  readonly sqlite?: boolean
+  /** What a broken rule makes of a statement, to show that it is noticed. */
+  readonly broken?: (statement: Statement) => Statement
+}
+
+export interface Outcome {
+  readonly violation: Violation | undefined
+  readonly acquisitions: number
+  readonly refusals: number
+  readonly errors: number
+  readonly events: number
+  /** In simulated milliseconds. */
+  readonly simulated: number
+  readonly trace: readonly string[]
+}
+
+/** After the last fault: until everything that was late has come, and everything that has to be cleaned up is. */
+const QUIET = 90_000
+const SHUTDOWN = 90_000
+/** After the longest silence of a connection, and the longest lease, nobody asks any more for a row that may yet be taken. */
+const LONGEST_LEASE = 1_700_000
+
+/** Lets one world happen, from the start of its processes to their end. */
+export async function simulate(planned: Plan, options: SimulationOptions = {}): Promise<Outcome> {
+  const plan: Plan = options.sqlite ? { ...planned, shape: 'sqlite' } : planned
+  const world = new World(options)
+  const end = world.begin()
+  const chance = new Random(plan.seed)
+  const dialect = modelDialect(plan.shape)
+  const rate = (): number => 1 + (plan.drift / 1e6) * (chance.next() - 0.5)
+  const database = new Database(world, dialect, new Random(plan.seed + 1), rate(), options.broken)
+  database.conflicts = plan.conflicts / 1_000
+  database.busy = plan.conflicts / 2_000
+  if (options.sqlite) database.twin = new SqliteTwin(lockStatements(dialect, lockTable(dialect)))
+  const referee = new Referee(world, database, plan.drift / 1e6)
+  database.observer = referee
+  plan.jobs.forEach(({ lockAtMostFor, atLeast, kind }, index) => {
+    const lockAtLeastFor = kind === 'plain' ? Math.floor(lockAtMostFor * atLeast) : 0
+    referee.expect(nameOf(index), { lockAtMostFor, lockAtLeastFor })
+  })
+
+  let born = 0
+  const start = (name: string): Instance => {
+    const process = new SimulatedProcess(world, name, plan.seed + 100 + born++, rate())
+    const instance = world.as(process, () => new Instance(process, plan, database, referee, dialect))
+    plan.jobs.forEach((job, index) => {
+      world.at(0, process, 'other', () => void new Work(instance, nameOf(index), job).repeat())
+    })
+    return instance
+  }
+  const faults = new Faults(world, database, referee, plan, start)
+
+  const unhandled = (reason: unknown): void => {
+    world.fail(
+      'no unhandled rejection',
+      reason instanceof Error ? (reason.stack ?? reason.message) : String(reason),
+    )
+  }
+  process.on('unhandledRejection', unhandled)
+  try {
+    await world.run(plan.duration)
+    if (!world.violation) faults.end()
+    await world.run(plan.duration + QUIET)
+    if (!world.violation) checkLiveness(world, referee, plan)
+    if (!world.violation) faults.shutDown()
+    await world.run(plan.duration + QUIET + SHUTDOWN)
+    if (!world.violation) checkEnd(world, referee, faults.instances)
+    await world.run(plan.duration + QUIET + SHUTDOWN + LONGEST_LEASE)
+    if (!world.violation) checkTimers(world, faults.instances)
+  } finally {
+    end()
+    process.off('unhandledRejection', unhandled)
+    database.twin?.close()
+  }
+  const { violation, events, now, lines } = world
+  const { acquisitions, refusals, errors } = referee
+  return { violation, acquisitions, refusals, errors, events, simulated: now, trace: lines ?? [] }
+}
+
+export function nameOf(job: number): string {
+  return `job-${job}`
+}
+
+/** Once the faults are over, every lock is taken again, unless a dead process has left it held. */
+function checkLiveness(world: World, referee: Referee, plan: Plan): void {
+  plan.jobs.forEach(({ kind, atLeast, lockAtMostFor }, index) => {
+    const name = nameOf(index)
+    if (lockAtMostFor > 10_000 && (atLeast > 0 || kind === 'leader' || kind === 'once')) return
+    if ((referee.lastTaken.get(name) ?? 0) < plan.duration && !referee.isLeftHeld(name))
+      world.fail('liveness', `${name} was taken by nobody in ${QUIET / 1000} s without faults`)
+  })
+}
+
+/** After the shutdown nothing is left. */
+function checkEnd(world: World, referee: Referee, instances: readonly Instance[]): void {
+  for (const { process, pending } of instances) {
+    if (process.isDead) continue
+    if (pending > 0) world.fail('nothing hangs', `${process.name} has ${pending} calls that never ended`)
+  }
+  for (const row of referee.heldByNobody())
+    world.fail(
+      'nobody holds what nobody has',
+      `${row.name} is held by ${row.locked_by} until ${row.lock_until}`,
+    )
+}
+
+function checkTimers(world: World, instances: readonly Instance[]): void {
+  for (const { process } of instances)
+    if (!process.isDead && process.timers > 0)
+      world.fail('no timer is left', `${process.name} has ${process.timers} timers after its shutdown`)
+}

@@ -1,0 +1,135 @@
+import { time } from '../../src/core/time'
+import { EventQueue, type SimulatedEvent } from './event-queue'
+import type { SimulatedProcess } from './simulated-process'
+
+/** A property that does not hold. */
+export interface Violation {
+  readonly property: string
+  readonly message: string
+  /** In simulated milliseconds. */
+  readonly at: number
+}
+
+/** Virtual time, and what happens in it, one event after the other. */
+export class World {
+  /** Milliseconds since the world began. */
+  now = 0
+  readonly epoch = Date.UTC(2027, 0, 1)
+  violation: Violation | undefined
+  events = 0
+  readonly lines: string[] | undefined
+  readonly #queue = new EventQueue()
+  #running: SimulatedProcess | undefined
+
+  constructor({ traced = false } = {}) {
+    this.lines = traced ? [] : undefined
+  }
+
+  at(
+    pause: number,
+    process: SimulatedProcess | undefined,
+    kind: SimulatedEvent['kind'],
+    callback: () => void,
+  ): SimulatedEvent {
+    const event: SimulatedEvent = { at: this.now + pause, order: 0, process, kind, callback }
+    this.#queue.push(event)
+    return event
+  }
+
+  fail(property: string, message: string): void {
+    this.trace('!', `${property}: ${message}`)
+    this.violation ??= { property, message, at: this.now }
+  }
+
+  trace(who: string, what: string): void {
+    this.lines?.push(`${(this.now / 1000).toFixed(4).padStart(10)} s  ${who.padEnd(9)} ${what}`)
+  }
+
+  /** Calls something as if it ran in this process: on its clock. */
+  as<T>(process: SimulatedProcess, work: () => T): T {
+    const before = this.#running
+    this.#running = process
+    try {
+      return work()
+    } finally {
+      this.#running = before
+    }
+  }
+
+  /**
+   * Puts virtual time in the place of the real one: one world at a time.
+   *
+   * @returns to be called when the world is over
+   */
+  begin(): () => void {
+    const original = { ...time }
+    const process = (): SimulatedProcess => {
+      if (this.#running) return this.#running
+      throw new Error('The library asked for the time outside of a process.')
+    }
+    Object.assign(time, {
+      now: () => process().now(),
+      wall: () => process().wall(),
+      after: (pause: number, callback: () => void) => process().after(pause, callback),
+      jittered: (pause: number) => process().jittered(pause),
+    } satisfies typeof time)
+    return () => {
+      Object.assign(time, original)
+    }
+  }
+
+  /** Runs until this moment, until nothing is left to happen, or until a property does not hold. */
+  async run(until: number): Promise<void> {
+    try {
+      await new Promise<void>((resolve, reject) => {
+        // Between two immediates all promises settle that can.
+        const turn = (): void => {
+          try {
+            while (!this.violation) {
+              const event = this.#next(until)
+              if (!event) break
+              if (!event.process) continue
+              setImmediate(turn)
+              return
+            }
+            resolve()
+          } catch (error) {
+            reject(error instanceof Error ? error : new Error(String(error)))
+          }
+        }
+        turn()
+      })
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  /** @returns the event that has happened */
+  #next(until: number): SimulatedEvent | undefined {
+    for (;;) {
+      const event = this.#queue.pop()
+      if (!event) {
+        this.now = until
+        return undefined
+      }
+      if (event.at > until) {
+        this.#queue.push(event)
+        this.now = until
+        return undefined
+      }
+      const { process, callback } = event
+      if (!callback || process?.isDead) continue
+      if (process && process.suspendedUntil > event.at) {
+        process.postpone(event)
+        this.#queue.push(event)
+        continue
+      }
+      this.now = event.at
+      this.events++
+      this.#running = process
+      event.callback = undefined
+      callback()
+      return event
+    }
+  }
+}
