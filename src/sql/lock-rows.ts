@@ -107,7 +107,7 @@ export class LockRows {
     try {
       await this.#insist(holder, this.timeLimit, () => this.#unlock(holder, lockAtLeastFor))
     } catch (error) {
-      void this.#free(holder, lockAtLeastFor, reach, 'answered')
+      void this.#free(holder, lockAtLeastFor, reach, () => false)
       throw error
     }
   }
@@ -115,11 +115,11 @@ export class LockRows {
   /**
    * Releases a row that was acquired for nothing, in the background.
    *
-   * @param until `answered`: whatever the database says, there is nothing left to release. `freed`: the statement that takes
-   *   the row may still wait inside the server, so an unlock that finds nothing has to come again
+   * @param mayStillTake whether the statement that takes the row may still wait inside the server: then an unlock that finds
+   *   nothing has to come again
    */
-  free(holder: Holder, lockAtMostFor: number, until: 'answered' | 'freed' = 'answered'): Promise<void> {
-    return this.#free(holder, 'unused', new Lease(lockAtMostFor), until)
+  free(holder: Holder, lockAtMostFor: number, mayStillTake = (): boolean => false): Promise<void> {
+    return this.#free(holder, 'unused', new Lease(lockAtMostFor), mayStillTake)
   }
 
   /** @returns whether the row was still held by this owner, and is free now */
@@ -199,22 +199,24 @@ export class LockRows {
 
   /** If nobody knows whether the row was taken, it is given back: else it would be held by no one until its lease ends. */
   async #freeBehind(taking: Promise<AcquireOutcome>, holder: Holder, lockAtMostFor: number): Promise<void> {
+    let answered = false
     // A connection whose other end is gone may tell so only after a quarter of an hour.
-    const silent = (): void => void this.free(holder, lockAtMostFor, 'freed')
+    const silent = (): void => void this.free(holder, lockAtMostFor, () => !answered)
     const cancel = time.after(this.timeLimit, silent, false)
     const outcome = await taking.catch((error: unknown) =>
       errorKind(this.dialect, error) === 'unanswered' ? 'perhaps' : 'free',
     )
+    answered = true
     cancel()
     if (outcome === 'taken') await this.free(holder, lockAtMostFor)
-    if (outcome === 'perhaps') await this.free(holder, lockAtMostFor, 'freed')
+    if (outcome === 'perhaps') await this.free(holder, lockAtMostFor, () => true)
   }
 
   async #free(
     holder: Holder,
     lockAtLeastFor: number | 'unused',
     reach: Lease,
-    until: 'answered' | 'freed',
+    mayStillTake: () => boolean,
   ): Promise<void> {
     const freeing = this.#asking.ask({
       lockName: holder.name,
@@ -224,7 +226,7 @@ export class LockRows {
       background: true,
       attempt: async () => {
         const changed = await this.#unlock(holder, lockAtLeastFor)
-        if (changed === 0 && until === 'freed') throw new InVain()
+        if (changed === 0 && mayStillTake()) throw new InVain()
       },
     })
     // The lease releases it, then.
