@@ -1,5 +1,5 @@
 import { dialects, sql, type Dialect, type Statement } from '../../../src/sql'
-import { pinByRead } from '../../../src/sql/lock-statements'
+import { pinByRead } from '../../../src/sql/pin-forms'
 
 /** The databases whose ways of taking a lock are simulated. */
 export const SHAPES = ['postgres', 'mysql', 'sqlite', 'oracle'] as const
