@@ -67,6 +67,9 @@ describe('The checker of the chaos run', () => {
   it('does not blame the lock for a table that was truncated without a trace in its row', () => {
     const changes = [change(1, 0, 'a', 100), change(2, 50, 'b', 150)]
     expect(promises({ changes, injections: [injection(49, 51, { destroys: true })] })).toEqual([])
+    const cutToMilliseconds = changes.map((each) => ({ ...each, at: each.at + 0.4 }))
+    const until50 = [injection(49, 50, { destroys: true })]
+    expect(promises({ changes: cutToMilliseconds, injections: until50 })).toEqual([])
     expect(promises({ changes, injections: [injection(51, 52, { destroys: true })] })).toHaveLength(1)
     expect(promises({ changes, injections: [injection(49, 51, {})] })).toHaveLength(1)
   })

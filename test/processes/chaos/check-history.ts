@@ -67,6 +67,9 @@ const LEASE_PROMISES: Readonly<Record<LeaseFinding['kind'], Violation['promise']
   'held by nobody': 'a lock that nobody trusts becomes free',
 }
 
+/** Milliseconds: the harness's wall clock is cut to whole ones, the database's is not. */
+const WALL_STEP = 1
+
 /** How long a free lock may stay untaken when nothing stands in the way. */
 export const LONGEST_UNTAKEN = 10_000
 
@@ -238,7 +241,7 @@ function checkRow(
     if (lockedBy !== null && before && !isSameAcquisition(before, change)) {
       // Truncating a table fires no trigger, and not every database can note it in the same transaction.
       const destroyed = injections.some(
-        ({ destroys, wallFrom, wallTo }) => destroys && at >= wallFrom && at <= wallTo,
+        ({ destroys, wallFrom, wallTo }) => destroys && at >= wallFrom && at < wallTo + WALL_STEP,
       )
       const held = before.lockedBy !== null && before.lockUntil > at && !destroyed
       if (held) {
