@@ -40,36 +40,30 @@ export type {
 export { TrackingLockProvider } from './tracking-lock-provider'
 export { WaitingLockProvider } from './waiting-lock-provider'
 export type { WaitingLockProviderOptions } from './waiting-lock-provider'
-
 export type { Refusal, SkipReason } from './refusal'
 
-export { LONGEST_TIMEOUT } from './timers'
+export { askAgain } from './ask-again'
 export { milliseconds } from './duration'
+export { recogniseEveryCopy, sharedByEveryCopy } from './every-copy'
 export { later, Lease } from './lease'
 export type { Clock } from './lease'
+export { checkListeners, notify } from './listener'
+export type { EventOf } from './listener'
+export type { Acquisition } from './lock'
 export {
   checkDuration,
   checkLockConfiguration,
   checkLockName,
   checkOptions,
+  SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
 } from './lock-configuration'
 export type { CheckedLockConfiguration } from './lock-configuration'
-export type { Acquisition } from './lock'
-export { simpleLock } from './simple-lock'
-export { slotOf } from './slot-of'
-export type { CronLike } from './slot-of'
-
-export { makeAllAssertsPass } from './scope'
-export { recogniseEveryCopy } from './every-copy'
-export { sharedByEveryCopy } from './every-copy'
-export { warn } from './warn'
-export { askAgain } from './ask-again'
-export { time } from './time'
-export { heldLockOf } from './simple-lock'
-export { whenOver } from './timers'
-export { TIMER_EARLY } from './slot-of'
-export { SLOT_AT_MOST_AHEAD } from './lock-configuration'
-export { checkListeners, notify } from './listener'
-export type { EventOf } from './listener'
 export { RunsInFlight } from './runs-in-flight'
+export { makeAllAssertsPass } from './scope'
+export { heldLockOf, simpleLock } from './simple-lock'
+export { slotOf, TIMER_EARLY } from './slot-of'
+export type { CronLike } from './slot-of'
+export { time } from './time'
+export { LONGEST_TIMEOUT, whenOver } from './timers'
+export { warn } from './warn'

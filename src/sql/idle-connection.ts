@@ -1,4 +1,4 @@
-import { time } from '../core'
+import { Lease, whenOver } from '../core'
 
 const IDLE = 10_000
 
@@ -12,9 +12,11 @@ export function idleConnection<Connection>(
 ): <T>(work: (connection: Connection) => T | PromiseLike<T>) => Promise<T> {
   let opened: Promise<Connection> | undefined
   let users = 0
-  let cancel: (() => void) | undefined
+  let idle: Lease
+  let isWatched = false
 
   const closeIfIdle = (): void => {
+    isWatched = false
     if (users > 0) return
     void opened?.then(close).catch(() => undefined)
     opened = undefined
@@ -30,8 +32,10 @@ export function idleConnection<Connection>(
       return await work(await opened)
     } finally {
       users--
-      cancel?.()
-      cancel = time.after(IDLE, closeIfIdle, false)
+      idle = new Lease(IDLE)
+      // One timer for all uses: each of them only moves its end.
+      if (!isWatched) whenOver(() => idle.remaining(), closeIfIdle)
+      isWatched = true
     }
   }
 }

@@ -45,12 +45,16 @@ export async function startPgBouncer(
   // It does not run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn(PROGRAM, [...user, configuration], { stdio: 'ignore' })
+  const kill = (): void => void child.kill('SIGKILL')
+  // It shall not outlive a test that was broken off.
+  process.once('exit', kill)
   const exited = new Promise((resolve) => child.once('exit', resolve))
   await waitForPort(listen)
   return {
     url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(listen) }).href,
     stop: async () => {
-      child.kill('SIGKILL')
+      process.off('exit', kill)
+      kill()
       await exited
       rmSync(folder, { recursive: true })
     },

@@ -74,8 +74,9 @@ describe('a slot whose task did not run', () => {
     const gate = promiseWithResolvers()
     const slow: LockProvider = {
       lock: async (...question) => {
+        const lock = await provider.lock(...question)
         await gate.promise
-        return provider.lock(...question)
+        return lock
       },
     }
     const stopping = new LockingTaskExecutor(slow)

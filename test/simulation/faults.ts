@@ -1,6 +1,7 @@
 import { Random } from '../processes/chaos/random'
 import type { Database } from './database'
 import type { Instance } from './instance'
+import type { NetworkQuality } from './network'
 import type { Fault, Plan } from './plan'
 import type { Referee } from './referee'
 import { nameOf } from './simulate'
@@ -41,9 +42,13 @@ export class Faults {
     this.database.busy = 0
     this.database.isReadOnly = false
     for (const { sql, process } of this.#alive) {
-      sql.quality = { latency: this.plan.latency, late: 0, lost: 0, cut: 0 }
+      sql.quality = this.#faultless
       process.cutOffUntil = 0
     }
+  }
+
+  get #faultless(): NetworkQuality {
+    return { latency: this.plan.latency, late: 0, lost: 0, cut: 0 }
   }
 
   shutDown(): void {
@@ -57,7 +62,7 @@ export class Faults {
     this.world.trace(name, 'starts')
     this.instances.push(instance)
     this.#alive[index] = instance
-    if (this.#isOver) instance.sql.quality = { latency: this.plan.latency, late: 0, lost: 0, cut: 0 }
+    if (this.#isOver) instance.sql.quality = this.#faultless
   }
 
   #restart(index: number, pause: number): void {
@@ -124,12 +129,9 @@ export class Faults {
         this.#deleteRows()
         return
       case 'network':
-        instance.sql.quality = { latency: this.plan.latency, late: 300, lost: 100, cut: 100 }
+        instance.sql.quality = { ...this.#faultless, late: 300, lost: 100, cut: 100 }
         world.at(during, undefined, 'other', () => {
-          const { latency, late, lost, cut } = this.plan
-          instance.sql.quality = this.#isOver
-            ? { latency, late: 0, lost: 0, cut: 0 }
-            : { latency, late, lost, cut }
+          instance.sql.quality = this.#isOver ? this.#faultless : this.plan
         })
         return
     }

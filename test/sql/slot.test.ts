@@ -29,8 +29,9 @@ describeBackends(backends)('a slot on $name', (backend) => {
     const gate = promiseWithResolvers()
     const slow: LockProvider = {
       lock: async (...question) => {
+        const lock = await provider.lock(...question)
         await gate.promise
-        return provider.lock(...question)
+        return lock
       },
     }
     const job = { name: 'stopped', lockAtMostFor: '10m', slot: Date.now() }

@@ -2,11 +2,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createConnection, type Connection, type ConnectionOptions, type RowDataPacket } from 'mysql2/promise'
 import { dialects, tableDefinition } from '../../../src/sql'
+import { freePort } from '../../backends/free-port'
 import { around } from './around'
 import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
 import { DataDirectory } from './data-directory'
 import type { ServerProgram } from './mysql-programs'
-import { freePort, ServerProcess, startAs } from './server-process'
+import { ServerProcess, startAs } from './server-process'
 import { TcpProxy } from './tcp-proxy'
 import { noteDestroyed, readWitness } from './witness'
 
@@ -145,7 +146,6 @@ async function startOwn(
     '--skip-name-resolve',
     '--innodb-buffer-pool-size=64M',
     '--max-connections=300',
-    ...(process.env['CHAOS_SERVER'] ?? '').split(' ').filter(Boolean),
   ]
   const server = new ServerProcess(() => startAs(user, command, startArguments), ask)
   await server.start()

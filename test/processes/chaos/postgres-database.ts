@@ -2,11 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { dialects, tableDefinition } from '../../../src/sql'
+import { freePort } from '../../backends/free-port'
+import { hasPgBouncer, startPgBouncer } from '../../backends/pgbouncer'
 import { around } from './around'
 import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
 import { DataDirectory } from './data-directory'
-import { startPooler, type Pooler } from './pgbouncer'
-import { freePort, runAs, ServerProcess, startAs } from './server-process'
+import { runAs, ServerProcess, startAs } from './server-process'
 import { TcpProxy } from './tcp-proxy'
 import { noteDestroyed, readWitness } from './witness'
 
@@ -34,7 +35,7 @@ interface OwnServer {
   readonly process: ServerProcess
   readonly directory: DataDirectory
   readonly data: string
-  readonly pooler: Pooler | undefined
+  readonly pooler: Awaited<ReturnType<typeof startPgBouncer>> | undefined
 }
 
 /**
@@ -105,7 +106,7 @@ export async function postgresDatabase(names: readonly string[], url?: string): 
     connection: ({ serializable = false, pooler: pooled = false }: ConnectionWishes = {}) => ({
       dialect: 'postgres',
       host: '127.0.0.1',
-      port: pooled && pooler ? pooler.port : proxy.port,
+      port: pooled && pooler ? Number(new URL(pooler.url).port) : proxy.port,
       user: chaos,
       database: chaos,
       serializable,
@@ -163,7 +164,11 @@ async function startOwn(port: number, role: string, ask: () => Promise<void>): P
   ]
   const server = new ServerProcess(() => startAs('postgres', join(binaries, 'postgres'), startArguments), ask)
   await server.start()
-  return { process: server, directory, data, pooler: await startPooler(directory.path, port, role) }
+  const limits = { default_pool_size: 5, ignore_startup_parameters: 'extra_float_digits' }
+  const pooler = hasPgBouncer
+    ? await startPgBouncer(`postgres://${role}@127.0.0.1:${port}`, limits)
+    : undefined
+  return { process: server, directory, data, pooler }
 }
 
 /** What nobody may do to a server that others use. */

@@ -1,5 +1,4 @@
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -35,14 +34,6 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<
   const exited = new Promise((resolve) => child.once('exit', resolve))
   child.kill(signal)
   await exited
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** A database server that is started, stopped, and started again on the same data. */
