@@ -15,6 +15,8 @@ export interface Question<T> {
   readonly again: readonly Outcome[]
   /** How long it may take in all, in milliseconds. */
   readonly within: number
+  /** It has no more time because its lease is over then. */
+  readonly endsWithLease?: boolean
   /** How long one attempt may take, of the milliseconds that are left. Default: all of them. */
   readonly each?: ((left: number) => number) | undefined
   /** Is told when nobody waits for an attempt any longer, or when it broke off: it may still change something. */
@@ -27,6 +29,11 @@ const PAUSES = { first: 2, longest: 100 }
 const BACKGROUND_PAUSES = { first: 100, longest: 30_000 }
 /** A shorter attempt is of no use. */
 const SHORTEST_ATTEMPT = 200
+
+const NO_ANSWER =
+  'is the connection pool exhausted (a lock needs a connection beside those of open transactions), or the database blocked?'
+const LEASE_IS_OVER =
+  'that was all that was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
 /** Each attempt takes half of what is left: one that got lost leaves time for others, on other connections. */
 export function half(left: number): number {
@@ -75,7 +82,7 @@ export class Asking {
 
   async #explain(
     error: unknown,
-    { lockName, within }: Question<unknown>,
+    { lockName, within, endsWithLease = false }: Question<unknown>,
     deadline: number,
   ): Promise<LockError> {
     const which = lockName === undefined ? 'the lock table' : `lock '${lockName}'`
@@ -83,7 +90,7 @@ export class Asking {
     if (outcome === 'late' || outcome === 'busy' || outcome === 'in vain') {
       return new LockError(
         'TIMEOUT',
-        `No answer about ${which} within ${Math.round(within)} ms – is the connection pool exhausted (a lock needs a connection beside those of open transactions), or the database blocked?`,
+        `No answer about ${which} within ${Math.round(within)} ms – ${endsWithLease ? LEASE_IS_OVER : NO_ANSWER}`,
         { lockName, cause: error },
       )
     }

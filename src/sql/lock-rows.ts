@@ -167,7 +167,8 @@ export class LockRows {
 
   #insist<T>({ name }: Holder, left: number, attempt: () => Promise<T>): Promise<T> {
     const within = Math.min(this.timeLimit, left)
-    return this.#asking.ask({ lockName: name, within, each: half, again: INSIST, attempt })
+    const endsWithLease = left < this.timeLimit
+    return this.#asking.ask({ lockName: name, within, endsWithLease, each: half, again: INSIST, attempt })
   }
 
   #read<T>(attempt: () => Promise<T>): Promise<T> {

@@ -39,7 +39,10 @@ describeIf('asking again', () => {
     const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '1h' })
     const lock = await provider.lock({ name: 'ends', lockAtMostFor: '2s' })
     swallows = true
-    await expect(lock?.extend('1h')).rejects.toMatchObject({ code: 'TIMEOUT' })
+    await expect(lock?.extend('1h')).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringMatching(/all that was left of its lease\. Extend it earlier/),
+    })
   }, 20_000)
 
   it('an unlock in the background is sent again though an attempt was swallowed', async () => {
