@@ -24,7 +24,7 @@ const number = (text: string | undefined): number =>
 const firstSeed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
 const limits = {
   acquisitions: number(
-    (values.acquisitions ?? (values.worlds ?? values.seconds) === undefined) ? '100000' : values.acquisitions,
+    values.acquisitions ?? ((values.worlds ?? values.seconds) === undefined ? '100000' : undefined),
   ),
   worlds: number(values.worlds),
   seconds: number(values.seconds),

@@ -53,6 +53,8 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
   plan.jobs.forEach(({ lockAtMostFor, atLeast, kind }, index) => {
     const lockAtLeastFor = kind === 'plain' ? Math.floor(lockAtMostFor * atLeast) : 0
     referee.expect(nameOf(index), { lockAtMostFor, lockAtLeastFor })
+    // Where `executeOnce` remembers what is done.
+    if (kind === 'once') referee.expect(`${nameOf(index)}/done`, { lockAtMostFor: 60_000, lockAtLeastFor: 0 })
   })
 
   let born = 0
