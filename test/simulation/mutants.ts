@@ -84,7 +84,7 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'an unlock that failed is not tried again in the background',
     file: 'src/sql/lock-rows.ts',
-    find: "void this.#free(holder, lockAtLeastFor, reach, 'answered')",
+    find: 'void this.#free(holder, lockAtLeastFor, reach, () => false)',
     replace: 'void reach',
   },
   {
