@@ -2,7 +2,14 @@ import { timesFloor, timesOwnRead } from './floors'
 import type { DatabaseResults, Results } from './results'
 
 /** All results as Markdown tables. */
-export function markdown({ machine, databases, memory, entryPoints, installedBytes }: Results): string {
+export function markdown({
+  machine,
+  databases,
+  memory,
+  day = [],
+  entryPoints,
+  installedBytes,
+}: Results): string {
   return [
     Object.values(machine).join(', '),
     ...Object.entries(databases).flatMap(([name, results]) => databaseTables(name, results)),
@@ -28,10 +35,13 @@ export function markdown({ machine, databases, memory, entryPoints, installedByt
   ].join('\n\n')
 }
 
-function databaseTables(name: string, results: DatabaseResults): string[] {
-  const { operations, costs, network = [], contention, growth, crowd } = results
+/** What `--only` prints of a database. */
+export function operationTables(
+  name: string,
+  { version, operations, costs }: Pick<DatabaseResults, 'version' | 'operations' | 'costs'>,
+): string[] {
   return [
-    `### ${name} ${results.version}: time of one operation`,
+    `### ${name} ${version}: time of one operation`,
     table(
       ['operation', 'who', 'median µs', 'rounds µs', 'p99 µs', '× floor', '× read through the same client'],
       operations
@@ -60,6 +70,13 @@ function databaseTables(name: string, results: DatabaseResults): string[] {
           one.waitsForRow === null ? '' : one.waitsForRow ? 'yes' : 'no',
         ]),
     ),
+  ]
+}
+
+function databaseTables(name: string, results: DatabaseResults): string[] {
+  const { network = [], contention, growth, crowd } = results
+  return [
+    ...operationTables(name, results),
     ...network.flatMap(({ milliseconds, operations: far }) => [
       `### ${name}: ${milliseconds} ms of network`,
       table(
