@@ -2,6 +2,7 @@ import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { contention } from './contenders'
 import { costs } from './costs'
+import { day } from './day'
 import { entryPoints, installedBytes } from './entry-points'
 import { crowd, growth } from './growth'
 import { OUR_STATEMENTS, RAW } from './floor'
@@ -39,6 +40,7 @@ async function main(): Promise<void> {
     },
     databases,
     memory: await memory(),
+    day: await day(),
     entryPoints: await entryPoints(),
     installedBytes: installedBytes(),
   }

@@ -22,6 +22,14 @@ export function markdown({
         ['a task that runs with keepAlive', digits(memory.runningTaskWithKeepAlive)],
       ],
     ),
+    '### A simulated day of 10,000 jobs in one process\n',
+    table(
+      ['hour', 'MB of heap', '× first', 'processor s for 6 hours', '× first'],
+      day.map(({ heap, cpu }, index) => [
+        ...[digits(6 * (index + 1)), digits(heap / 1e6, 2), digits(heap / (day[0]?.heap ?? NaN), 3)],
+        ...[digits(cpu, 1), digits(cpu / (day[0]?.cpu ?? NaN), 2)],
+      ]),
+    ),
     `### Entry points (${digits(installedBytes / 1000)} kB installed)\n`,
     table(
       ['entry point', 'import ms', 'minified kB', 'packages it loads'],
