@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { ContenderOrder, ContenderReport } from './contender-process'
-import { median, quantile } from './measure'
+import { median, quantile } from './quantile'
 import { openProvider, winAndRelease } from './open-provider'
 import { location } from './raw-clients'
 

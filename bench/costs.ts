@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { median } from './measure'
+import { JAVA } from './java-shedlock'
+import { median } from './quantile'
 import type { Operation, Target } from './operation'
 
 /** What one operation costs, on the wire and in the server. */
@@ -11,8 +12,9 @@ export interface Cost {
   readonly logBytes: number
   /** In microseconds; null where the server is not on this machine, or is the client. */
   readonly serverCpu: number | null
-  readonly clientCpu: number
-  /** Whether it gets by while somebody else's transaction has the row locked. Only of our losers. */
+  /** In microseconds; null where the client is another process. */
+  readonly clientCpu: number | null
+  /** Whether it gets by while somebody else's transaction has the row locked. Only of our losers, and Java's. */
   readonly waitsForRow: boolean | null
 }
 
@@ -43,7 +45,7 @@ async function cost({ traffic, server, whileRowIsLocked }: Target, operation: Op
       roundTrips: (wire.roundTrips - roundTrips) / RUNS,
       logBytes: (await log()) / RUNS,
       serverCpu: Number.isNaN(serverCpu) ? null : serverCpu / RUNS,
-      clientCpu: (user + system) / RUNS,
+      clientCpu: operation.timed ? null : (user + system) / RUNS,
     })
   }
   return {
@@ -54,9 +56,11 @@ async function cost({ traffic, server, whileRowIsLocked }: Target, operation: Op
     // The least: the server writes things of its own in between.
     logBytes: Math.min(...repeats.map((one) => one.logBytes)),
     serverCpu: repeats[0]?.serverCpu === null ? null : median(repeats.map((one) => one.serverCpu ?? NaN)),
-    clientCpu: median(repeats.map((one) => one.clientCpu)),
+    clientCpu: operation.timed ? null : median(repeats.map((one) => one.clientCpu ?? NaN)),
     waitsForRow:
-      scenario === 'lose' && who.startsWith('ours') ? await whileRowIsLocked(() => isSlow(run())) : null,
+      scenario === 'lose' && (who === JAVA || who.startsWith('ours'))
+        ? await whileRowIsLocked(() => isSlow(run()))
+        : null,
   }
 }
 

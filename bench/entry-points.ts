@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { build } from 'esbuild'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { median } from './measure'
+import { median } from './quantile'
 
 export interface EntryPoint {
   readonly name: string

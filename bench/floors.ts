@@ -1,5 +1,6 @@
 import { OUR_STATEMENTS, RAW } from './floor'
-import { median, type Measured } from './measure'
+import type { Measured } from './measure'
+import { median } from './quantile'
 
 /** What the same work costs at least. */
 const FLOOR: Readonly<Record<string, readonly [scenario: string, who: string]>> = {
@@ -18,7 +19,10 @@ export function timesFloor(all: readonly Measured[], one: Measured): number {
 
 /** How many times a mere read through the same client a loser takes. */
 export function timesOwnRead(all: readonly Measured[], one: Measured): number {
-  const client = one.scenario === 'lose' ? one.who.replace(/^ours: |, (with a slot|without names)/g, '') : ''
+  const client =
+    one.scenario === 'lose'
+      ? one.who.replace(/^(ours|Java ShedLock): |, (with a slot|without names)/g, '')
+      : ''
   return times(all, one, ['read one row', client.startsWith(RAW) ? RAW : client])
 }
 

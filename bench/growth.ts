@@ -1,4 +1,5 @@
-import { measure, median, type Measured } from './measure'
+import { measure, type Measured } from './measure'
+import { median } from './quantile'
 import { makeLockTable } from './lock-table'
 import { openProvider, winAndRelease } from './open-provider'
 import type { Operation } from './operation'

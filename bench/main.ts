@@ -2,13 +2,15 @@ import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { contention } from './contenders'
 import { costs } from './costs'
+import { day } from './day'
 import { entryPoints, installedBytes } from './entry-points'
 import { crowd, growth } from './growth'
+import { OUR_STATEMENTS, RAW } from './floor'
 import { measure } from './measure'
 import { memory } from './memory'
 import { network } from './network'
 import type { DatabaseResults, Results } from './results'
-import { markdown } from './tables'
+import { markdown, operationTables } from './tables'
 import { openTarget, type WireOptions } from './targets'
 import type { Target } from './operation'
 
@@ -18,12 +20,16 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '25' },
     time: { type: 'string', default: '60' },
     json: { type: 'boolean', default: false },
+    only: { type: 'string' },
   },
 })
 const rounds = Number(values.rounds)
 const time = Number(values.time)
+/** What all others are compared with. */
+const FLOOR: readonly string[] = [RAW, OUR_STATEMENTS]
 
 async function main(): Promise<void> {
+  if (values.only !== undefined) return mainOf(new RegExp(values.only))
   const databases: Record<string, DatabaseResults> = {}
   for (const name of values.db.split(',')) databases[name] = await measureDatabase(name)
   const results: Results = {
@@ -34,21 +40,38 @@ async function main(): Promise<void> {
     },
     databases,
     memory: await memory(),
+    day: await day(),
     entryPoints: await entryPoints(),
     installedBytes: installedBytes(),
   }
   process.stdout.write(values.json ? `${JSON.stringify(results, null, 2)}\n` : markdown(results))
 }
 
-async function measureDatabase(name: string): Promise<DatabaseResults> {
-  const { version, operations } = await on(name, {}, async ({ version, operations }) => ({
-    version,
-    operations: await measure(operations, rounds, time),
+/** Times and costs alone, of those whose name fits, and of the floor. */
+async function mainOf(who: RegExp): Promise<void> {
+  for (const name of values.db.split(',')) {
+    const tables = operationTables(name, await measureOperations(name, who))
+    process.stdout.write(`${tables.join('\n\n')}\n\n`)
+  }
+}
+
+async function measureOperations(
+  name: string,
+  who = /^/,
+): Promise<Pick<DatabaseResults, 'version' | 'operations' | 'costs'>> {
+  const chosen = ({ operations }: Target) =>
+    operations.filter((one) => FLOOR.includes(one.who) || who.test(one.who))
+  const timed = await on(name, {}, async (target) => ({
+    version: target.version,
+    operations: await measure(chosen(target), rounds, time),
   }))
+  const paid = await on(name, { counted: true }, (target) => costs({ ...target, operations: chosen(target) }))
+  return { ...timed, costs: paid }
+}
+
+async function measureDatabase(name: string): Promise<DatabaseResults> {
   return {
-    version,
-    operations,
-    costs: await on(name, { counted: true }, costs),
+    ...(await measureOperations(name)),
     network: await network(name, Math.ceil(rounds / 8), time),
     contention: await contention(name, rounds, time * 6),
     growth: await growth(name, rounds, time),

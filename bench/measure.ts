@@ -1,5 +1,6 @@
-import { Bench } from 'tinybench'
 import type { Operation } from './operation'
+import { median } from './quantile'
+import { timeOne, type Timed } from './time-one'
 
 export interface Measured {
   readonly scenario: string
@@ -22,54 +23,22 @@ export async function measure(
   rounds: number,
   time: number,
 ): Promise<Measured[]> {
-  const medians = operations.map((): number[] => [])
-  const tails = operations.map((): number[] => [])
-  const samples = operations.map(() => 0)
-  for (let round = 0; round < rounds; round++) {
-    const bench = new Bench({
-      time,
-      warmupTime: round === 0 ? 100 : 10,
-      warmupIterations: 5,
-      iterations: 20,
-      throws: true,
-    })
-    operations.forEach(({ run }, index) =>
-      bench.add(String(index), async () => {
-        await run()
-      }),
-    )
-    await bench.run()
-    for (const task of bench.tasks) {
-      const { result } = task
-      if (!('latency' in result))
-        throw new Error(`No result for ${JSON.stringify(operations[Number(task.name)])}`)
-      const index = Number(task.name)
-      medians[index]?.push(result.latency.p50 * 1000)
-      tails[index]?.push(result.latency.p99 * 1000)
-      samples[index] = (samples[index] ?? 0) + result.latency.samplesCount
-    }
-  }
+  const all = operations.map((): Timed[] => [])
+  for (let round = 0; round < rounds; round++)
+    for (const [index, operation] of operations.entries())
+      all[index]?.push(await timeOne(operation, time, round === 0))
   return operations.map(({ scenario, who }, index) => {
-    const all = medians[index] ?? []
+    const timed = all[index] ?? []
+    const medians = timed.map(({ p50 }) => p50)
     return {
       scenario,
       who,
-      median: median(all),
-      low: Math.min(...all),
-      high: Math.max(...all),
-      p99: median(tails[index] ?? []),
-      samples: samples[index] ?? 0,
-      rounds: all.map((one) => Math.round(one * 10) / 10),
+      median: median(medians),
+      low: Math.min(...medians),
+      high: Math.max(...medians),
+      p99: median(timed.map(({ p99 }) => p99)),
+      samples: timed.reduce((sum, { samples }) => sum + samples, 0),
+      rounds: medians.map((one) => Math.round(one * 10) / 10),
     }
   })
-}
-
-/** Of these values, in any order; NaN of none. */
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5)
-}
-
-/** @param share 0.99 is the 99th percentile */
-export function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN
 }

@@ -1,7 +1,6 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { LockingTaskExecutor } from 'shedlock-orm'
 import { openProvider } from './open-provider'
+import { answerWith, heap, inOwnProcess } from './own-process'
 import { location } from './raw-clients'
 
 /** Bytes of heap for each. */
@@ -13,12 +12,8 @@ export interface Memory {
 
 const LOCKS = 10_000
 
-/** In a process of its own, since only there nothing else takes memory. */
-export async function memory(): Promise<Memory> {
-  const child = fork(__filename, { execArgv: [...process.execArgv, '--expose-gc'] })
-  const [answer] = (await once(child, 'message')) as [Memory]
-  await once(child, 'exit')
-  return answer
+export function memory(): Promise<Memory> {
+  return inOwnProcess(__filename)
 }
 
 async function inThisProcess(): Promise<Memory> {
@@ -52,15 +47,4 @@ async function inThisProcess(): Promise<Memory> {
   return answer
 }
 
-function heap(): number {
-  globalThis.gc?.()
-  globalThis.gc?.()
-  return process.memoryUsage().heapUsed
-}
-
-if (require.main === module) {
-  void inThisProcess().then((answer) => {
-    process.send?.(answer)
-    process.exit()
-  })
-}
+if (require.main === module) void answerWith(inThisProcess)

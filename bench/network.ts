@@ -4,7 +4,7 @@ import { openTarget } from './targets'
 /** Milliseconds that a request takes to its server and back, besides the loopback: the same room, another zone. */
 const DELAYS = [1, 10]
 const SCENARIOS: readonly string[] = ['read one row', 'lose', 'win + release']
-const WHO = /^(raw driver(, our statements)?|ours: (TypeORM|Prisma)|verrou \(knex\))$/
+const WHO = /^(raw driver(, our statements)?|ours: (TypeORM|Prisma)|verrou \(knex\)|Java ShedLock: JDBC)$/
 
 export interface Network {
   readonly milliseconds: number

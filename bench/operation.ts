@@ -7,6 +7,8 @@ export interface Operation {
   /** `floor`, `ours: TypeORM`, `verrou`, … */
   readonly who: string
   run(): Promise<unknown>
+  /** For what runs in another process: runs it for so many milliseconds there, and says how many microseconds each took. */
+  timed?(milliseconds: number): Promise<number[]>
 }
 
 export type Scenario =

@@ -4,7 +4,14 @@ import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
 
 /** What docs/performance.md shows of the results: `npm run bench` prints all of them. */
-export function pageTables({ machine, databases, memory, entryPoints, installedBytes }: Results): string {
+export function pageTables({
+  machine,
+  databases,
+  memory,
+  day,
+  entryPoints,
+  installedBytes,
+}: Results): string {
   const all = Object.entries(databases)
   return [
     `${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds; round trips and log bytes are those of a held lock, then of acquire and release.`,
@@ -33,6 +40,7 @@ export function pageTables({ machine, databases, memory, entryPoints, installedB
         ['a held lock', kilobytes(memory.heldLock)],
         ['a running task', kilobytes(memory.runningTask)],
         ['a running task with `keepAlive`', kilobytes(memory.runningTaskWithKeepAlive)],
+        ...quarters(day),
         ['the installed package', kilobytes(installedBytes)],
         ...entryPoints.map(({ name, milliseconds, minifiedBytes }) => [
           `\`${name}\``,
@@ -90,6 +98,15 @@ function operations({ operations: times, costs }: DatabaseResults): string {
       return [who, ...timed, sum('roundTrips'), sum('logBytes')]
     }),
   )
+}
+
+/** A day is flat when its last quarter is as its first. */
+function quarters(day: Results['day']): string[][] {
+  const [first, last] = [day?.at(0), day?.at(-1)]
+  if (!first || !last) return []
+  const sizes = [first, last].map(({ heap }) => `${digits(heap / 1e6, 2)} MB`)
+  const cpu = digits(last.cpu / first.cpu, 2)
+  return [['10,000 jobs, after 6 and 24 simulated hours', `${sizes.join(' and ')}; processor time × ${cpu}`]]
 }
 
 function kilobytes(bytes: number): string {

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
 import PgBoss from 'pg-boss'
+import { javaShedLock } from './java-shedlock'
 import { Redlock, type RedlockLock } from './redlock'
 import type { Operation } from './operation'
 
@@ -29,9 +30,13 @@ const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
   ],
 }
 
-/** What one would use in our place where this database is; those of Redis stand beside PostgreSQL. */
-export function peersOn(database: string, url: string): Promise<Peer[]> {
-  return Promise.all(PEERS[database]?.(url) ?? [])
+/**
+ * What one would use in our place where this database is; those of Redis stand beside PostgreSQL.
+ *
+ * @param table ours, in which Java's ShedLock has its locks as well
+ */
+export function peersOn(database: string, url: string, table: string): Promise<Peer[]> {
+  return Promise.all([...(PEERS[database]?.(url) ?? []), ...javaShedLock(database, url, table)])
 }
 
 function verrouOnMysql(url: string): Promise<Peer> {

@@ -1,5 +1,6 @@
 import type { Contention } from './contenders'
 import type { Cost } from './costs'
+import type { Quarter } from './day'
 import type { EntryPoint } from './entry-points'
 import type { Crowd, Growth } from './growth'
 import type { Measured } from './measure'
@@ -11,6 +12,7 @@ export interface Results {
   readonly machine: Readonly<Record<string, string>>
   readonly databases: Readonly<Record<string, DatabaseResults>>
   readonly memory: Memory
+  readonly day?: readonly Quarter[]
   readonly entryPoints: readonly EntryPoint[]
   readonly installedBytes: number
 }

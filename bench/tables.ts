@@ -2,7 +2,14 @@ import { timesFloor, timesOwnRead } from './floors'
 import type { DatabaseResults, Results } from './results'
 
 /** All results as Markdown tables. */
-export function markdown({ machine, databases, memory, entryPoints, installedBytes }: Results): string {
+export function markdown({
+  machine,
+  databases,
+  memory,
+  day = [],
+  entryPoints,
+  installedBytes,
+}: Results): string {
   return [
     Object.values(machine).join(', '),
     ...Object.entries(databases).flatMap(([name, results]) => databaseTables(name, results)),
@@ -14,6 +21,14 @@ export function markdown({ machine, databases, memory, entryPoints, installedByt
         ['a task that runs', digits(memory.runningTask)],
         ['a task that runs with keepAlive', digits(memory.runningTaskWithKeepAlive)],
       ],
+    ),
+    '### A simulated day of 10,000 jobs in one process\n',
+    table(
+      ['hour', 'MB of heap', '× first', 'processor s for 6 hours', '× first'],
+      day.map(({ heap, cpu }, index) => [
+        ...[digits(6 * (index + 1)), digits(heap / 1e6, 2), digits(heap / (day[0]?.heap ?? NaN), 3)],
+        ...[digits(cpu, 1), digits(cpu / (day[0]?.cpu ?? NaN), 2)],
+      ]),
     ),
     `### Entry points (${digits(installedBytes / 1000)} kB installed)\n`,
     table(
@@ -28,10 +43,13 @@ export function markdown({ machine, databases, memory, entryPoints, installedByt
   ].join('\n\n')
 }
 
-function databaseTables(name: string, results: DatabaseResults): string[] {
-  const { operations, costs, network = [], contention, growth, crowd } = results
+/** What `--only` prints of a database. */
+export function operationTables(
+  name: string,
+  { version, operations, costs }: Pick<DatabaseResults, 'version' | 'operations' | 'costs'>,
+): string[] {
   return [
-    `### ${name} ${results.version}: time of one operation`,
+    `### ${name} ${version}: time of one operation`,
     table(
       ['operation', 'who', 'median µs', 'rounds µs', 'p99 µs', '× floor', '× read through the same client'],
       operations
@@ -60,6 +78,13 @@ function databaseTables(name: string, results: DatabaseResults): string[] {
           one.waitsForRow === null ? '' : one.waitsForRow ? 'yes' : 'no',
         ]),
     ),
+  ]
+}
+
+function databaseTables(name: string, results: DatabaseResults): string[] {
+  const { network = [], contention, growth, crowd } = results
+  return [
+    ...operationTables(name, results),
     ...network.flatMap(({ milliseconds, operations: far }) => [
       `### ${name}: ${milliseconds} ms of network`,
       table(

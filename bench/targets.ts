@@ -34,7 +34,7 @@ export async function openTarget(
   const dataSource = await new DataSource(database.typeOrm(here, 1)).initialize()
   const read = `select lock_until from ${TABLE} where name = ${database.placeholder(0)}`
   const prisma = await prismaOperations(database.dialect.name, here, TABLE, read)
-  const peers = await peersOn(name, here)
+  const peers = await peersOn(name, here, TABLE)
   const provider = (namedStatements?: false) =>
     typeOrmLockProvider(dataSource, { tableName: TABLE, namedStatements })
   const unnamed =

@@ -1,0 +1,56 @@
+import { LockingTaskExecutor } from '../src/core'
+import { SimulatedProcess } from '../test/simulation/simulated-process'
+import { World } from '../test/simulation/world'
+import { answerWith, heap, inOwnProcess } from './own-process'
+import { simulatedSqlite } from './simulated-sqlite'
+
+/** A quarter of the day. */
+export interface Quarter {
+  /** Bytes at its end. */
+  readonly heap: number
+  /** Processor seconds that it took. */
+  readonly cpu: number
+}
+
+const [HOUR, NAMES, INSTANCES] = [3_600_000, 10_000, 2]
+
+/**
+ * A day of virtual time in one process. Each of ten thousand jobs runs once an hour for 40 seconds under `keepAlive`, with one
+ * extension, and a second instance skips it. An hour before is to warm up.
+ */
+export function day(): Promise<Quarter[]> {
+  return inOwnProcess(__filename)
+}
+
+async function inThisProcess(): Promise<Quarter[]> {
+  const world = new World()
+  world.begin()
+  const newProvider = simulatedSqlite(world)
+  const counts = { ran: 0, skipped: 0 }
+  for (let instance = 0; instance < INSTANCES; instance++) {
+    const process = new SimulatedProcess(world, String(instance), instance, 1)
+    const executor = new LockingTaskExecutor(newProvider())
+    const tick = async (name: string): Promise<void> => {
+      world.at(HOUR, process, 'other', () => void tick(name))
+      const configuration = { name, lockAtMostFor: '1m', keepAlive: true } as const
+      const { executed } = await executor.executeWithLock(configuration, () => process.sleep(40_000))
+      counts[executed ? 'ran' : 'skipped']++
+    }
+    for (let index = 0; index < NAMES; index++)
+      world.at((index * HOUR) / NAMES + instance, process, 'other', () => void tick(`job ${String(index)}`))
+  }
+  await world.run(HOUR)
+  const quarters: Quarter[] = []
+  for (let hour = 7; hour <= 25; hour += 6) {
+    const before = { ...counts }
+    const began = process.cpuUsage()
+    await world.run(hour * HOUR)
+    const { user, system } = process.cpuUsage(began)
+    if ([counts.ran - before.ran, counts.skipped - before.skipped].some((count) => count !== 6 * NAMES))
+      throw new Error(`It ran and skipped ${JSON.stringify([before, counts])}.`)
+    quarters.push({ heap: heap(), cpu: (user + system) / 1e6 })
+  }
+  return quarters
+}
+
+if (require.main === module) void answerWith(inThisProcess)

@@ -1,0 +1,23 @@
+import { fork } from 'node:child_process'
+
+/** Runs a file in a process of its own, since only there nothing else takes memory. Gives what it answers. */
+export function inOwnProcess<T>(file: string): Promise<T> {
+  const child = fork(file, { execArgv: [...process.execArgv, '--expose-gc'] })
+  return new Promise((resolve, reject) => {
+    child.once('message', (answer) => resolve(answer as T))
+    child.once('exit', (code) => reject(new Error(`${file} ended with ${String(code)} and no answer.`)))
+  })
+}
+
+/** Called by that process. */
+export async function answerWith(work: () => Promise<object>): Promise<void> {
+  process.send?.(await work())
+  process.disconnect?.()
+}
+
+/** Bytes in use, without garbage. */
+export function heap(): number {
+  globalThis.gc?.()
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
+}

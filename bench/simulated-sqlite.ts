@@ -1,0 +1,27 @@
+import Sqlite from 'better-sqlite3'
+import { drivers, sqlExecutor } from '../src/drivers'
+import { dialects, sql, SqlLockProvider, tableDefinition, type Dialect, type Row } from '../src/sql'
+import type { World } from '../test/simulation/world'
+
+/** SQLite's own dialect; only its clock is the simulation's. */
+const dialect: Dialect = { ...dialects.sqlite, now: sql`simulated_now()` }
+
+/** A SQLite in memory on virtual time. Each call gives the provider of another instance. */
+export function simulatedSqlite(world: World): () => SqlLockProvider {
+  const database = new Sqlite(':memory:')
+  database.function('simulated_now', () =>
+    new Date(world.epoch + world.now).toISOString().slice(0, -1).replace('T', ' '),
+  )
+  database.exec(tableDefinition(dialect).create)
+  const prepared = new Map<string, Sqlite.Statement>()
+  const executor = sqlExecutor(drivers.sqlite, (text, values) => {
+    const statement = prepared.get(text) ?? database.prepare(text)
+    prepared.set(text, statement)
+    return Promise.resolve(
+      statement.reader
+        ? { rows: statement.all(...values) as Row[], changed: undefined }
+        : { rows: [], changed: statement.run(...values).changes },
+    )
+  })
+  return () => new SqlLockProvider(executor, dialect)
+}
