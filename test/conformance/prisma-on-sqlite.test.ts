@@ -1,0 +1,3 @@
+import { describePrisma } from './describe-prisma'
+
+describePrisma(({ name }) => name.startsWith('sqlite'))
