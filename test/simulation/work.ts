@@ -144,15 +144,14 @@ export class Work {
 
   /** The same lock inside of its own task. */
   async #nest(lock: ActiveLock): Promise<void> {
-    const { instance, name, job } = this
+    const { instance, name } = this
     if (lock.remaining() === 0) return
-    const { lockAtMostFor } = job
     const inside = () =>
-      instance.executor.executeWithLock({ name, lockAtMostFor }, () => {
+      instance.executor.executeWithLock({ name, ...this.#durations }, () => {
         const handle = instance.latest.get(name)
         if (handle) instance.referee.started(handle)
       })
-    // Under the waiting provider it is another lock, which is held.
+    // Under the waiting provider it is another lock, which is held, or given when the lease has ended meanwhile.
     await Promise.all([inside(), inside()]).catch((error: unknown) => {
       instance.failed(error)
     })
