@@ -16,7 +16,7 @@ export function contents(): Chapter[] {
     .map((section) => ({
       text: section.split('\n', 1)[0] ?? '',
       items: [...section.matchAll(/^- \[(.+?)\]\((.+?)\.md\)/gm)].map(([, text = '', page = '']) => ({
-        text,
+        text: text.replaceAll('`', ''),
         link: posix.join('/docs', page).replace(/README$/, ''),
       })),
     }))
