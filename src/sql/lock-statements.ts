@@ -17,10 +17,7 @@ export interface LockStatements {
   readonly unlockAtLeast: Statement
   /** The same at once, for a holder that did not use the lock: its slot can be given again. Tokens still grow. */
   readonly giveBack: Statement
-  /**
-   * Takes a row that is free and leaves `locked_at` as it is: a pause is no run. Done twice, it changes the row twice, and no
-   * more than done once.
-   */
+  /** Takes a row that is free and leaves `locked_at` as it is: a pause is no run. */
   readonly pause: Statement
   /** Reads the fencing token, `locked_at` in milliseconds since 1970, while the lock is held. */
   readonly fencingToken: Statement
@@ -66,7 +63,7 @@ export function lockStatements(dialect: Dialect, table: LockTable): LockStatemen
       update(
         table.table,
         sql`${lockUntil} = ${asked}, ${table.lockedBy} = ${dialect.text(lockedBy)}`,
-        sql`${isNamed(dialect, table)} and (${lockUntil} <= ${dialect.now} or ${table.lockedBy} = ${dialect.text(lockedBy)})`,
+        sql`${isNamed(dialect, table)} and ${lockUntil} <= ${dialect.now}`,
       ),
     ),
     fencingToken: sql`select ${dialect.epochMilliseconds(table.lockedAt)} as ${raw(dialect.quote('token'))} from ${table.table} where ${held}`,

@@ -179,7 +179,8 @@ export class SqlLockProvider implements LockProvider {
    * `resumeLock`, or until its time is over; it does not end with this process. `lockedAt` stays as it was.
    *
    * @returns whether it is paused now; `false`: somebody holds it, or has paused it, as `listLocks` tells
-   * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
+   * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`:
+   *   in each case it is not paused, or is resumed in the background
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)

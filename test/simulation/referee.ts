@@ -143,12 +143,7 @@ export class Referee implements DatabaseObserver {
         `${process.name} changed ${name}, which ${short(before.locked_by)} holds`,
       )
     if (isTake) this.#taken(after, process, now)
-    else if (
-      before?.locked_by === owner &&
-      before.lock_until <= now &&
-      after.lock_until > now &&
-      !owner.startsWith('paused')
-    )
+    else if (before?.locked_by === owner && before.lock_until <= now && after.lock_until > now)
       this.world.fail('a lease that is over', `${process.name} revived ${name}`)
     const grant = this.#grants.get(owner)
     if (grant && after.locked_by !== owner) grant.released = true

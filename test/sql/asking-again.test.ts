@@ -66,6 +66,22 @@ describeIf('asking again', () => {
     )
   })
 
+  it('a pause whose request is late does not come when the pause was ended', async () => {
+    const { executor, table } = client
+    const post = new PostalSqlExecutor(executor)
+    const provider = new SqlLockProvider(post, dialects.sqlite, { timeLimit: '300ms' })
+    await (await provider.lock({ name: 'paused', lockAtMostFor: '1m' }))?.unlock()
+    post.next = 'late'
+    const paused = provider.pauseLock('paused', { for: '8h', reason: 'too late' })
+    await paused.catch(() => undefined)
+    await provider.resumeLock('paused')
+    await post.deliver('late')
+    await eventually(async () => {
+      expect(await table.isHeld('paused')).toBe(false)
+    })
+    await expect(paused).rejects.toMatchObject({ code: 'TIMEOUT' })
+  })
+
   it('a lock is given back though the answer was swallowed and its connection never tells', async () => {
     const { executor, table } = client
     let swallows = true

@@ -93,8 +93,7 @@ update "shedlock"
 update "shedlock"
   set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "locked_by" = :lockedBy::varchar
   where "name" = :name::varchar
-  and ("lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  or "locked_by" = :lockedBy::varchar);
+  and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
 select round(extract(epoch from "locked_at") * 1000)::bigint as "token"
@@ -228,8 +227,7 @@ update "app"."JobLock"
 update "app"."JobLock"
   set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "Who" = :lockedBy::varchar
   where "id" = :name::varchar
-  and ("until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  or "Who" = :lockedBy::varchar);
+  and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
 select round(extract(epoch from "at") * 1000)::bigint as "token"

@@ -103,8 +103,7 @@ update "SHEDLOCK"
 update "SHEDLOCK"
   set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
-  and ("LOCK_UNTIL" <= current_utctimestamp(3)
-  or "LOCKED_BY" = cast(:lockedBy as nvarchar(255)));
+  and "LOCK_UNTIL" <= current_utctimestamp(3);
 
 -- fencingToken
 select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "token"
@@ -256,8 +255,7 @@ update "app"."JobLock"
 update "app"."JobLock"
   set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "Who" = cast(:lockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
-  and ("until" <= current_utctimestamp(3)
-  or "Who" = cast(:lockedBy as nvarchar(255)));
+  and "until" <= current_utctimestamp(3);
 
 -- fencingToken
 select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "token"

@@ -106,8 +106,7 @@ update `shedlock`
 update `shedlock`
   set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `locked_by` = :lockedBy
   where `name` = :name
-  and (`lock_until` <= utc_timestamp(3)
-  or `locked_by` = :lockedBy);
+  and `lock_until` <= utc_timestamp(3);
 
 -- fencingToken
 select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `token`
@@ -263,8 +262,7 @@ update `app`.`JobLock`
 update `app`.`JobLock`
   set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `Who` = :lockedBy
   where `id` = :name
-  and (`until` <= utc_timestamp(3)
-  or `Who` = :lockedBy);
+  and `until` <= utc_timestamp(3);
 
 -- fencingToken
 select timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `token`

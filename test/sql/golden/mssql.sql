@@ -100,8 +100,7 @@ update [shedlock]
 update [shedlock]
   set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [locked_by] = :lockedBy
   where [name] = :name
-  and ([lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-  or [locked_by] = :lockedBy);
+  and [lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
   select @@rowcount as changed;
 
 -- fencingToken
@@ -263,8 +262,7 @@ update [app].[JobLock]
 update [app].[JobLock]
   set [until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [Who] = :lockedBy
   where [id] = :name
-  and ([until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-  or [Who] = :lockedBy);
+  and [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
   select @@rowcount as changed;
 
 -- fencingToken

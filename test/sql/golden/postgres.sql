@@ -104,8 +104,7 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
 update "shedlock"
   set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "locked_by" = :lockedBy::varchar
   where "name" = :name::varchar
-  and ("lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  or "locked_by" = :lockedBy::varchar);
+  and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
 select round(extract(epoch from "locked_at") * 1000)::bigint as "token"
@@ -261,8 +260,7 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
 update "app"."JobLock"
   set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "Who" = :lockedBy::varchar
   where "id" = :name::varchar
-  and ("until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  or "Who" = :lockedBy::varchar);
+  and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
 select round(extract(epoch from "at") * 1000)::bigint as "token"

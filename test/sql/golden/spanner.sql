@@ -105,8 +105,7 @@ update `shedlock`
 update `shedlock`
   set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_by` = :lockedBy
   where `name` = :name
-  and (`lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
-  or `locked_by` = :lockedBy);
+  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
 
 -- fencingToken
 select unix_millis(`locked_at`) as `token`
@@ -267,8 +266,7 @@ update `app`.`JobLock`
 update `app`.`JobLock`
   set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `Who` = :lockedBy
   where `id` = :name
-  and (`until` <= timestamp_trunc(current_timestamp(), millisecond)
-  or `Who` = :lockedBy);
+  and `until` <= timestamp_trunc(current_timestamp(), millisecond);
 
 -- fencingToken
 select unix_millis(`at`) as `token`

@@ -87,8 +87,7 @@ update "shedlock"
 update "shedlock"
   set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "locked_by" = :lockedBy
   where "name" = :name
-  and ("lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
-  or "locked_by" = :lockedBy);
+  and "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
 -- fencingToken
 select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "token"
@@ -212,8 +211,7 @@ update "app"."JobLock"
 update "app"."JobLock"
   set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "Who" = :lockedBy
   where "id" = :name
-  and ("until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
-  or "Who" = :lockedBy);
+  and "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
 -- fencingToken
 select cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "token"
