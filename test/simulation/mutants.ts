@@ -140,8 +140,8 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'what is done once begins though its lock is over',
     file: 'src/sql/execute-once.ts',
-    find: 'context.signal.throwIfAborted()',
-    replace: 'void context',
+    find: 'if (context.lock.remaining() === 0)\n          throw',
+    replace: 'if (context.lock.remaining() < 0)\n          throw',
   },
   {
     what: 'put back',
