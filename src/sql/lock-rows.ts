@@ -95,8 +95,13 @@ export class LockRows {
       attempt: async (wanted) => {
         for (let conflicts = 0; conflicts <= CONFLICTS_TO_BEAR && wanted(); conflicts++) {
           try {
-            const outcome = await this.#tryEachStep(steps, slot, wanted, run)
-            if (outcome !== 'free') return outcome
+            for (const step of steps) {
+              if (!wanted()) return 'held'
+              const outcome = await run(step)
+              if (outcome !== 'free') return outcome
+            }
+            // Another was faster; with a slot it is not known what became of that.
+            if (slot === undefined) return 'held'
           } catch (error) {
             if (errorKind(this.dialect, error) !== 'conflict') throw error
           }
@@ -180,21 +185,6 @@ export class LockRows {
 
   #read<T>(attempt: () => Promise<T>): Promise<T> {
     return this.#asking.ask({ within: this.timeLimit, again: ['busy'], attempt })
-  }
-
-  /** @returns `free` when another was faster and it is not known what became of the slot */
-  async #tryEachStep(
-    steps: readonly AcquireStep[],
-    slot: number | undefined,
-    wanted: () => boolean,
-    run: (step: AcquireStep) => Promise<AcquireOutcome>,
-  ): Promise<AcquireOutcome> {
-    for (const step of steps) {
-      if (!wanted()) return 'held'
-      const outcome = await run(step)
-      if (outcome !== 'free') return outcome
-    }
-    return slot === undefined ? 'held' : 'free'
   }
 
   async #outcome({ kind, statement }: AcquireStep, values: Values, onSeen?: OnSeen): Promise<AcquireOutcome> {
