@@ -91,8 +91,12 @@ export class Database {
     return this.world.epoch + 1234.5 + this.world.now * this.rate + this.#clockOffset
   }
 
+  /** How often that happened. */
+  clocksSetBack = 0
+
   setClockBack(by: number): void {
     this.world.trace('database', `its clock is set back by ${by} ms`)
+    this.clocksSetBack++
     this.#clockOffset -= by
   }
 

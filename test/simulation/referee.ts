@@ -112,8 +112,11 @@ export class Referee implements DatabaseObserver {
   asks(name: string): () => void {
     const started = this.world.now
     const wasHeld = this.#isHeld(name)
+    const { clocksSetBack } = this.database
     return () => {
       this.refusals++
+      // What was free is held again for as long.
+      if (this.database.clocksSetBack !== clocksSetBack) return
       const changed = (this.#lastChange.get(name) ?? -1) >= started
       if (!wasHeld && !changed && !this.#isHeld(name))
         this.world.fail('a free lock is given', `${name} was free all the time, and was refused`)
