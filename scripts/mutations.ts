@@ -1,10 +1,9 @@
+import type { Break } from './broken-copy'
+
 /** One way to break a rule of the lock, and the tests that have to notice. */
-export interface Mutation {
+export interface Mutation extends Break {
   readonly rule: number
   readonly breaks: string
-  readonly file: string
-  readonly find: string
-  readonly replace: string
   readonly tests: readonly string[]
   /** Some rules can be broken on one database alone. */
   readonly backend: string

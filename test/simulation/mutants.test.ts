@@ -5,6 +5,9 @@ import { mutations } from '../../scripts/mutations'
 import { mutants } from './mutants'
 
 /** They are broken only now and then, by hand: nobody would notice that the code has changed below them. */
-it.each([...new Set([...mutations, ...mutants])])('$file can be broken: $breaks', ({ file, find }) => {
-  expect(readFileSync(join(__dirname, '../..', file), 'utf8')).toContain(find)
-})
+it.each([...mutations, ...mutants.filter(({ what }) => what === 'put back')])(
+  '$file can be broken: $breaks',
+  ({ file, find }) => {
+    expect(readFileSync(join(__dirname, '../..', file), 'utf8')).toContain(find)
+  },
+)

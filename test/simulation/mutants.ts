@@ -1,11 +1,9 @@
+import type { Break } from '../../scripts/broken-copy'
 import { mutations } from '../../scripts/mutations'
 
 /** One way to break the lock, which the simulation has to notice. */
-export interface Mutant {
+export interface Mutant extends Break {
   readonly breaks: string
-  readonly file: string
-  readonly find: string
-  readonly replace: string
   /** The rule of the lock, or how the defect is called in the maintainers' page. */
   readonly what: string
 }
