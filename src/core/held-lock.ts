@@ -1,10 +1,9 @@
 import type { Duration } from './duration'
 import { LockError } from './errors'
-import type { Lease } from './lease'
+import { whenOver, type Lease } from './lease'
 import type { Acquisition, ActiveLock } from './lock'
 import { checkLease } from './lock-configuration'
 import type { Cancel } from './time'
-import { whenOver } from './timers'
 
 /** Hears what becomes of a held lock. */
 export interface HeldLockObserver {

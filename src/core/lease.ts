@@ -1,4 +1,4 @@
-import { time } from './time'
+import { LONGEST_TIMEOUT, time, type Cancel } from './time'
 
 /** Tells the time in milliseconds; only differences count. */
 export interface Clock {
@@ -11,22 +11,41 @@ export interface Clock {
  * starts later, so this one ends first. On the monotonic clock, because the wall clock may be set while a task runs.
  */
 export class Lease {
-  readonly #until: number
+  readonly #began: number
+  readonly #duration: number
   readonly #clock: Clock
 
   /** @param duration in milliseconds, from now */
   constructor(duration: number, clock: Clock = time) {
     this.#clock = clock
-    this.#until = clock.now() + duration
+    this.#began = clock.now()
+    this.#duration = duration
   }
 
   /** Milliseconds left; 0 when it is over. */
   remaining(): number {
-    return Math.max(0, this.#until - this.#clock.now())
+    return Math.max(0, this.#duration - this.age())
+  }
+
+  /** Milliseconds since it began. */
+  age(): number {
+    return this.#clock.now() - this.#began
   }
 }
 
 /** The one of two leases that ends later. */
 export function later(one: Lease, other: Lease): Lease {
   return other.remaining() > one.remaining() ? other : one
+}
+
+/** Calls back once when nothing remains, at once if nothing does. Keeps no process alive. */
+export function whenOver(remaining: () => number, callback: () => void): Cancel {
+  let cancel: Cancel | undefined
+  const wait = (): void => {
+    const left = remaining()
+    if (left <= 0) callback()
+    else cancel = time.after(Math.min(Math.ceil(left), LONGEST_TIMEOUT), wait, false)
+  }
+  wait()
+  return () => cancel?.()
 }

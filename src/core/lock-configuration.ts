@@ -23,12 +23,16 @@ const OPTIONS: readonly string[] = [
   'slot',
 ] satisfies (keyof LockConfiguration)[]
 
+/** An executor checks before it tells its listeners, and gives what it checked to a provider. */
+const checkedBefore = new WeakSet<LockConfiguration>()
+
 /**
  * Refuses what can never work, so that it fails at start-up and not at 3 a.m.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkLockConfiguration(configuration: LockConfiguration): CheckedLockConfiguration {
+  if (checkedBefore.has(configuration)) return configuration as CheckedLockConfiguration
   checkOptions(configuration, OPTIONS, 'lock configuration')
   const name = checkLockName(configuration.name)
   if ((configuration.lockAtMostFor as Duration | undefined) === undefined) {
@@ -44,7 +48,9 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
   )
   const slot = checkSlot(name, configuration.slot)
   const checked = { name, lockAtMostFor, lockAtLeastFor }
-  return slot === undefined ? checked : { ...checked, slot }
+  const result = Object.freeze(slot === undefined ? checked : { ...checked, slot })
+  checkedBefore.add(result)
+  return result
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */

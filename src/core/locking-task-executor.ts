@@ -23,6 +23,7 @@ import {
   type CheckedTaskConfiguration,
   type Task,
   type TaskConfiguration,
+  type TaskContext,
   type TaskResult,
   type WrapConfiguration,
 } from './task-configuration'
@@ -54,6 +55,16 @@ function refusalOf({ reason, holder }: Refusal): Refusal {
 
 function skipped(refusal: Refusal): TaskResult<never> {
   return { executed: false, ...refusal }
+}
+
+/** The signal is made when the task looks at it. */
+function contextOf(lock: HeldLock): TaskContext {
+  return {
+    lock,
+    get signal() {
+      return lock.signal
+    },
+  }
 }
 
 /** Runs tasks under a lock: asks for it once, skips the task if somebody else holds it, and always unlocks. */
@@ -171,7 +182,7 @@ export class LockingTaskExecutor {
     const duration = (): number => time.now() - started
     this.#tell('onTaskStarted', event)
     try {
-      const value = await runInScope(lock, this.#provider, () => task({ signal: lock.signal, lock }))
+      const value = await runInScope(lock, this.#provider, () => task(contextOf(lock)))
       this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'success' })
       return { executed: true, value }
     } catch (error) {

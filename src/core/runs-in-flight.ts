@@ -1,7 +1,6 @@
 import type { HeldLock } from './held-lock'
 import { LockError } from './errors'
-import { time, type Cancel } from './time'
-import { LONGEST_TIMEOUT } from './timers'
+import { LONGEST_TIMEOUT, time, type Cancel } from './time'
 
 /** One call of an executor, from its attempt to acquire the lock until the lock is released. */
 export interface RunInFlight {

@@ -17,6 +17,9 @@ export interface Time {
   jittered(pause: number): number
 }
 
+/** setTimeout fires at once when the delay does not fit a signed 32-bit integer (24.8 days). */
+export const LONGEST_TIMEOUT = 2 ** 31 - 1
+
 /** Looked up at each call, because the fake timers of test runners replace them. A simulation replaces the methods. */
 export const time: Time = {
   now: () => performance.now(),

@@ -10,7 +10,7 @@ import type {
   SimpleLock,
 } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
-import { LONGEST_TIMEOUT } from './timers'
+import { LONGEST_TIMEOUT } from './time'
 
 /** Options of a `WaitingLockProvider`. */
 export interface WaitingLockProviderOptions {

@@ -64,9 +64,15 @@ export class Asking {
     const deadline = time.now() + within
     for (let pause = first; ; pause = Math.min(pause * 2, longest)) {
       const left = deadline - time.now()
+      let wanted = true
       try {
-        return await attempt(question, Math.max(1, Math.min(left, each(left))))
+        return await inTime(
+          question.attempt(() => wanted),
+          Math.max(1, Math.min(left, each(left))),
+        )
       } catch (error) {
+        wanted = false
+        question.late?.()
         if (error instanceof LockError) throw about(question.lockName, error)
         if (!again.includes(this.#outcome(error)) || time.now() + pause >= deadline)
           throw await this.#explain(error, question, deadline)
@@ -112,20 +118,6 @@ export class Asking {
 function about(lockName: string | undefined, error: LockError): LockError {
   if (lockName === undefined || error.lockName !== undefined) return error
   return new LockError(error.code, error.message, { lockName, cause: error.cause })
-}
-
-async function attempt<T>(question: Question<T>, limit: number): Promise<T> {
-  let wanted = true
-  try {
-    return await inTime(
-      question.attempt(() => wanted),
-      limit,
-    )
-  } catch (error) {
-    wanted = false
-    question.late?.()
-    throw error
-  }
 }
 
 /** Waits for work, but not longer than these milliseconds; the work itself goes on. */

@@ -1,7 +1,6 @@
 import { LockError, type ActiveLock, type SimpleLock } from '../core'
 import { SqlAcquisition } from './sql-acquisition'
-import { changedRows } from './changed-rows'
-import { DriverError, type SqlExecutor } from './sql-executor'
+import { changedRows, DriverError, type SqlExecutor } from './sql-executor'
 
 /**
  * The row behind a lock, through whatever wraps it.

@@ -1,4 +1,4 @@
-import { later, Lease, recogniseEveryCopy, time, type Acquisition } from '../core'
+import { later, Lease, recogniseEveryCopy, type Acquisition } from '../core'
 import type { Dialect, Pin } from './dialect'
 import type { Holder } from './holder'
 import type { LockRows } from './lock-rows'
@@ -12,26 +12,26 @@ export class SqlAcquisition implements Acquisition {
     recogniseEveryCopy(this, 'SqlAcquisition')
   }
 
+  readonly dialect: Dialect
+  readonly pin: Pin
   #lease: Lease
   /** Until when the row may be held: an extension that nobody answered may still be done. */
   #reach: Lease
 
   /**
-   * @param lease begun before the request was sent, as `leaseOf` makes it
-   * @param asked when the request was sent, on the monotonic clock; `locked_at` is at or after that
+   * @param taken its lease, begun when the request was sent, as `leaseOf` makes it; `locked_at` is not before that
    * @param lockAtLeastFor in milliseconds since `locked_at`
    */
   constructor(
     private readonly rows: LockRows,
     readonly holder: Holder,
-    readonly dialect: Dialect,
-    readonly pin: Pin,
-    lease: Lease,
-    private readonly asked: number,
+    private readonly taken: Lease,
     private lockAtLeastFor: number,
   ) {
-    this.#lease = lease
-    this.#reach = lease
+    this.dialect = rows.dialect
+    this.pin = rows.statements.pin
+    this.#lease = taken
+    this.#reach = taken
   }
 
   get lease(): Lease {
@@ -44,7 +44,7 @@ export class SqlAcquisition implements Acquisition {
     if (!(await this.rows.extend(this.holder, lockAtMostFor, this.#lease))) return undefined
     // The row remembers when it was locked, not when it was extended.
     if (lockAtLeastFor !== undefined)
-      this.lockAtLeastFor = lockAtLeastFor && Math.ceil(time.now() - this.asked) + lockAtLeastFor
+      this.lockAtLeastFor = lockAtLeastFor && Math.ceil(this.taken.age()) + lockAtLeastFor
     return (this.#lease = later(this.#lease, asked))
   }
 

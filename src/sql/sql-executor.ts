@@ -1,4 +1,4 @@
-import { recogniseEveryCopy } from '../core'
+import { LockError, recogniseEveryCopy } from '../core'
 import type { Statement, Values } from './statement'
 
 /** A column's name and type, as `LockStatements.describe` finds them; other queries name their own columns. */
@@ -29,4 +29,14 @@ export class DriverError extends Error {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
     this.code = code
   }
+}
+
+/** @throws LockError `INVALID_CLIENT` when a client did not say how many rows a statement changed */
+export function changedRows(told: unknown): number {
+  const changed = Number(told)
+  if (Number.isSafeInteger(changed)) return changed
+  throw new LockError(
+    'INVALID_CLIENT',
+    'This client does not tell how many rows a statement changed, so that nobody would know whether a lock was acquired – use a client or a driver that does.',
+  )
 }

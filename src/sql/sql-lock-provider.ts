@@ -4,19 +4,19 @@ import {
   checkLockConfiguration,
   checkLockName,
   checkOptions,
+  Lease,
   LockError,
   LONGEST_TIMEOUT,
   simpleLock,
   SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
-  time,
   type Duration,
   type LockConfiguration,
   type LockOptions,
   type LockProvider,
   type SimpleLock,
 } from '../core'
-import type { Dialect, Pin } from './dialect'
+import type { Dialect } from './dialect'
 import { lockHolder, type LockRecord } from './lock-record'
 import { LockRows } from './lock-rows'
 import { lockStatements } from './lock-statements'
@@ -25,7 +25,7 @@ import { overdueLocks, type OverdueLock } from './overdue'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
 import { checkPause, type PauseOptions } from './pause'
 import { leaseOf, SqlAcquisition } from './sql-acquisition'
-import type { Row, SqlExecutor } from './sql-executor'
+import type { SqlExecutor } from './sql-executor'
 import type { TableFinding } from './table-finding'
 
 /** Options of every provider that keeps its locks in a table. */
@@ -54,8 +54,6 @@ export class SqlLockProvider implements LockProvider {
   /** The table and the dialect, for logs. */
   readonly description: string
   readonly #rows: LockRows
-  readonly #dialect: Dialect
-  readonly #pin: Pin
   readonly #lockedBy: string
   readonly #slotAtMostAhead: number
 
@@ -74,14 +72,11 @@ export class SqlLockProvider implements LockProvider {
     const { schema, table: tableName } = table.names
     this.description = `the table ${schema === undefined ? '' : `${schema}.`}${tableName} (${dialect.name})`
     this.#lockedBy = checkLockedBy(options.lockedBy ?? defaultLockedBy())
-    const statements = lockStatements(dialect, table)
-    this.#dialect = dialect
-    this.#pin = statements.pin
     this.#rows = new LockRows(
       executor,
       dialect,
       table,
-      statements,
+      lockStatements(dialect, table),
       Math.min(timeLimit, LONGEST_TIMEOUT),
       this.#slotAtMostAhead,
     )
@@ -103,29 +98,22 @@ export class SqlLockProvider implements LockProvider {
     signal?.throwIfAborted()
     await this.#rows.refuseWrongTable()
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
-    const asked = time.now()
     const lease = leaseOf(lockAtMostFor)
-    let seen: Row | undefined
-    const outcome = await this.#rows.take(holder, lockAtMostFor, slot, (row) => {
-      seen = row
-    })
+    const { outcome, row } = await this.#rows.take({ holder, lockAtMostFor, slot })
     if (outcome === 'ahead') throw slotTooFarAhead(name, Number(slot), this.#slotAtMostAhead)
     if (outcome !== 'taken') {
-      onRefused?.(outcome, seen && lockHolder(seen))
+      onRefused?.(outcome, row && lockHolder(row))
       return undefined
     }
     if (lease.remaining() === 0) {
-      void this.#rows.free(holder, lockAtMostFor)
+      void this.#rows.free(holder, 'unused', new Lease(lockAtMostFor))
       throw new LockError(
         'TIMEOUT',
         `The database took longer to acquire lock '${name}' than the lock lasts (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
         { lockName: name },
       )
     }
-    return simpleLock(
-      name,
-      new SqlAcquisition(this.#rows, holder, this.#dialect, this.#pin, lease, asked, lockAtLeastFor),
-    )
+    return simpleLock(name, new SqlAcquisition(this.#rows, holder, lease, lockAtLeastFor))
   }
 
   /**

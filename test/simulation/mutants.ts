@@ -68,7 +68,7 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'such a lock is not released',
     file: 'src/sql/sql-lock-provider.ts',
-    find: 'void this.#rows.free(holder, lockAtMostFor)',
+    find: "void this.#rows.free(holder, 'unused', new Lease(lockAtMostFor))",
     replace: 'void holder',
   },
   {
@@ -82,7 +82,7 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'an unlock that failed is not tried again in the background',
     file: 'src/sql/lock-rows.ts',
-    find: 'void this.#free(holder, lockAtLeastFor, reach, () => false)',
+    find: 'void this.free(holder, lockAtLeastFor, reach)',
     replace: 'void reach',
   },
   {
@@ -151,8 +151,8 @@ const putBack: readonly Mutant[] = [
   {
     what: 'put back',
     breaks: 'a lock whose answer is never told, nor that the connection is gone, is kept',
-    file: 'src/sql/lock-rows.ts',
-    find: 'const cancel = time.after(this.timeLimit, silent, false)',
+    file: 'src/sql/taking.ts',
+    find: 'const cancel = time.after(rows.timeLimit, silent, false)',
     replace: 'const cancel = time.after(1e9, silent, false)',
   },
   {
