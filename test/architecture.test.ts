@@ -12,7 +12,7 @@ const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: re
   app: { floors: ['core'] },
   storage: { floors: ['core'] },
   sql: { floors: ['core'] },
-  drivers: { floors: ['sql'] },
+  drivers: { floors: ['core', 'sql'] },
   typeorm: { floors: ['core', 'sql', 'drivers'] },
   prisma: { floors: ['core', 'sql', 'drivers'] },
   nestjs: { floors: ['core'], packages: ['@nestjs/common', '@nestjs/core'] },

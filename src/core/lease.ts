@@ -12,19 +12,19 @@ export interface Clock {
  */
 export class Lease {
   readonly #began: number
-  readonly #duration: number
+  readonly #until: number
   readonly #clock: Clock
 
   /** @param duration in milliseconds, from now */
   constructor(duration: number, clock: Clock = time) {
     this.#clock = clock
     this.#began = clock.now()
-    this.#duration = duration
+    this.#until = this.#began + duration
   }
 
   /** Milliseconds left; 0 when it is over. */
   remaining(): number {
-    return Math.max(0, this.#duration - this.age())
+    return Math.max(0, this.#until - this.#clock.now())
   }
 
   /** Milliseconds since it began. */

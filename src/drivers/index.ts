@@ -37,6 +37,6 @@ export { mssqlCode } from './mssql'
 /** @internal for `shedlock-orm/prisma` */
 export { mysqlCode } from './mysql'
 /** @internal for `shedlock-orm/prisma` and `shedlock-orm/typeorm` */
-export { isNameRefused, postgresCode, statementName } from './postgres'
+export { isNameRefused, NAME_REFUSED, postgresCode, statementName } from './postgres'
 /** @internal for `shedlock-orm/prisma` */
 export { sqliteName } from './sqlite'

@@ -18,6 +18,7 @@ export const postgresDriver: Driver = {
   // Only the server's messages have a severity; errors of Node's own, such as ECONNRESET, have a code too.
   errorCode: (error) => {
     const { severity, code } = error as { severity?: unknown; code?: unknown }
+    if (isNameRefused(error)) return NAME_REFUSED
     return severity !== undefined && typeof code === 'string' ? postgresCode(code) : undefined
   },
 }
@@ -26,6 +27,9 @@ export const postgresDriver: Driver = {
 export function statementName(text: string): string {
   return `shedlock_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
 }
+
+/** How a refused name is called: the server's codes for it say other things too. */
+export const NAME_REFUSED = 'NAME_REFUSED'
 
 /** invalid_sql_statement_name, duplicate_prepared_statement */
 const ABOUT_NAMES = ['26000', '42P05']

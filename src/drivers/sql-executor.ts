@@ -1,3 +1,4 @@
+import { LockError } from '../core'
 import { DriverError, speller, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
 import type { Driver } from './driver'
 
@@ -24,23 +25,25 @@ export type BoundValue = string | number | null
  * ```
  *
  * @param run runs one statement: alone, in autocommit, on a connection that no transaction of the app uses, its values bound
- *   and not written into the text. Rejects with the driver's own error. `statement` is the same before it was spelled.
+ *   and not written into the text. Rejects with the driver's own error. `statement` is the same before it was spelled; `wants`
+ *   says which part of the answer is used.
  */
 export function sqlExecutor(
   { placeholder, errorCode }: Driver,
-  run: (text: string, values: BoundValue[], statement: Statement) => Promise<Answer>,
+  run: (text: string, values: BoundValue[], statement: Statement, wants: keyof Answer) => Promise<Answer>,
 ): SqlExecutor {
   const spelled = speller(placeholder)
-  const answer = async (statement: Statement, values: Values): Promise<Answer> => {
+  const answer = async (statement: Statement, values: Values, wants: keyof Answer): Promise<Answer> => {
     const { text, bind } = spelled(statement)
     try {
-      return await run(text, bind(values), statement)
+      return await run(text, bind(values), statement, wants)
     } catch (error) {
-      throw error instanceof DriverError ? error : new DriverError(errorCode(error as object), error)
+      if (error instanceof DriverError || error instanceof LockError) throw error
+      throw new DriverError(errorCode(error as object), error)
     }
   }
   return {
-    execute: async (statement, values) => Number((await answer(statement, values)).changed ?? NaN),
-    query: async (statement, values) => (await answer(statement, values)).rows,
+    execute: async (statement, values) => Number((await answer(statement, values, 'changed')).changed ?? NaN),
+    query: async (statement, values) => (await answer(statement, values, 'rows')).rows,
   }
 }

@@ -1,6 +1,5 @@
 import { sharedByEveryCopy, warn } from '../core'
 import { statementName } from '../drivers'
-import { refusalOfName } from './native-code'
 
 /** The adapter asks for names by the text of a statement alone, so the names of all clients are in one place. */
 const shared = sharedByEveryCopy('lockStatementNames', () => ({
@@ -24,21 +23,13 @@ export function lockStatementName({ sql }: { readonly sql: string }): string {
   return shared.names.get(sql) ?? ''
 }
 
-/** Runs a statement under its name, if the adapter asks for one, and again without if the name was refused. */
-export async function underItsName<T>(text: string, run: () => Promise<T>): Promise<T> {
-  if (shared.refused) return run()
-  if (!shared.names.has(text)) shared.names.set(text, statementName(text))
-  try {
-    return await run()
-  } catch (error) {
-    const refusal = refusalOfName(error)
-    if (refusal === undefined) throw error
-    goOnWithout(refusal)
-    return run()
-  }
+/** From now on the adapter is told a name for this statement. */
+export function rememberName(text: string): void {
+  if (!shared.refused && !shared.names.has(text)) shared.names.set(text, statementName(text))
 }
 
-function goOnWithout(refusal: string): void {
+/** For a statement that was not executed because of its name: the lock asks again. */
+export function goOnWithoutNames(refusal: string): void {
   if (shared.refused) return
   shared.refused = true
   shared.names.clear()

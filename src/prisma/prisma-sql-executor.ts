@@ -1,15 +1,8 @@
-import {
-  DriverError,
-  speller,
-  type DialectName,
-  type Row,
-  type SqlExecutor,
-  type Statement,
-  type Values,
-} from '../sql'
+import { NAME_REFUSED, sqlExecutor } from '../drivers'
+import type { DialectName, Row, SqlExecutor } from '../sql'
 import { placeholderOf } from './client-dialects'
-import { underItsName } from './lock-statement-name'
-import { nativeCode } from './native-code'
+import { goOnWithoutNames, rememberName } from './lock-statement-name'
+import { nativeCode, refusalOfName } from './native-code'
 import type { RawClientLike } from './prisma-client-like'
 
 /** Gives the work a client whose raw calls run in no transaction of the app. */
@@ -23,30 +16,20 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  *   would abort
  */
 export function prismaSqlExecutor(dialect: DialectName, use: UseClient, { named = false } = {}): SqlExecutor {
-  const spelled = speller(placeholderOf(dialect))
+  const driver = { placeholder: placeholderOf(dialect), errorCode: named ? codeUnlessRefused : nativeCode }
+  return sqlExecutor(driver, (text, values, { parameters }, wants) => {
+    if (named && parameters.includes('name')) rememberName(text)
+    return use(async (client) =>
+      wants === 'rows'
+        ? { rows: (await client.$queryRawUnsafe(text, ...values)) as Row[], changed: undefined }
+        : { rows: [], changed: await client.$executeRawUnsafe(text, ...values) },
+    )
+  })
+}
 
-  const run = async <T>(
-    statement: Statement,
-    values: Values,
-    call: (client: RawClientLike, text: string, bound: unknown[]) => PromiseLike<T>,
-  ): Promise<T> => {
-    const { text, bind } = spelled(statement)
-    const ask = (): Promise<T> => use(async (client) => call(client, text, bind(values)))
-    try {
-      return await (named && statement.parameters.includes('name') ? underItsName(text, ask) : ask())
-    } catch (error) {
-      throw new DriverError(nativeCode(error), error)
-    }
-  }
-
-  return {
-    execute: (statement, values) =>
-      run(statement, values, (client, text, bound) => client.$executeRawUnsafe(text, ...bound)),
-    query: (statement, values) =>
-      run(
-        statement,
-        values,
-        (client, text, bound) => client.$queryRawUnsafe(text, ...bound) as PromiseLike<Row[]>,
-      ),
-  }
+function codeUnlessRefused(error: object): string | undefined {
+  const refusal = refusalOfName(error)
+  if (refusal === undefined) return nativeCode(error)
+  goOnWithoutNames(refusal)
+  return NAME_REFUSED
 }

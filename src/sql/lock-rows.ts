@@ -1,4 +1,4 @@
-import { Lease, type LockError } from '../core'
+import type { Lease, LockError } from '../core'
 import { Asking, half, InVain, type Outcome } from './asking'
 import type { AcquireStep, AcquireOutcome, Dialect } from './dialect'
 import { errorKind, type ErrorKind } from './error-kind'

@@ -1,3 +1,5 @@
+import { LockError } from '../core'
+
 /** What this library uses of TypeORM's `DataSource`, 0.3 and 1.x. A type test proves that the real ones fit. */
 export interface DataSourceLike {
   readonly isInitialized: boolean
@@ -46,4 +48,17 @@ export type RunStatement = (
 
 export function loggerOf(queryRunner: QueryRunnerLike): LoggerLike | undefined {
   return (queryRunner.dataSource ?? queryRunner.connection)?.logger
+}
+
+/**
+ * TypeORM's own errors would not say what to do.
+ *
+ * @throws LockError `INVALID_CLIENT` before `initialize()` and after `destroy()`
+ */
+export function checkInitialised({ isInitialized }: DataSourceLike): void {
+  if (isInitialized) return
+  throw new LockError(
+    'INVALID_CLIENT',
+    'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
+  )
 }

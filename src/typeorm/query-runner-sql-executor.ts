@@ -1,8 +1,8 @@
 import { drivers, sqlExecutor } from '../drivers'
-import { DriverError, type DialectName, type Row, type SqlExecutor } from '../sql'
+import type { DialectName, Row, SqlExecutor } from '../sql'
 import { RUN_STATEMENT } from './client-dialects'
-import type { DataSourceLike, QueryResultLike, QueryRunnerLike, RunStatement } from './data-source-like'
-import type { NamedStatements } from './named-statements'
+import { checkInitialised, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
+import { namedStatements } from './named-statements'
 
 /** Lends a query runner for one statement. */
 export type UseQueryRunner = <T>(work: (queryRunner: QueryRunnerLike) => Promise<T>) => Promise<T>
@@ -13,6 +13,7 @@ export type UseQueryRunner = <T>(work: (queryRunner: QueryRunnerLike) => Promise
  */
 export function ownQueryRunner(dataSource: DataSourceLike): UseQueryRunner {
   return async (work) => {
+    checkInitialised(dataSource)
     // A replica would answer with yesterday's row.
     const queryRunner = dataSource.createQueryRunner('master')
     try {
@@ -28,24 +29,18 @@ export function ownQueryRunner(dataSource: DataSourceLike): UseQueryRunner {
 export function queryRunnerSqlExecutor(
   use: UseQueryRunner,
   dialect: DialectName,
-  named?: NamedStatements,
+  named = false,
 ): SqlExecutor {
-  const driver = drivers[dialect]
-  const unnamed: RunStatement =
-    RUN_STATEMENT[dialect] ?? ((queryRunner, text, values) => queryRunner.query(text, values, true))
-  return sqlExecutor(driver, async (text, values, { parameters }) => {
-    const ask = (run: RunStatement): Promise<QueryResultLike> =>
-      use(async (queryRunner) => {
-        try {
-          return await run(queryRunner, text, values)
-        } catch (error) {
-          // TypeORM wraps the driver's error.
-          const driverError = (error as { driverError?: object }).driverError ?? (error as object)
-          throw new DriverError(driver.errorCode(driverError), error)
-        }
-      })
-    const { records, affected } =
-      named && parameters.includes('name') ? await named.ask(ask, unnamed) : await ask(unnamed)
-    return { rows: records as Row[], changed: affected }
-  })
+  const { placeholder, errorCode } = drivers[dialect]
+  // TypeORM wraps the driver's error.
+  const codeOf = (error: { driverError?: object }) => errorCode(error.driverError ?? error)
+  const run = RUN_STATEMENT[dialect]
+  const runNamed = named ? namedStatements(run) : run
+  return sqlExecutor({ placeholder, errorCode: codeOf }, (text, values, { parameters }) =>
+    use(async (queryRunner) => {
+      const runIt = parameters.includes('name') ? runNamed : run
+      const { records, affected } = await runIt(queryRunner, text, values)
+      return { rows: records as Row[], changed: affected }
+    }),
+  )
 }

@@ -1,10 +1,10 @@
+import type { Answer, BoundValue } from '../drivers'
+import type { Row } from '../sql'
 import type { DataSourceLike } from './data-source-like'
 
 /** One SQLite connection, used synchronously: what happens in one tick cannot be mixed with the app's own statements. */
 export interface SqliteConnection {
-  /** @returns how many rows were changed */
-  run(text: string, parameters: readonly unknown[]): number
-  all(text: string, parameters: readonly unknown[]): Record<string, unknown>[]
+  run(text: string, values?: readonly BoundValue[]): Answer
   close(): void
 }
 
@@ -12,8 +12,10 @@ export interface SqliteConnection {
 export interface BetterSqlite3Like {
   readonly open: boolean
   prepare(text: string): {
-    run(...parameters: unknown[]): { changes: number }
-    all(...parameters: unknown[]): unknown[]
+    /** Whether it has a result. */
+    readonly reader: boolean
+    run(...values: unknown[]): { changes: number }
+    all(...values: unknown[]): unknown[]
   }
   close(): unknown
 }
@@ -21,9 +23,10 @@ export interface BetterSqlite3Like {
 /** What this library uses of sql.js. */
 export interface SqlJsLike {
   prepare(text: string): {
-    bind(parameters: unknown[]): unknown
+    getColumnNames(): unknown[]
+    bind(values: unknown[]): unknown
     step(): boolean
-    getAsObject(): Record<string, unknown>
+    getAsObject(): Row
     free(): unknown
   }
   getRowsModified(): number
@@ -43,8 +46,12 @@ export function betterSqlite3Connection(database: BetterSqlite3Like): SqliteConn
     return statement
   }
   return {
-    run: (text, parameters) => prepare(text).run(...parameters).changes,
-    all: (text, parameters) => prepare(text).all(...parameters) as Record<string, unknown>[],
+    run: (text, values = []) => {
+      const statement = prepare(text)
+      return statement.reader
+        ? { rows: statement.all(...values) as Row[], changed: 0 }
+        : { rows: [], changed: statement.run(...values).changes }
+    },
     close: () => {
       database.close()
     },
@@ -52,23 +59,19 @@ export function betterSqlite3Connection(database: BetterSqlite3Like): SqliteConn
 }
 
 export function sqlJsConnection(database: SqlJsLike): SqliteConnection {
-  const all = (text: string, parameters: readonly unknown[]): Record<string, unknown>[] => {
-    const statement = database.prepare(text)
-    try {
-      statement.bind([...parameters])
-      const rows = []
-      while (statement.step()) rows.push(statement.getAsObject())
-      return rows
-    } finally {
-      statement.free()
-    }
-  }
   return {
-    run: (text, parameters) => {
-      all(text, parameters)
-      return database.getRowsModified()
+    run: (text, values = []) => {
+      const statement = database.prepare(text)
+      try {
+        statement.bind([...values])
+        const rows = []
+        while (statement.step()) rows.push(statement.getAsObject())
+        const isRead = statement.getColumnNames().length > 0
+        return { rows, changed: isRead ? 0 : database.getRowsModified() }
+      } finally {
+        statement.free()
+      }
     },
-    all,
     close: () => {
       database.close()
     },

@@ -1,14 +1,7 @@
 import { LockError } from '../core'
-import {
-  dialectNamed,
-  SqlLockProvider,
-  type DialectName,
-  type SqlExecutor,
-  type SqlLockProviderOptions,
-} from '../sql'
+import { dialectNamed, SqlLockProvider, type DialectName, type SqlLockProviderOptions } from '../sql'
 import { CLIENT_DIALECTS } from './client-dialects'
 import type { DataSourceLike } from './data-source-like'
-import { NamedStatements } from './named-statements'
 import { ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
 import { sqliteSqlExecutor } from './sqlite-sql-executor'
 
@@ -42,12 +35,12 @@ export function typeOrmLockProvider(
   if (typeof namedStatements !== 'boolean')
     throw new LockError('INVALID_CONFIGURATION', 'namedStatements must be true or false.')
   const dialect = dialectNamed(wanted ?? dialectOf(dataSource))
-  const named = namedStatements && dialect.name === 'postgres' ? new NamedStatements() : undefined
+  const named = namedStatements && dialect.name === 'postgres'
   const executor =
     dialect.name === 'sqlite'
       ? sqliteSqlExecutor(dataSource)
       : queryRunnerSqlExecutor(ownQueryRunner(dataSource), dialect.name, named)
-  return new SqlLockProvider(whileInitialised(dataSource, executor), dialect, rest)
+  return new SqlLockProvider(executor, dialect, rest)
 }
 
 function dialectOf(dataSource: DataSourceLike): DialectName {
@@ -66,32 +59,4 @@ function dialectOf(dataSource: DataSourceLike): DialectName {
     )
   }
   return name
-}
-
-/** Before `initialize()` and after `destroy()` TypeORM's own errors would not say what to do. */
-function whileInitialised(dataSource: DataSourceLike, executor: SqlExecutor): SqlExecutor {
-  let seen = false
-  const check = (): void => {
-    if (dataSource.isInitialized) seen = true
-    else if (seen)
-      throw new LockError(
-        'INVALID_CLIENT',
-        'The DataSource was destroyed – stop the jobs before you destroy it.',
-      )
-    else
-      throw new LockError(
-        'INVALID_CLIENT',
-        'The DataSource is not initialised – await dataSource.initialize() before the first lock.',
-      )
-  }
-  return {
-    execute: async (statement, values) => {
-      check()
-      return executor.execute(statement, values)
-    },
-    query: async (statement, values) => {
-      check()
-      return executor.query(statement, values)
-    },
-  }
 }

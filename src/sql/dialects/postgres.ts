@@ -37,7 +37,10 @@ export const postgres: Dialect = {
       '40P01': 'deadlock_detected: this session was chosen to give way',
       '55P03': 'lock_not_available: lock_timeout is set and another session has the row',
     },
-    busy: {},
+    busy: {
+      NAME_REFUSED:
+        'the statement is not known by its name any more: it was not executed, and is asked without',
+    },
   },
 
   ddl: {
