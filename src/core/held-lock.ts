@@ -15,6 +15,7 @@ export interface HeldLockObserver {
   onEnded?(): void
 }
 
+const LEASE_IS_OVER = 'its lease is over: the task took longer than lockAtMostFor'
 const LONGEST_PAUSE = 30_000
 const SHORTEST_PAUSE = 10
 
@@ -49,6 +50,8 @@ export class HeldLock implements ActiveLock {
 
   /** Made when somebody looks: most locks end without. */
   get signal(): AbortSignal {
+    // A process that was blocked for so long has not heard of it by a timer yet.
+    if (this.#lease.remaining() === 0) this.lose(LEASE_IS_OVER)
     if (!this.#controller) {
       this.#controller = new AbortController()
       if (this.#state === 'ended') this.#reason ??= this.#ended()
@@ -153,7 +156,7 @@ export class HeldLock implements ActiveLock {
     this.#cancelOver = whenOver(
       () => this.#lease.remaining(),
       () => {
-        this.lose('its lease is over: the task took longer than lockAtMostFor')
+        this.lose(LEASE_IS_OVER)
       },
     )
     if (this.#keepAliveFor !== undefined) this.#extendAfter(this.#lease.remaining() / 2)

@@ -126,7 +126,8 @@ export interface ActiveLock {
   readonly acquisition?: object | undefined
   /**
    * Aborts with a `LockError`: `LOCK_LOST` when the lease is over or an extension is refused, `SHUTDOWN` when the
-   * executor shuts down, `NOT_LOCKED` when the task has ended. Pass it to all that the task waits for.
+   * executor shuts down, `NOT_LOCKED` when the task has ended. Pass it to all that the task waits for; after work that blocks
+   * the process, read it anew.
    */
   readonly signal: AbortSignal
   /** How long, in milliseconds, the lock may still be trusted; 0 when the lease is over or the task has ended. */

@@ -2,7 +2,6 @@ import {
   checkDuration,
   checkLockConfiguration,
   checkOptions,
-  LockError,
   LockingTaskExecutor,
   SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
@@ -86,12 +85,8 @@ export async function executeOnce<T>(
       { name, lockAtMostFor, lockAtLeastFor, keepAlive, onNotAcquired: 'throw' },
       async (context) => {
         if (await isDone()) return alreadyRun
-        // The answer may have taken longer than the lease; a process that was blocked hears of that only later.
+        // The answer may have taken longer than the lease.
         context.signal.throwIfAborted()
-        if (context.lock.remaining() === 0)
-          throw new LockError('LOCK_LOST', `Lock '${name}' expired before its task began.`, {
-            lockName: name,
-          })
         const value = await task(context)
         // Who lost the lock cannot say that nobody else is at it. If nobody remembers, the next one does it again.
         if (slot !== undefined && context.lock.remaining() > 0)

@@ -349,6 +349,15 @@ describe('assertLocked', () => {
       expect(signal.aborted).toBe(true)
     })
   })
+
+  it('goes with a signal that is aborted when the task looks at it, though the event loop was blocked until then', async () => {
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1s' }, (context) => {
+      while (context.lock.remaining() > 0);
+      expect(context.signal.reason).toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
+      expect(activeLock()?.signal.aborted).toBe(true)
+    })
+    expect(storage.isLocked('job')).toBe(false)
+  })
 })
 
 describe('extendActiveLock', () => {

@@ -138,8 +138,15 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'what is done once begins though its lock is over',
     file: 'src/sql/execute-once.ts',
-    find: 'if (context.lock.remaining() === 0)\n          throw',
-    replace: 'if (context.lock.remaining() < 0)\n          throw',
+    find: 'context.signal.throwIfAborted()',
+    replace: 'void context',
+  },
+  {
+    what: 'put back',
+    breaks: 'a process that was blocked does not see by the signal that its lease is over',
+    file: 'src/core/held-lock.ts',
+    find: 'if (this.#lease.remaining() === 0) this.lose(LEASE_IS_OVER)',
+    replace: '',
   },
   {
     what: 'put back',
