@@ -23,8 +23,20 @@ const OPTIONS: readonly string[] = [
   'slot',
 ] satisfies (keyof LockConfiguration)[]
 
-/** An executor checks before it tells its listeners, and gives what it checked to a provider. */
-const checkedBefore = new WeakSet<LockConfiguration>()
+/** An executor checks before it tells its listeners, and gives what it checked to a provider: that need not check again. */
+class Checked implements CheckedLockConfiguration {
+  declare readonly slot?: number
+
+  constructor(
+    readonly name: string,
+    readonly lockAtMostFor: number,
+    readonly lockAtLeastFor: number,
+    slot: number | undefined,
+  ) {
+    if (slot !== undefined) this.slot = slot
+    Object.freeze(this)
+  }
+}
 
 /**
  * Refuses what can never work, so that it fails at start-up and not at 3 a.m.
@@ -32,7 +44,7 @@ const checkedBefore = new WeakSet<LockConfiguration>()
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkLockConfiguration(configuration: LockConfiguration): CheckedLockConfiguration {
-  if (checkedBefore.has(configuration)) return configuration as CheckedLockConfiguration
+  if (configuration instanceof Checked) return configuration
   checkOptions(configuration, OPTIONS, 'lock configuration')
   const name = checkLockName(configuration.name)
   if ((configuration.lockAtMostFor as Duration | undefined) === undefined) {
@@ -46,11 +58,7 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
     configuration.lockAtMostFor,
     configuration.lockAtLeastFor ?? 0,
   )
-  const slot = checkSlot(name, configuration.slot)
-  const checked = { name, lockAtMostFor, lockAtLeastFor }
-  const result = Object.freeze(slot === undefined ? checked : { ...checked, slot })
-  checkedBefore.add(result)
-  return result
+  return new Checked(name, lockAtMostFor, lockAtLeastFor, checkSlot(name, configuration.slot))
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
