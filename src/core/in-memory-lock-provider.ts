@@ -90,11 +90,12 @@ export class InMemoryLockProvider implements LockProvider {
   }
 
   #refusal({ name, slot }: CheckedLockConfiguration): RefusalReason | undefined {
-    if (slot !== undefined && slot > time.wall() + this.#slotAtMostAhead)
-      throw slotTooFarAhead(name, slot, this.#slotAtMostAhead)
     if (this.isLocked(name)) return 'held'
+    if (slot === undefined) return undefined
     const before = this.#entries.get(name)?.lockedAt ?? 0
-    return slot !== undefined && before >= slot ? 'already-run' : undefined
+    if (before >= slot) return 'already-run'
+    if (slot > time.wall() + this.#slotAtMostAhead) throw slotTooFarAhead(name, slot, this.#slotAtMostAhead)
+    return undefined
   }
 
   #acquire({ name, lockAtMostFor, lockAtLeastFor, slot }: CheckedLockConfiguration): Acquisition {

@@ -17,13 +17,16 @@ export const anyTime: Claim = {
 
 const slotOf = (dialect: Dialect): Statement => dialect.plus(dialect.epoch, parameter('slot'))
 
-/** The aggregates make one row of none, so that a slot that is too far ahead is seen before there is a row. */
+/**
+ * The aggregates make one row of none, so that a slot that is too far ahead is seen before there is a row. What most callers hear
+ * comes first: times are made of texts and functions, and cost more than the rest on some databases.
+ */
 function lookForSlot(dialect: Dialect, table: LockTable): Statement {
   const slot = slotOf(dialect)
   return sql`
-    select case when ${slot} > ${dialect.plus(dialect.now, parameter('slotAtMostAhead'))} then 'ahead'
-      when max(${table.lockUntil}) > ${dialect.now} then 'held'
+    select case when max(${table.lockUntil}) > ${dialect.now} then 'held'
       when max(${table.lockedAt}) >= ${slot} then 'already-run'
+      when ${slot} > ${dialect.plus(dialect.now, parameter('slotAtMostAhead'))} then 'ahead'
       else 'free' end as ${raw(dialect.quote('outcome'))}
     from ${table.table} where ${isNamed(dialect, table)}`
 }

@@ -36,9 +36,9 @@ insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
 -- acquire a slot, step 1: look
 select
   case
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
   when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   else 'free' end as "outcome"
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255));
@@ -53,9 +53,9 @@ update "SHEDLOCK"
 -- acquire a slot, step 3: look
 select
   case
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
   when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   else 'free' end as "outcome"
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255));
@@ -188,9 +188,9 @@ insert into "app"."JobLock" ("id", "until", "at", "Who")
 -- acquire a slot, step 1: look
 select
   case
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   when max("until") > current_utctimestamp(3) then 'held'
   when max("at") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255));
@@ -205,9 +205,9 @@ update "app"."JobLock"
 -- acquire a slot, step 3: look
 select
   case
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   when max("until") > current_utctimestamp(3) then 'held'
   when max("at") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255));

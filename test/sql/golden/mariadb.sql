@@ -39,9 +39,9 @@ insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
 -- acquire a slot, step 1: look
 select
   case
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   when max(`lock_until`) > utc_timestamp(3) then 'held'
   when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
@@ -56,9 +56,9 @@ update `shedlock`
 -- acquire a slot, step 3: look
 select
   case
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   when max(`lock_until`) > utc_timestamp(3) then 'held'
   when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
@@ -195,9 +195,9 @@ insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
 -- acquire a slot, step 1: look
 select
   case
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   when max(`until`) > utc_timestamp(3) then 'held'
   when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;
@@ -212,9 +212,9 @@ update `app`.`JobLock`
 -- acquire a slot, step 3: look
 select
   case
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   when max(`until`) > utc_timestamp(3) then 'held'
   when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;

@@ -35,9 +35,9 @@ declare @changed int = 0;
 declare @outcome varchar(20) = (
   select
   case
-  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(:slotAtMostAhead % 86400000 as int), dateadd(day, cast(:slotAtMostAhead / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'ahead'
   when max([lock_until]) > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 'held'
   when max([locked_at]) >= dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) then 'already-run'
+  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(:slotAtMostAhead % 86400000 as int), dateadd(day, cast(:slotAtMostAhead / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'ahead'
   else 'free' end as [outcome]
   from [shedlock] with (nolock)
   where [name] = :name);
@@ -197,9 +197,9 @@ declare @changed int = 0;
 declare @outcome varchar(20) = (
   select
   case
-  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(:slotAtMostAhead % 86400000 as int), dateadd(day, cast(:slotAtMostAhead / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'ahead'
   when max([until]) > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 'held'
   when max([at]) >= dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) then 'already-run'
+  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(:slotAtMostAhead % 86400000 as int), dateadd(day, cast(:slotAtMostAhead / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'ahead'
   else 'free' end as [outcome]
   from [app].[JobLock] with (nolock)
   where [id] = :name);

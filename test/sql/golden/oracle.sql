@@ -35,9 +35,9 @@ insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
 -- acquire a slot, step 1: look
 select
   case
-  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
   when max("LOCK_UNTIL") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
   when max("LOCKED_AT") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
+  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
   else 'free' end as "outcome"
   from "SHEDLOCK"
   where "NAME" = :name;
@@ -205,9 +205,9 @@ insert into "app"."JobLock" ("id", "until", "at", "Who")
 -- acquire a slot, step 1: look
 select
   case
-  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
   when max("until") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
   when max("at") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
+  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = :name;

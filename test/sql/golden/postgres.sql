@@ -36,9 +36,9 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
 with shedlock_seen as (
   select
   case
-  when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond' then 'ahead'
   when max("lock_until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
   when max("locked_at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
+  when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond' then 'ahead'
   else 'free' end as "outcome"
   from "shedlock"
   where "name" = :name::varchar), shedlock_taken as (
@@ -192,9 +192,9 @@ insert into "app"."JobLock" as held ("id", "until", "at", "Who")
 with shedlock_seen as (
   select
   case
-  when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond' then 'ahead'
   when max("until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
   when max("at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
+  when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond' then 'ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = :name::varchar), shedlock_taken as (

@@ -38,9 +38,9 @@ insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
 -- acquire a slot, step 1: look
 select
   case
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
@@ -55,9 +55,9 @@ update `shedlock`
 -- acquire a slot, step 3: look
 select
   case
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
@@ -199,9 +199,9 @@ insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
 -- acquire a slot, step 1: look
 select
   case
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;
@@ -216,9 +216,9 @@ update `app`.`JobLock`
 -- acquire a slot, step 3: look
 select
   case
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;

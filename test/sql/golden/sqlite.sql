@@ -32,9 +32,9 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
 -- acquire a slot, step 1: look
 select
   case
-  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
   when max("lock_until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
   when max("locked_at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
+  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
   else 'free' end as "outcome"
   from "shedlock"
   where "name" = :name;
@@ -156,9 +156,9 @@ insert into "app"."JobLock" as held ("id", "until", "at", "Who")
 -- acquire a slot, step 1: look
 select
   case
-  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
   when max("until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
   when max("at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
+  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = :name;
