@@ -18,7 +18,6 @@ export const postgresDriver: Driver = {
   // Only the server's messages have a severity; errors of Node's own, such as ECONNRESET, have a code too.
   errorCode: (error) => {
     const { severity, code } = error as { severity?: unknown; code?: unknown }
-    if (isNameRefused(error)) return NAME_REFUSED
     return severity !== undefined && typeof code === 'string' ? postgresCode(code) : undefined
   },
 }

@@ -1,5 +1,5 @@
 import { NAME_REFUSED, sqlExecutor } from '../drivers'
-import type { DialectName, Row, SqlExecutor } from '../sql'
+import { DriverError, type DialectName, type Row, type SqlExecutor } from '../sql'
 import { placeholderOf } from './client-dialects'
 import { goOnWithoutNames, rememberName } from './lock-statement-name'
 import { nativeCode, refusalOfName } from './native-code'
@@ -16,20 +16,21 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  *   would abort
  */
 export function prismaSqlExecutor(dialect: DialectName, use: UseClient, { named = false } = {}): SqlExecutor {
-  const driver = { placeholder: placeholderOf(dialect), errorCode: named ? codeUnlessRefused : nativeCode }
-  return sqlExecutor(driver, (text, values, { parameters }, wants) => {
-    if (named && parameters.includes('name')) rememberName(text)
-    return use(async (client) =>
-      wants === 'rows'
-        ? { rows: (await client.$queryRawUnsafe(text, ...values)) as Row[], changed: undefined }
-        : { rows: [], changed: await client.$executeRawUnsafe(text, ...values) },
-    )
+  const driver = { placeholder: placeholderOf(dialect), errorCode: nativeCode }
+  return sqlExecutor(driver, async (text, values, { parameters }, wants) => {
+    const isNamed = named && parameters.includes('name')
+    if (isNamed) rememberName(text)
+    try {
+      return await use(async (client) =>
+        wants === 'rows'
+          ? { rows: (await client.$queryRawUnsafe(text, ...values)) as Row[], changed: undefined }
+          : { rows: [], changed: await client.$executeRawUnsafe(text, ...values) },
+      )
+    } catch (error) {
+      const refusal = isNamed ? refusalOfName(error) : undefined
+      if (refusal === undefined) throw error
+      goOnWithoutNames(refusal)
+      throw new DriverError(NAME_REFUSED, error)
+    }
   })
-}
-
-function codeUnlessRefused(error: object): string | undefined {
-  const refusal = refusalOfName(error)
-  if (refusal === undefined) return nativeCode(error)
-  goOnWithoutNames(refusal)
-  return NAME_REFUSED
 }

@@ -18,18 +18,12 @@ export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
   spanner: 'spanner',
 }
 
-const runPlain: RunStatement = (queryRunner, text, values) => queryRunner.query(text, values, true)
+export const runPlain: RunStatement = (queryRunner, text, values) => queryRunner.query(text, values, true)
 
-/** How a statement is run on the connection of a query runner. */
-export const RUN_STATEMENT: Readonly<Record<DialectName, RunStatement>> = {
-  postgres: runPlain,
-  cockroachdb: runPlain,
+/** Where a statement is not run by the query runner's own `query`. */
+export const RUN_STATEMENT: Readonly<Partial<Record<DialectName, RunStatement>>> = {
   mysql: runPrepared,
   mariadb: runPrepared,
-  sqlite: runPlain,
-  mssql: runPlain,
-  oracle: runPlain,
-  hana: runPlain,
   // All that does not begin with SELECT gets a transaction, and its locks.
   spanner: (queryRunner, text, values) => runPlain(queryRunner, text.replace(/^select /, 'SELECT '), values),
 }

@@ -1,4 +1,5 @@
-import { isNameRefused, statementName } from '../drivers'
+import { isNameRefused, NAME_REFUSED, statementName } from '../drivers'
+import { DriverError } from '../sql'
 import { loggerOf, type LoggerLike, type RunStatement } from './data-source-like'
 
 /** What this library uses of a client of pg. What else may be under a query runner knows no names. */
@@ -46,8 +47,11 @@ export function namedStatements(unnamed: RunStatement): RunStatement {
       const { rows, rowCount } = await client.query({ name: nameOf(text), text, values })
       return { records: rows, affected: rowCount ?? undefined }
     } catch (error) {
-      if (isNameRefused(error)) refuse(client, error as Error, logger)
-      else logger?.logQueryError(error as Error, text, values)
+      if (isNameRefused(error)) {
+        refuse(client, error as Error, logger)
+        throw new DriverError(NAME_REFUSED, error)
+      }
+      logger?.logQueryError(error as Error, text, values)
       throw error
     }
   }

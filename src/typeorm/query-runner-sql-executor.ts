@@ -1,6 +1,6 @@
 import { drivers, sqlExecutor } from '../drivers'
 import type { DialectName, Row, SqlExecutor } from '../sql'
-import { RUN_STATEMENT } from './client-dialects'
+import { RUN_STATEMENT, runPlain } from './client-dialects'
 import { checkInitialised, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 import { namedStatements } from './named-statements'
 
@@ -34,7 +34,7 @@ export function queryRunnerSqlExecutor(
   const { placeholder, errorCode } = drivers[dialect]
   // TypeORM wraps the driver's error.
   const codeOf = (error: { driverError?: object }) => errorCode(error.driverError ?? error)
-  const run = RUN_STATEMENT[dialect]
+  const run = RUN_STATEMENT[dialect] ?? runPlain
   const runNamed = named ? namedStatements(run) : run
   return sqlExecutor({ placeholder, errorCode: codeOf }, (text, values, { parameters }) =>
     use(async (queryRunner) => {

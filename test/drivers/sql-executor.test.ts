@@ -31,6 +31,8 @@ describe('an executor for a client', () => {
 
   it.each([
     [{ severity: 'ERROR', code: '23505' }, '23505'],
+    // Names of statements are the client's own here, not the lock's to give up.
+    [{ severity: 'ERROR', code: '26000' }, '26000'],
     [{ severity: 'FATAL', code: '57P01' }, undefined],
     [{ code: 'ECONNRESET' }, undefined],
   ])('tells the code of %p', async (properties, code) => {

@@ -147,7 +147,10 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       const provider = typeOrmLockProvider(dataSource)
       const lock = await provider.lock(job)
       await dataSource.destroy()
-      const destroyed = lockError('INVALID_CLIENT', /was destroyed – .*stop the jobs/)
+      const destroyed = lockError(
+        'INVALID_CLIENT',
+        /was destroyed – await dataSource.initialize\(\) before the first lock, and stop the jobs/,
+      )
       await expect(provider.lock(job)).rejects.toThrow(destroyed)
       await expect(lock?.extend('1m')).rejects.toThrow(destroyed)
       await expect(lock?.unlock()).rejects.toThrow(destroyed)
