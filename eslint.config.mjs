@@ -5,7 +5,12 @@ export default tseslint.config(
     ignores: [
       ...['**/dist', 'coverage', 'node_modules', '.programs-*'],
       // What they need is installed by their own packages.
-      ...['bench', 'site', 'examples/sql-clients'],
+      ...[
+        'bench',
+        'site',
+        'test/processes/page',
+        ...['express', 'fastify', 'sql-clients'].map((name) => `examples/${name}`),
+      ],
       // These need generated Prisma clients, or are some.
       'test/documentation/taken-for-granted.ts',
       ...['test/prisma/generated', 'test/prisma/types', 'examples/nestjs-prisma'],

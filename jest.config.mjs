@@ -24,12 +24,12 @@ export default {
   reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],
   testSequencer: '<rootDir>/test/jest/longest-first.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  // The examples are minutes long, and after a build: `npm run test:examples`.
-  // test/processes/package/registry installs from npm's registry: `npm run check:package`.
+  // After a build, in a browser, or minutes long: `npm run test:examples`, `npm run test:page`, `npm run check:package`.
   testPathIgnorePatterns: [
     '/node_modules/',
     '<rootDir>/test/processes/examples/',
-    '<rootDir>/test/processes/package/registry/',
+    '<rootDir>/test/processes/package/',
+    '<rootDir>/test/processes/page/',
   ],
   transform: {
     '/test/nestjs/(?!standard/).*\\.ts$': typescript({ legacyDecorator: true }),
@@ -41,6 +41,7 @@ export default {
   fakeTimers: { doNotFake: ['nextTick', 'queueMicrotask'] },
   // Against hanging; how fast the machine is must not matter.
   testTimeout: 180_000,
-  // Most of the time is spent waiting, for leases to end.
+  // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one.
   maxWorkers: 4,
+  maxConcurrency: 10,
 }

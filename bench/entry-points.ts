@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { build } from 'esbuild'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { median } from './quantile'
 
@@ -8,6 +9,8 @@ export interface EntryPoint {
   readonly name: string
   /** Of `require` in a process of its own: the median, in milliseconds. */
   readonly milliseconds: number
+  /** How many times as long as a module with nothing in it. */
+  readonly timesEmpty: number
   readonly minifiedBytes: number
   /** The packages that it loads beside itself. */
   readonly packages: string[]
@@ -22,17 +25,26 @@ export async function entryPoints(): Promise<EntryPoint[]> {
     exports: Record<string, { require: { default: string } } | string>
   }
   const all: EntryPoint[] = []
+  const folder = mkdtempSync(join(tmpdir(), 'shedlock-bench-'))
+  const empty = join(folder, 'empty.js')
+  writeFileSync(empty, '')
   for (const [path, target] of Object.entries(exports)) {
     if (typeof target === 'string') continue
     const file = join(root, target.require.default)
-    const runs = Array.from({ length: PROCESSES }, () => load(file))
+    // In turns, so that what else the machine does slows down both.
+    const runs = Array.from({ length: PROCESSES }, () => [load(empty), load(file)] as const)
+    const [nothing, milliseconds] = [0, 1].map((which) =>
+      median(runs.map((pair) => pair[which]?.milliseconds ?? NaN)),
+    ) as [number, number]
     all.push({
       name: name + path.slice(1),
-      milliseconds: median(runs.map(({ milliseconds }) => milliseconds)),
+      milliseconds,
+      timesEmpty: milliseconds / nothing,
       minifiedBytes: await minified(file),
-      packages: runs[0]?.packages ?? [],
+      packages: runs[0]?.[1].packages ?? [],
     })
   }
+  rmSync(folder, { recursive: true })
   return all
 }
 

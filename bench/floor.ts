@@ -1,4 +1,4 @@
-import type { Dialect } from 'shedlock-orm/sql'
+import type { Dialect } from '../src/sql'
 import type { Operation } from './operation'
 import type { BenchDatabase, RawClient, RunRaw } from './raw-clients'
 import { rawLock } from './statements'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
-import { dialects, type Dialect } from 'shedlock-orm/sql'
+import { dialects, type Dialect } from '../src/sql'
 import type { DataSourceOptions } from 'typeorm'
 import { mysqlLikeCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
 
@@ -39,7 +39,7 @@ const { postgres, mariadb, sqlite } = dialects
 
 /** What MariaDB and MySQL have in common: for the lock they are one. */
 const mysqlLike = {
-  alternatives: { 'without looking first': { acquire: mariadb.acquire.slice(1) } },
+  alternatives: { 'without looking first': { acquire: (...of) => mariadb.acquire(...of).slice(1) } },
   defaultUrl: 'mysql://root@127.0.0.1:3306/test',
   version: 'select version()',
   placeholder: () => '?',
@@ -58,10 +58,12 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   postgres: {
     dialect: postgres,
     alternatives: {
-      'looking first': { acquire: [...sqlite.acquire.slice(0, 1), ...postgres.acquire] },
-      'plain upsert': { acquire: sqlite.acquire.slice(1) },
-      'looking first, then an update': { acquire: mariadb.acquire.slice(0, 2) },
-      'release flushed': { unlock: undefined },
+      'looking first': {
+        acquire: (...of) => [...sqlite.acquire(...of).slice(0, 1), ...postgres.acquire(...of)],
+      },
+      'plain upsert': { acquire: (...of) => sqlite.acquire(...of).slice(1) },
+      'looking first, then an update': { acquire: (...of) => mariadb.acquire(...of).slice(0, 2) },
+      'release flushed': { release: undefined },
     },
     defaultUrl: 'postgres://postgres@127.0.0.1:5432/test',
     version: 'show server_version',
@@ -97,7 +99,7 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
   },
   sqlite: {
     dialect: sqlite,
-    alternatives: { 'without looking first': { acquire: sqlite.acquire.slice(1) } },
+    alternatives: { 'without looking first': { acquire: (...of) => sqlite.acquire(...of).slice(1) } },
     defaultUrl: undefined,
     version: 'select sqlite_version()',
     placeholder: () => '?',

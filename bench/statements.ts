@@ -1,12 +1,12 @@
 import {
+  bind,
   lockStatements,
   lockTable,
-  spell,
+  render,
   type Dialect,
-  type Spelled,
   type Statement,
   type Values,
-} from 'shedlock-orm/sql'
+} from '../src/sql'
 import type { RunRaw } from './raw-clients'
 
 /** Our own statements as text, to send them through a raw driver. */
@@ -22,14 +22,13 @@ export function rawLock(
   placeholder: (position: number) => string,
   run: RunRaw,
 ): RawLock {
-  const { acquire, unlock } = lockStatements(dialect, lockTable(dialect, { tableName }))
-  const firstTake = acquire.findIndex(({ kind }) => kind === 'take')
-  const spelled = (statement: Statement): Spelled => spell(statement, placeholder)
+  const { acquire, release } = lockStatements(dialect, lockTable(dialect, { tableName }))
+  const firstTake = acquire.findIndex(({ tells }) => tells !== 'refusal')
   // All that a winner says where the row is there, and all that a loser says.
-  const winning = [...acquire.slice(0, firstTake + 1).map(({ statement }) => statement), unlock].map(spelled)
+  const winning = [...acquire.slice(0, firstTake + 1).map(({ statement }) => statement), release]
   const losing = winning.slice(0, 1)
-  const say = async (statements: readonly Spelled[], values: Values): Promise<void> => {
-    for (const { text, bind } of statements) await run(text, bind(values))
+  const say = async (statements: readonly Statement[], values: Values): Promise<void> => {
+    for (const statement of statements) await run(render(statement, placeholder), bind(statement, values))
   }
   let count = 0
   const values = (name: string): Values => ({

@@ -32,10 +32,11 @@ export function markdown({
     ),
     `### Entry points (${digits(installedBytes / 1000)} kB installed)\n`,
     table(
-      ['entry point', 'import ms', 'minified kB', 'packages it loads'],
-      entryPoints.map(({ name, milliseconds, minifiedBytes, packages }) => [
+      ['entry point', 'import ms', '× empty module', 'minified kB', 'packages it loads'],
+      entryPoints.map(({ name, milliseconds, timesEmpty, minifiedBytes, packages }) => [
         name,
         digits(milliseconds, 1),
+        digits(timesEmpty),
         digits(minifiedBytes / 1000, 1),
         packages.join(', ') || 'none',
       ]),

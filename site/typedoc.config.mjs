@@ -3,7 +3,7 @@ import { apiPages } from './api-pages.mjs'
 /** @type {Partial<import('typedoc').TypeDocOptions & import('typedoc-plugin-markdown').PluginOptions>} */
 export default {
   entryPoints: apiPages.map(({ source }) => source),
-  tsconfig: '../tsconfig.build.json',
+  tsconfig: 'tsconfig.api.json',
   plugin: ['typedoc-plugin-markdown'],
   out: '../docs/api',
   readme: 'none',
@@ -16,8 +16,8 @@ export default {
   useHTMLAnchors: true,
   excludeInternal: true,
   excludePrivate: true,
-  // Shapes that a declaration is easier to read without.
-  intentionallyNotExported: ['Awaitable', 'Nothing'],
+  // Shapes that a declaration is easier to read without, and a dialect, which is taken from `dialects` and passed on.
+  intentionallyNotExported: ['Awaitable', 'Dialect', 'Nothing', 'ValueOf'],
   // An export without a docstring, and a link that leads nowhere, end the build.
   treatWarningsAsErrors: true,
   // Not each property: what `name` is needs no words. Those of options have them where there is a unit or a default.

@@ -1,11 +1,27 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
+import { activeLock } from 'shedlock-orm'
 import { drivers, sqlExecutor } from 'shedlock-orm/drivers'
-import { dialects, SqlLockProvider, type SqlLockProviderOptions } from 'shedlock-orm/sql'
+import {
+  dialects,
+  guardTransaction,
+  sqlAcquisition,
+  type SqlExecutor,
+  SqlLockProvider,
+  type SqlLockProviderOptions,
+} from 'shedlock-orm/sql'
 
-export function pgLockProvider(pool: Pool, options?: SqlLockProviderOptions): SqlLockProvider {
-  const executor = sqlExecutor(drivers.postgres, async (text, values) => {
-    const { rows, rowCount } = await pool.query(text, values)
+function on(client: Pool | PoolClient): SqlExecutor {
+  return sqlExecutor(drivers.postgres, async (text, values) => {
+    const { rows, rowCount } = await client.query(text, values)
     return { rows, changed: rowCount }
   })
-  return new SqlLockProvider(executor, dialects.postgres, options)
+}
+
+export function pgLockProvider(pool: Pool, options?: SqlLockProviderOptions): SqlLockProvider {
+  return new SqlLockProvider(on(pool), dialects.postgres, options)
+}
+
+/** The last call of a transaction: lets it commit only while the active lock is held. */
+export function pgGuard(client: PoolClient): Promise<void> {
+  return guardTransaction(on(client), sqlAcquisition(activeLock()))
 }

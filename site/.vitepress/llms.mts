@@ -17,10 +17,10 @@ export function llmsTxt(base: string): string {
   ].join('\n')
 }
 
-/** The first paragraph of a page, as plain text. */
+/** The first paragraph of a page that is no badge, as plain text. */
 function answerOf(link: string): string {
   const file = new URL(`../..${link === '/' ? '/README' : link}.md`, import.meta.url)
-  const [, paragraph = ''] = /^# .*\n+((?:[^#\n].*\n)+)/.exec(readFileSync(file, 'utf8')) ?? []
+  const [, paragraph = ''] = /^# .*\n+(?:\[!\[.*\n+)*((?:[^#\n].*\n)+)/.exec(readFileSync(file, 'utf8')) ?? []
   return paragraph
     .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
     .replaceAll('**', '')

@@ -1,11 +1,44 @@
-import { loadEnvFile } from 'node:process'
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
-import type { Connection } from './connection'
-import { connectDataSource } from './data-source-connection'
-import { CommandError, ExitCode } from './exit-code'
-import { lockTableOptions, type NameFlags } from './name-flags'
+import { inTime } from '../core'
+import {
+  lockStatements,
+  lockTable,
+  printable,
+  raw,
+  sql,
+  type Dialect,
+  type LockTableOptions,
+  type SqlExecutor,
+  type SqlLockProvider,
+} from '../sql'
+import { CommandError, ExitCode } from './command-error'
+import { connectDataSource } from './data-source'
+import { lockTableOptions, type NameFlags } from './flag-values'
 import { addOptions, CONNECTION_OPTIONS, NAME_OPTIONS } from './options'
+import { warn } from './output'
 import { connectUrl } from './url-connection'
+
+/** The lock table's database, however it was reached. */
+export interface Connection {
+  readonly dialect: Dialect
+  readonly provider: SqlLockProvider
+  /** Its host, or the file of SQLite. */
+  readonly server: string
+  readonly names: LockTableOptions
+  readonly executor: Pick<SqlExecutor, 'query'>
+  /** A connection of the server that nothing else uses until it is closed. */
+  openSession(): Promise<Session>
+  close(): Promise<unknown>
+}
+
+export interface Session extends Pick<SqlExecutor, 'query'> {
+  close(): Promise<unknown>
+}
+
+/** Where a lock table is. */
+type Place = Awaited<ReturnType<typeof placeOf>>
 
 export interface ConnectionFlags extends NameFlags {
   readonly url?: string
@@ -15,11 +48,15 @@ export interface ConnectionFlags extends NameFlags {
   readonly createTable?: boolean
 }
 
+/** Longer than a healthy server takes to say good-bye. */
+const CLOSES_WITHIN = 1_000
+const ANSWERS_WITHIN = 5_000
+
 export function addConnectionOptions(command: Command): Command {
   return addOptions(command, ...CONNECTION_OPTIONS, ...NAME_OPTIONS)
 }
 
-/** Connects as the flags say, works, and closes the connection whatever happens. */
+/** Connects as the flags say, works, and closes the connection whatever happens, and whether or not the server answers. */
 export async function withConnection<T>(
   flags: ConnectionFlags,
   work: (connection: Connection) => Promise<T>,
@@ -28,19 +65,16 @@ export async function withConnection<T>(
   try {
     return await work(connection)
   } finally {
-    await connection.close().catch(() => undefined)
+    await connection.provider.drain({ timeout: 2 * CLOSES_WITHIN }).catch(() => undefined)
+    const closed = connection.close().catch(() => undefined)
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSES_WITHIN))])
   }
 }
 
-async function connect({
-  url,
-  dataSource,
-  env,
-  createTable,
-  ...names
-}: ConnectionFlags): Promise<Connection> {
+function connect({ url, dataSource, env, createTable, ...names }: ConnectionFlags): Promise<Connection> {
   const options = lockTableOptions(names)
-  if (env !== undefined) readEnvironment(env)
+  if (url !== undefined && dataSource !== undefined) throw twice('--url', '--data-source')
+  if (env !== undefined) readEnvironment(env, url, dataSource !== undefined)
   const address = url ?? process.env['DATABASE_URL']
   if (dataSource !== undefined) return connectDataSource(dataSource, options)
   if (address !== undefined) return connectUrl(address, options, createTable)
@@ -50,11 +84,58 @@ async function connect({
   )
 }
 
-/** As `node --env-file` does; what is in the environment already stands. */
-function readEnvironment(file: string): void {
+/** A value that is set already, to another, is refused: whichever won, somebody might work on the wrong database. */
+function readEnvironment(file: string, url: string | undefined, all: boolean): void {
+  let values: NodeJS.Dict<string>
   try {
-    loadEnvFile(file)
+    values = parseEnv(readFileSync(file, 'utf8'))
   } catch (error) {
     throw new CommandError(ExitCode.usage, `${file} cannot be read: ${(error as Error).message}`)
   }
+  const differs = (name: string, value: string | undefined): boolean =>
+    value !== undefined && values[name] !== undefined && values[name] !== value
+  if (differs('DATABASE_URL', url)) throw twice('--url', `DATABASE_URL of ${file}`)
+  const used = all ? Object.keys(values) : url === undefined ? ['DATABASE_URL'] : []
+  const [name] = used.filter((each) => differs(each, process.env[each]))
+  if (name !== undefined) throw twice(`${name} of the environment`, `${name} of ${file}`)
+  for (const [each, value] of Object.entries(values)) process.env[each] ??= value
+}
+
+function twice(one: string, other: string): CommandError {
+  return new CommandError(ExitCode.usage, `${one} and ${other} may mean two databases – give one of them.`)
+}
+
+/** Says which table is about to be changed, before it is. */
+export async function announce(connection: Connection, quiet = false): Promise<Place> {
+  const noAnswer = () => new CommandError(ExitCode.database, `${connection.server} does not answer.`)
+  const place = await inTime(placeOf(connection), ANSWERS_WITHIN, noAnswer)
+  if (!quiet) warn(describePlace(place))
+  return place
+}
+
+/** As the database says it, because a search path or a default may have decided. */
+export async function placeOf({ dialect, server, names, executor }: Connection) {
+  const { database, schema, from = raw('') } = dialect.inspection ?? {}
+  const table = lockTable(dialect, names)
+  const { tableName } = table.names
+  const nothing = raw('null')
+  const ask = sql`select ${database ?? nothing} as place_database, ${schema ?? nothing} as place_schema ${from}`
+  const [here = {}] = await executor.query(ask, {})
+  const where = { schema: names.schema ?? null, table: tableName }
+  const [column] = await executor.query(lockStatements(dialect, table).describe, where)
+  const [ownDatabase, ownSchema] = Object.values(here)
+  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+  return {
+    dialect: dialect.name,
+    server,
+    database: text(ownDatabase),
+    schema: names.schema ?? text(column?.['table_schema'] ?? ownSchema),
+    table: tableName,
+  }
+}
+
+export function describePlace({ dialect, server, database, schema, table }: Place): string {
+  const name = schema === undefined ? table : `${schema}.${table}`
+  const inside = database === undefined ? '' : `, database ${database}`
+  return printable(`table ${name}${inside}, ${dialect} at ${server}`)
 }

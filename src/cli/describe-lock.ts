@@ -1,56 +1,102 @@
-import { readableOwner, wasTaken, type LockRecord } from '../sql'
-import { columns } from './output'
+import { isPause } from '../core'
+import {
+  foreignClock,
+  isHeldForEver,
+  printable,
+  readableOwner,
+  wasAcquired,
+  type LockRecord,
+  type SqlLockProvider,
+} from '../sql'
+import { CommandError, ExitCode } from './command-error'
+import { COMMAND, columns } from './output'
+
+/** @throws CommandError when nobody ever acquired it */
+export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
+  const lock = await provider.findLock(name)
+  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}': it was never acquired.`)
+  return lock
+}
 
 export function table(locks: readonly LockRecord[]): string {
   if (locks.length === 0) return 'There are no locks.'
   const rows = locks.map((lock) => [
     printable(lock.name),
     state(lock),
-    printable(lock.lockedBy),
+    lock.lastRun ? ended(lock) : '',
+    printable(readableOwner(lock.lockedBy)),
     lockedAt(lock),
     lock.lockUntil.toISOString(),
   ])
-  return columns([['NAME', 'STATE', 'LOCKED BY', 'LOCKED AT', 'LOCK UNTIL'], ...rows])
+  return columns([['NAME', 'STATE', 'LAST RUN', 'LOCKED BY', 'LOCKED AT', 'LOCK UNTIL'], ...rows])
 }
 
 export function details(lock: LockRecord): string {
+  const ahead = foreignClock(lock)
   return columns([
     ['name', printable(lock.name)],
     ['state', state(lock)],
+    ['last run', lastRun(lock)],
     ['locked by', printable(lock.lockedBy)],
     ['locked at', lockedAt(lock)],
     ['lock until', lock.lockUntil.toISOString()],
     ['now', lock.now.toISOString()],
+    ...(ahead > 0 ? [['warning', `locked at is ${duration(ahead)} ahead of now: ${ANOTHER_CLOCK}`]] : []),
   ])
 }
 
-/** The beginning of a sentence: who holds the lock, and until when. */
-export function holding({ name, held, paused, lockedBy, lockUntil, now }: LockRecord): string {
-  const lock = `Lock '${printable(name)}'`
-  if (!held) return `${lock} is free`
-  const owner = printable(readableOwner(lockedBy))
-  const left = duration(lockUntil.getTime() - now.getTime())
-  const ended = lockedBy.endsWith('/unlocked')
-  const how = paused ? `is ${owner}` : ended ? `stays held after its run by ${owner}` : `is held by ${owner}`
-  return `${lock} ${how} until ${lockUntil.toISOString()} (${left} left)`
+/** What a time in the future means. */
+export const ANOTHER_CLOCK = `another clock or time zone wrote it; ask ${COMMAND} doctor`
+
+/** As `--json` prints it: a pause is no run. */
+export function forJson(lock: LockRecord): object {
+  return { ...lock, lockedAt: wasAcquired(lock) ? lock.lockedAt : null }
 }
 
-function state({ held, paused, lockUntil, now }: LockRecord): string {
-  if (!held) return 'free'
-  return `${paused ? 'paused' : 'held'}, ${duration(lockUntil.getTime() - now.getTime())} left`
+/** The beginning of a sentence: who holds the lock, and until when. */
+export function holding(lock: LockRecord): string {
+  const { name, held, paused, lockedBy, lockUntil, now } = lock
+  const which = `Lock '${printable(name)}'`
+  if (!held) return `${which} is free${lock.lastRun ? `, its last run ${ended(lock)}` : ''}`
+  const owner = printable(readableOwner(lockedBy))
+  const left = duration(lockUntil.getTime() - now.getTime())
+  const until = isHeldForEver(lock) ? 'for ever' : `until ${lockUntil.toISOString()} (${left} left)`
+  const run = lock.lastRun
+    ? `stays held after its run by ${owner}, which ${ended(lock)},`
+    : `is held by ${owner}`
+  const how = paused ? `is ${owner}` : run
+  return `${which} ${how} ${until}`
+}
+
+function state(lock: LockRecord): string {
+  if (!lock.held) return 'free'
+  const how = lock.paused ? 'paused' : 'held'
+  if (isHeldForEver(lock)) return `${how} for ever`
+  return `${how}, ${duration(lock.lockUntil.getTime() - lock.now.getTime())} left`
+}
+
+/** How the last run ended, as far as the row knows. */
+function lastRun(lock: LockRecord): string {
+  if (lock.lastRun) return ended(lock)
+  if (!wasAcquired(lock)) return 'never'
+  if (isPause(lock.lockedBy)) return 'not known since it was paused'
+  return lock.held ? 'goes on' : 'not known: another program has run it, such as a Java service'
+}
+
+/** @param lock with a last run */
+export function ended({ lastRun: run, now }: LockRecord): string {
+  const { outcome, endedAt, duration: took } = run ?? {}
+  const ago = endedAt ? ` ${duration(now.getTime() - endedAt.getTime())} ago` : ''
+  const exact = took !== undefined && took < 10_000 ? `${took / 1_000}s` : duration(took ?? 0)
+  return `${outcome ?? ''}${ago}${took === undefined ? '' : `, took ${exact}`}`
 }
 
 function lockedAt(lock: LockRecord): string {
-  return wasTaken(lock) ? lock.lockedAt.toISOString() : 'never'
+  return wasAcquired(lock) ? lock.lockedAt.toISOString() : 'never'
 }
 
 export function duration(milliseconds: number): string {
   const seconds = Math.ceil(milliseconds / 1000)
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
   return `${hours > 0 ? `${hours}h ` : ''}${hours + minutes > 0 ? `${minutes}m ` : ''}${seconds % 60}s`
-}
-
-/** Other programs write into the table as well: what they wrote must not steer the terminal. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '\u{fffd}')
 }

@@ -1,7 +1,19 @@
-import { raw, spell, sql, type Dialect, type Row, type Statement } from '../sql'
-import type { Connection, Session } from './connection'
+import type { Command } from 'commander'
+import { printable, raw, sql, type Dialect, type Row } from '../sql'
+import { ExitCode } from './command-error'
+import {
+  addConnectionOptions,
+  describePlace,
+  placeOf,
+  withConnection,
+  type Connection,
+  type ConnectionFlags,
+  type Session,
+} from './connect'
+import { addOptions, inFlags } from './options'
+import { print, printJson } from './output'
 
-export interface Diagnosis {
+interface Diagnosis {
   readonly check: string
   readonly severity: 'ok' | 'note' | 'warning' | 'error'
   readonly message: string
@@ -13,16 +25,12 @@ export interface Diagnosis {
 const CLOCK_TOLERANCE = 1_000
 
 /** Looks for all that could make locks fail, be slow, or be taken twice. Changes nothing. */
-export async function diagnose(connection: Connection): Promise<Diagnosis[]> {
+async function diagnose(connection: Connection): Promise<Diagnosis[]> {
+  const findings: Diagnosis[] = [ok('place', describePlace(await placeOf(connection)))]
   const table = await connection.provider.checkTable()
-  const findings: Diagnosis[] = table.map(({ severity, message, fix }) => ({
-    check: 'table',
-    severity,
-    message,
-    fix,
-  }))
+  findings.push(...table.map(({ severity, message, fix }) => ({ check: 'table', severity, message, fix })))
   if (table.length === 0)
-    findings.push(ok('table', 'columns, types, key, case of names and privileges are right'))
+    findings.push(ok('table', 'columns, types, key, case of names, times and privileges are right'))
   const session = await connection.openSession()
   try {
     findings.push(await clock(connection.dialect, session))
@@ -35,42 +43,44 @@ export async function diagnose(connection: Connection): Promise<Diagnosis[]> {
 }
 
 async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
-  const ask = text(
-    sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.inspection?.from ?? raw('')}`,
-  )
+  const ask = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.inspection?.from ?? raw('')}`
   // The first question may wait for a connection.
-  await session.query(ask)
+  await session.query(ask, {})
   const sent = Date.now()
-  const [row] = await session.query(ask)
+  const [row] = await session.query(ask, {})
   const answered = Date.now()
   const difference = Math.round(Number(lastColumn(row)) - (sent + answered) / 2)
   const uncertainty = Math.ceil((answered - sent) / 2)
-  if (Math.abs(difference) <= CLOCK_TOLERANCE + uncertainty) {
-    return ok('clock', `this host and the database differ by ${difference} ms (± ${uncertainty})`)
-  }
+  const differ = `this host and the database differ by ${difference} ms (± ${uncertainty})`
+  if (Math.abs(difference) <= CLOCK_TOLERANCE + uncertainty) return ok('clock', differ)
   return {
-    check: 'clock',
+    ...ok(
+      'clock',
+      `${differ} – locks use the database's clock alone, but schedulers fire by the hosts' clocks: synchronise them (NTP), or make lockAtLeastFor longer than the difference.`,
+    ),
     severity: 'warning',
-    message: `this host and the database differ by ${difference} ms (± ${uncertainty}) – locks use the database's clock alone, but schedulers fire by the hosts' clocks: synchronise them (NTP), or make lockAtLeastFor longer than the difference.`,
-    fix: [],
   }
 }
 
-async function settings({ inspection }: Dialect, session: Session): Promise<Diagnosis[]> {
-  const { settings: known = [], grantee, from } = inspection ?? {}
-  const user =
-    grantee &&
-    lastColumn((await session.query(text(sql`select ${grantee} as grantee ${from ?? raw('')}`)))[0])
+async function settings(
+  { inspection = {} as NonNullable<Dialect['inspection']> }: Dialect,
+  session: Session,
+) {
+  const { settings: known = [], grantee = raw('null'), from = raw('') } = inspection
+  const user = lastColumn((await session.query(sql`select ${grantee} as grantee ${from}`, {}))[0])
   const found: Diagnosis[] = []
   for (const { name, ask, wrong, severity, message, fix } of known) {
-    const value = String(lastColumn((await session.query(text(ask)))[0]))
+    const [row] = await session.query(ask, {})
+    // A server that does not have it.
+    if (!row) continue
+    const value = String(lastColumn(row))
     if (!wrong.test(value)) found.push(ok(name, value.toLowerCase()))
     else
       found.push({
         check: name,
         severity,
         message: `is ${value.toLowerCase()}: ${message}`,
-        fix: [fix(typeof user === 'string' ? user : 'the_user')],
+        fix: fix ? [fix(typeof user === 'string' ? user : 'the_user')] : [],
       })
   }
   return found
@@ -78,13 +88,13 @@ async function settings({ inspection }: Dialect, session: Session): Promise<Diag
 
 /** Two connections at one time have two sessions of the server, unless a pooler lends one session to both in turn. */
 async function pooler(connection: Connection, session: Session): Promise<Diagnosis[]> {
-  const { session: id, from } = connection.dialect.inspection ?? {}
+  const { session: id, from = raw('') } = connection.dialect.inspection ?? {}
   if (!id) return []
-  const ask = text(sql`select ${id} as id ${from ?? raw('')}`)
+  const ask = sql`select ${id} as id ${from}`
   const other = await connection.openSession()
   try {
-    const [one] = await session.query(ask)
-    const [two] = await other.query(ask)
+    const [one] = await session.query(ask, {})
+    const [two] = await other.query(ask, {})
     if (lastColumn(one) !== lastColumn(two))
       return [ok('pooler', 'each connection has its own session of the server')]
   } finally {
@@ -92,11 +102,11 @@ async function pooler(connection: Connection, session: Session): Promise<Diagnos
   }
   return [
     {
-      check: 'pooler',
-      severity: 'note',
-      message:
+      ...ok(
+        'pooler',
         'a pooler in transaction mode is in between. Locks work with it, because each step is one statement; settings of a session (set …) are not kept.',
-      fix: [],
+      ),
+      severity: 'note',
     },
   ]
 }
@@ -105,10 +115,45 @@ function ok(check: string, message: string): Diagnosis {
   return { check, severity: 'ok', message, fix: [] }
 }
 
-function text(statement: Statement): string {
-  return spell(statement, () => '?').text
-}
-
 function lastColumn(row: Row | undefined): unknown {
   return Object.values(row ?? {}).at(-1)
+}
+
+interface DoctorFlags extends ConnectionFlags {
+  readonly json?: boolean
+  readonly strict?: boolean
+}
+
+export function addDoctorCommand(program: Command): void {
+  const doctor = program
+    .command('doctor')
+    .summary('find what is wrong with the table or the connection, and print the SQL that fixes it')
+    .description(
+      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and the database, settings that matter, and whether a pooler is in between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that. Exit status 1 if there is an error: a gate for deploys.',
+    )
+  addOptions(doctor, 'strict', 'json')
+  addConnectionOptions(doctor).action((flags: DoctorFlags) =>
+    withConnection(flags, async (connection) => {
+      const found = await diagnose(connection)
+      const findings = found.map((finding) => ({ ...finding, message: inFlags(finding.message) }))
+      if (flags.json) printJson(findings)
+      else print(report(findings))
+      const bad = findings.some(
+        ({ severity }) => severity === 'error' || (flags.strict && severity === 'warning'),
+      )
+      process.exitCode = bad ? ExitCode.no : ExitCode.ok
+    }),
+  )
+}
+
+function report(findings: readonly Diagnosis[]): string {
+  const lines = findings.flatMap(({ severity, check, message, fix }) => [
+    `${severity.padEnd(8)} ${check}: ${printable(message)}`,
+    ...fix.map((statement) => `${statement};`.replace(/^/gm, '           ')),
+  ])
+  const count = (severity: Diagnosis['severity']): string => {
+    const number = findings.filter((finding) => finding.severity === severity).length
+    return `${number} ${severity}${number === 1 ? '' : 's'}`
+  }
+  return [...lines, '', `${count('error')}, ${count('warning')}`].join('\n')
 }

@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
-import { checkLockConfiguration } from '../core'
-import { addConnectionOptions, withConnection, type ConnectionFlags } from './connect'
-import { CommandError, ExitCode } from './exit-code'
-import { runLocked, type RunFlags } from './run-locked'
-import { addOptions } from './options'
-import { Signals, statusOf } from './signals'
+import { checkLockConfiguration, LockError, type LockProvider } from '../core'
+import { executeOnce, type SqlLockProvider } from '../sql'
+import { CommandError, ExitCode } from './command-error'
+import { addConnectionOptions, announce, withConnection, type ConnectionFlags } from './connect'
+import { holding } from './describe-lock'
+import { addOptions, inFlags } from './options'
+import { oneLine, warn } from './output'
+import { endSoon, runCommand, Signals, statusOf } from './run-command'
 
 interface ExecFlags extends ConnectionFlags, RunFlags {}
 
@@ -18,8 +20,8 @@ export function addExecCommand(program: Command): void {
     .description(
       "Runs a command if the lock can be acquired, and releases the lock when it ends. The exit status is the command's own. It is 75 when the lock is held by somebody else and the command was skipped, and 76 when the lock was lost while it ran: it is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has succeeded elsewhere. SIGINT, SIGTERM, SIGHUP and SIGQUIT go to the command. Durations need a unit. Give --lock-at-most-for or --wait.",
     )
-  addOptions(exec, 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'skippedExitCode')
-  addOptions(exec, 'wait', 'slot', 'createTable')
+  addOptions(exec, 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'keepAliveAtMost')
+  addOptions(exec, 'skippedExitCode', 'wait', 'slot', 'createTable', 'quiet')
   addConnectionOptions(exec).action((name: string, command: [string, ...string[]], flags: ExecFlags) => {
     const { wait, lockAtMostFor, lockAtLeastFor } = flags
     if (wait === undefined && lockAtMostFor === undefined)
@@ -28,9 +30,101 @@ export function addExecCommand(program: Command): void {
     checkLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
     const signals = new Signals()
     signals.tell((signal) => process.exit(statusOf(signal)))
-    return withConnection(flags, async ({ provider }) => {
-      if (flags.createTable) await provider.createTable()
-      process.exitCode = await runLocked(provider, name, command, flags, signals)
+    return withConnection(flags, async (connection) => {
+      await announce(connection, flags.quiet)
+      if (flags.createTable) await connection.provider.createTable()
+      process.exitCode = await runLocked(connection.provider, name, command, flags, signals)
     })
   })
+}
+
+interface RunFlags {
+  readonly lockAtMostFor?: string
+  readonly lockAtLeastFor?: string
+  readonly keepAlive?: boolean
+  readonly keepAliveAtMost?: string
+  readonly wait?: string
+  readonly slot?: Date
+  readonly skippedExitCode: number
+  readonly quiet?: boolean
+}
+
+/** A command that failed: it was not done, and whoever waits does it. */
+class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+
+  constructor(readonly status: number) {
+    super(`status ${status}`)
+  }
+}
+
+/** @returns the exit status */
+async function runLocked(
+  provider: SqlLockProvider,
+  name: string,
+  [command, ...args]: [string, ...string[]],
+  { wait, slot, skippedExitCode, quiet = false, ...flags }: RunFlags,
+  signals: Signals,
+): Promise<number> {
+  const { lockAtMostFor, lockAtLeastFor, keepAliveAtMost: atMost } = flags
+  const keepAlive = atMost === undefined ? (flags.keepAlive ?? lockAtMostFor === undefined) : { atMost }
+  // From now on there may be a lock to free.
+  const stop = new AbortController()
+  signals.tell((signal) => {
+    stop.abort()
+    endSoon(signal)
+  })
+  const say = (text: string): void => {
+    if (!quiet) warn(text)
+  }
+  try {
+    const { executed } = await executeOnce(
+      wait === undefined || quiet ? provider : tellingOfWait(provider, name, wait),
+      {
+        ...{ name, lockAtMostFor, lockAtLeastFor, keepAlive, slot, signal: stop.signal, wait: wait ?? 0 },
+        listeners: [{ onUnlockFailed, onLockLost }],
+      },
+      async ({ signal }) => {
+        const status = await runCommand(command, args, signal, signals)
+        if (signal.aborted) throw new CommandFailed(ExitCode.lockLost)
+        if (status !== 0) throw new CommandFailed(status)
+      },
+    )
+    if (!executed) say(`'${name}' was done for this slot, or for a later one – ${command} was skipped.`)
+    return ExitCode.ok
+  } catch (error) {
+    if (error instanceof CommandFailed) return error.status
+    if (signals.received) return statusOf(signals.received)
+    if (!(error instanceof LockError) || error.code !== 'NOT_ACQUIRED') throw error
+    say(`${await whoHolds(provider, name)} – ${command} was skipped.`)
+    return skippedExitCode
+  }
+}
+
+/** Says once what it waits for. */
+function tellingOfWait(provider: SqlLockProvider, name: string, wait: string): LockProvider {
+  let told = false
+  return {
+    lock: async (configuration, options) => {
+      const lock = await provider.lock(configuration, options)
+      if (lock || told) return lock
+      told = true
+      warn(`${await whoHolds(provider, name)} – waiting for ${wait} at most.`)
+      return lock
+    },
+  }
+}
+
+/** One more question, for who was refused. */
+async function whoHolds(provider: SqlLockProvider, name: string): Promise<string> {
+  const record = await provider.findLock(name).catch(() => undefined)
+  return record?.held ? holding(record) : `Lock '${name}' was held a moment ago`
+}
+
+function onLockLost({ error }: { error: Error }): void {
+  warn(`${inFlags(oneLine(error))} The command is stopped.`)
+}
+
+function onUnlockFailed({ error }: { error: unknown }): void {
+  warn(`The lock could not be released; it expires by itself: ${oneLine(error)}`)
 }

@@ -1,13 +1,15 @@
-import { once } from 'node:events'
-import { createInterface } from 'node:readline/promises'
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
+import { checkDuration, checkLockName } from '../core'
+import { printable, type OverdueLock } from '../sql'
+import { ExitCode } from './command-error'
 import { addConnectionOptions, withConnection, type ConnectionFlags } from './connect'
-import { details, holding, table } from './describe-lock'
-import { CommandError, ExitCode } from './exit-code'
-import { findLock } from './find-lock'
+import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from './describe-lock'
+import { durationWithUnit } from './flag-values'
 import { addOptions } from './options'
-import { COMMAND, print, printJson } from './output'
+import { print, printJson } from './output'
 import { watchLocks } from './watch-locks'
+
+type Limits = Readonly<Record<string, string>>
 
 interface ReadFlags extends ConnectionFlags {
   readonly json?: boolean
@@ -18,6 +20,12 @@ interface ListFlags extends ReadFlags {
   readonly watch?: boolean
 }
 
+interface CheckFlags extends ReadFlags {
+  readonly succeeded?: boolean
+  readonly runningAtMost?: string
+}
+
+/** The commands that only look. */
 export function addLockCommands(program: Command): void {
   const list = program
     .command('list')
@@ -30,7 +38,7 @@ export function addLockCommands(program: Command): void {
     withConnection(flags, async ({ provider }) => {
       const read = async () => (await provider.listLocks()).filter(({ held }) => held || !flags.held)
       if (flags.watch) await watchLocks(read, flags.json)
-      else if (flags.json) printJson(await read())
+      else if (flags.json) printJson((await read()).map(forJson))
       else print(table(await read()))
     }),
   )
@@ -45,54 +53,61 @@ export function addLockCommands(program: Command): void {
   addOptions(show, 'json')
   addConnectionOptions(show).action((name: string, flags: ReadFlags) =>
     withConnection(flags, async ({ provider }) => {
-      const lock = await findLock(provider, name)
-      if (flags.json) printJson(lock)
+      const lock = await existingLock(provider, name)
+      if (flags.json) printJson(forJson(lock))
       else print(details(lock))
     }),
   )
 
-  const release = program
-    .command('release')
-    .argument('<name>', 'the name of the lock')
-    .summary('release a lock whose holder is gone')
+  const check = program
+    .command('check')
+    .argument('<limits...>', 'name=duration: how long ago each lock was to be taken at the latest', addLimit)
+    .usage('<name>=<duration>... [options]')
+    .summary('find jobs that did not run in time')
     .description(
-      'Shows who holds the lock, asks, and frees it – only if the same owner still holds it. A holder that is alive is not stopped: somebody else may then run beside it. A lock that is paused is freed by resume. Exit status 1 if the lock was not freed.',
+      'Looks when each lock was last taken, by the clock of the database, and prints a line for each that was taken longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --succeeded also for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if one is overdue.',
     )
-  addOptions(release, 'yes')
-  addConnectionOptions(release).action((name: string, flags: ConnectionFlags & { yes?: boolean }) =>
+  addOptions(check, 'succeeded', 'runningAtMost', 'json')
+  addConnectionOptions(check).action((limits: Limits, flags: CheckFlags) =>
     withConnection(flags, async ({ provider }) => {
-      const lock = await findLock(provider, name)
-      print(details(lock))
-      if (!lock.held) {
-        print('It is free already.')
-        return
-      }
-      if (lock.paused)
-        throw new CommandError(ExitCode.no, `${holding(lock)} – end that by: ${COMMAND} resume ${name}`)
-      if (!flags.yes) await confirm()
-      if (!(await provider.releaseLock(name, lock.lockedBy)))
-        throw new CommandError(ExitCode.no, `Lock '${name}' was not released: this owner no longer holds it.`)
-      print('It is free now.')
+      const { succeeded, runningAtMost } = flags
+      const overdue = await provider.overdueLocks(limits, { succeeded, runningAtMost })
+      if (flags.json)
+        printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
+      else
+        print(
+          overdue.length > 0
+            ? overdue.map((lock) => overdueLine(lock, limits, flags)).join('\n')
+            : 'No lock is overdue.',
+        )
+      if (overdue.length > 0) process.exitCode = ExitCode.no
     }),
   )
 }
 
-async function confirm(): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      ExitCode.usage,
-      'This is not a terminal, so nobody can answer – give --yes to release it anyway.',
-    )
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  let interrupted = false as boolean
-  terminal.once('SIGINT', () => {
-    interrupted = true
-    terminal.close()
-  })
-  // Ctrl-D closes it as well.
-  const closed = once(terminal, 'close').then(() => '')
-  const answer = await Promise.race([terminal.question('Release it? [y/N] ').catch(() => ''), closed])
-  terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not released.')
+/** A name may have an equals sign, a duration has none. */
+export function addLimit(text: string, limits: Limits = {}): Limits {
+  const [, name = '', limit = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
+  if (name === '') throw new InvalidArgumentError('It is name=duration, such as report=25h.')
+  // Before it connects.
+  checkDuration(checkLockName(name), 'the limit', durationWithUnit(limit))
+  return { ...limits, [name]: limit }
+}
+
+function overdueLine(
+  { name, reason, lockedAt, age = 0, lastRun }: OverdueLock,
+  limits: Limits,
+  { runningAtMost = '' }: CheckFlags,
+): string {
+  if (reason === 'running')
+    return `${printable(name)} has been running for ${duration(age)}, and should be done in ${runningAtMost}.`
+  if (reason === 'not-succeeded') {
+    const how =
+      lastRun && lastRun.outcome !== 'unlocked' ? `has ${lastRun.outcome}` : 'is not known to have succeeded'
+    return `${printable(name)}: its last run ${how}; of the runs before it the table knows nothing.`
+  }
+  if (lockedAt && age < 0)
+    return `${printable(name)} may be overdue: ${lockedAt.toISOString()}, when it was last taken, is ${duration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}.`
+  const last = lockedAt ? `last taken at ${lockedAt.toISOString()}, ${duration(age)} ago` : 'never taken'
+  return `${printable(name)} is overdue: ${last}, and should be every ${limits[name] ?? ''}.`
 }

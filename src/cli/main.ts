@@ -1,28 +1,22 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { addCheckCommand } from './check-command'
-import { addDoctorCommand } from './doctor-command'
+import { addDoctorCommand } from './doctor'
 import { addExecCommand } from './exec-command'
-import { ExitCode, exitCodeOf } from './exit-code'
+import { ExitCode, exitCodeOf, scrub } from './command-error'
 import { addLockCommands } from './lock-commands'
+import { addOperateCommands } from './operate-commands'
 import { inFlags } from './options'
 import { COMMAND, oneLine, warn } from './output'
-import { addPauseCommands } from './pause-commands'
 import { addPrintCommands } from './print-commands'
-import { scrub } from './secrets'
+import { addWebCommand } from './web-command'
 
 const EXAMPLES = `
 Examples:
   $ shedlock-orm sql postgres --out migrations/V7__shedlock.sql
-  $ shedlock-orm prisma mysql >> prisma/schema.prisma
-  $ shedlock-orm typeorm --out src/migrations/1735689600000-shedlock.ts
   $ shedlock-orm list --url postgres://app@localhost/app
-  $ shedlock-orm release nightly-report --data-source dist/data-source.js
-  $ shedlock-orm check nightly-report=25h clean-up=10m
   $ shedlock-orm pause nightly-report --for 8h --reason "migration of the archive"
   $ shedlock-orm exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
-  $ shedlock-orm exec migrate --wait 5m --create-table -- npx prisma migrate deploy
-  $ shedlock-orm doctor                  with DATABASE_URL set; put it before a deploy
+  $ shedlock-orm doctor                  with DATABASE_URL set; run it before each deploy
 
 Exit status:
   0  all right
@@ -41,23 +35,40 @@ async function main(): Promise<void> {
     .configureOutput({
       // A mistyped option is repeated, and may have a password in it.
       writeErr: (text) => process.stderr.write(scrub(text)),
+      outputError: (text, write) => {
+        write(`${text}${hint(text)}`)
+      },
     })
   addPrintCommands(program)
   addLockCommands(program)
-  addCheckCommand(program)
-  addPauseCommands(program)
+  addOperateCommands(program)
   addDoctorCommand(program)
   addExecCommand(program)
+  addWebCommand(program)
   try {
     await program.parseAsync()
   } catch (error) {
-    if (error instanceof CommanderError) {
+    if (error instanceof CommanderError)
       process.exitCode = error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
-      return
+    else {
+      warn(inFlags(oneLine(error)))
+      process.exitCode = exitCodeOf(error)
     }
-    warn(`${COMMAND}: ${inFlags(oneLine(error))}`)
-    process.exitCode = exitCodeOf(error)
   }
+  // Whatever a driver still waits for.
+  for (const stream of [process.stdout, process.stderr])
+    await new Promise((resolve) => stream.write('', resolve))
+  process.exit()
+}
+
+/** What people look for under another name, or forget. */
+function hint(error: string): string {
+  if (/unknown command '(unlock|free)'/.test(error)) return '(release frees a lock whose holder is gone.)\n'
+  const isOption =
+    error.includes('unknown option') && process.argv[2] === 'exec' && !process.argv.includes('--')
+  return isOption
+    ? '(The options of the command stand behind --: exec <name> [options] -- <command...>)\n'
+    : ''
 }
 
 void main()

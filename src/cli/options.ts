@@ -1,136 +1,105 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
-import { ExitCode } from './exit-code'
-
-const CONNECTION = 'Connection:'
-const NAMES = 'Names of the table (as in your code):'
+import { Option, type Command } from 'commander'
+import { ExitCode } from './command-error'
+import { durationWithUnit, exitStatus, notBlank, port, positiveDuration, time } from './flag-values'
 
 interface OptionEntry {
   readonly flags: string
   readonly says: string
   /** How its value is read: where there is a unit, it has to be given. */
-  readonly unit?: (text: string) => unknown
-  readonly group?: string
+  readonly read?: (text: string) => unknown
   readonly required?: boolean
   readonly choices?: readonly string[]
   readonly default?: unknown
-  /** What it is called in code, and in messages that were written for code. */
-  readonly inCode?: string
 }
+
+const URLS =
+  'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…, oracle://…; needs the driver of your project (default: DATABASE_URL of the environment)'
 
 /** Every option of every command. */
 const OPTIONS = {
-  url: {
-    flags: '--url <url>',
-    says: 'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…, oracle://…; needs the driver of your project (default: DATABASE_URL of the environment)',
-    group: CONNECTION,
-  },
-  dataSource: {
-    flags: '-d, --data-source <file>',
-    says: "file that exports your TypeORM DataSource, as TypeORM's own command line takes it",
-    group: CONNECTION,
-  },
-  env: {
-    // Not --env-file: Node.js takes that for its own, wherever it stands.
-    flags: '--env <file>',
-    says: 'reads the environment from this file first, such as .env',
-    group: CONNECTION,
-  },
-  schema: {
-    flags: '--schema <name>',
-    says: 'schema; MySQL: database (default: the one of the connection)',
-    group: NAMES,
-    inCode: 'schema',
-  },
-  table: {
-    flags: '--table <name>',
-    says: 'table (default: shedlock)',
-    group: NAMES,
-    inCode: 'tableName',
-  },
-  columnName: {
-    flags: '--column-name <name>',
-    says: 'column of the name (default: name)',
-    group: NAMES,
-    inCode: 'columnNames.name',
-  },
-  columnLockUntil: {
-    flags: '--column-lock-until <name>',
-    says: 'column of the end of the lease (default: lock_until)',
-    group: NAMES,
-    inCode: 'columnNames.lockUntil',
-  },
+  url: { flags: '--url <url>', says: URLS },
+  dataSource: { flags: '-d, --data-source <file>', says: 'a file that exports your TypeORM DataSource' },
+  // Not --env-file: Node.js takes that for its own, wherever it stands.
+  env: { flags: '--env <file>', says: 'reads the environment from this file first, such as .env' },
+  schema: { flags: '--schema <name>', says: "schema; MySQL: database (default: the connection's)" },
+  table: { flags: '--table <name>', says: 'table (default: shedlock)' },
+  columnName: { flags: '--column-name <name>', says: 'column of the name (default: name)' },
+  columnLockUntil: { flags: '--column-lock-until <name>', says: 'column of the end (default: lock_until)' },
   columnLockedAt: {
     flags: '--column-locked-at <name>',
-    says: 'column of the time of locking (default: locked_at)',
-    group: NAMES,
-    inCode: 'columnNames.lockedAt',
+    says: 'column of the beginning (default: locked_at)',
   },
-  columnLockedBy: {
-    flags: '--column-locked-by <name>',
-    says: 'column of the owner (default: locked_by)',
-    group: NAMES,
-    inCode: 'columnNames.lockedBy',
-  },
+  columnLockedBy: { flags: '--column-locked-by <name>', says: 'column of the owner (default: locked_by)' },
   out: { flags: '-o, --out <file>', says: 'write to this file instead' },
   force: { flags: '--force', says: 'overwrite an existing file' },
   down: { flags: '--down', says: 'the SQL that removes the table' },
   dbmate: { flags: '--dbmate', says: 'both ways in one file, for dbmate' },
   migration: { flags: '--migration', says: 'the migration.sql instead' },
-  contract: {
-    flags: '--contract',
-    says: 'the model for contract.prisma of Prisma 8 instead (postgresql)',
-  },
+  contract: { flags: '--contract', says: 'the model for contract.prisma of Prisma 8 instead (postgresql)' },
   entity: { flags: '--entity', says: 'the entity instead, for entities: […]' },
   format: {
     flags: '--format <format>',
-    says: 'kind of module (default: from the name of --out, else ts)',
+    says: 'kind of module (default: as --out ends, else ts)',
     choices: ['ts', 'esm', 'cjs'],
   },
   held: { flags: '--held', says: 'only those that are held now' },
   json: { flags: '--json', says: 'as JSON' },
+  quiet: { flags: '-q, --quiet', says: 'say nothing but errors, as crontabs want it' },
+  succeeded: { flags: '--succeeded', says: 'also those whose last run is not known to have succeeded' },
+  runningAtMost: {
+    flags: '--running-at-most <duration>',
+    says: 'also those whose run goes on for longer',
+    read: positiveDuration,
+  },
   strict: { flags: '--strict', says: 'warnings are errors' },
   watch: { flags: '-w, --watch', says: 'go on, and show what changes' },
   for: {
     flags: '--for <duration>',
-    says: 'the pause ends by itself after this long: 8h, 30m, 2d',
-    unit: durationWithUnit,
+    says: 'the pause ends by itself after this: 8h, 30m, 2d',
+    read: positiveDuration,
     required: true,
   },
-  reason: { flags: '--reason <text>', says: 'for those who wonder why it does not run', required: true },
+  reason: {
+    flags: '--reason <text>',
+    says: 'for those who wonder why it does not run',
+    read: notBlank,
+    required: true,
+  },
   by: { flags: '--by <name>', says: 'who pauses it (default: user@host)' },
   wait: {
     flags: '--wait <duration>',
     says: 'how long to wait while somebody else holds the lock (default: not at all)',
-    unit: durationWithUnit,
+    read: durationWithUnit,
   },
   createTable: { flags: '--create-table', says: 'make the lock table first, unless it is there' },
   slot: {
     flags: '--slot <time>',
     says: 'when this was due, or this release was made: it is done once, and again only if it failed',
-    unit: time,
+    read: time,
   },
+  write: { flags: '--write', says: 'locks may be paused, resumed and released there' },
+  port: { flags: '--port <number>', says: 'on this port (default: one that is free)', read: port },
   yes: { flags: '-y, --yes', says: 'do not ask' },
   lockAtMostFor: {
     flags: '--lock-at-most-for <duration>',
     says: 'longer than the command can take: 10m, 90s, PT1H (with --wait: 1m, and --keep-alive)',
-    unit: durationWithUnit,
-    inCode: 'lockAtMostFor',
+    read: durationWithUnit,
   },
   lockAtLeastFor: {
     flags: '--lock-at-least-for <duration>',
     says: 'how long the lock stays held, however short the command is',
-    unit: durationWithUnit,
-    inCode: 'lockAtLeastFor',
+    read: durationWithUnit,
   },
-  keepAlive: {
-    flags: '--keep-alive',
-    says: 'extend the lock while the command runs; --lock-at-most-for may then be short',
-    inCode: 'keepAlive',
+  keepAliveAtMost: {
+    flags: '--keep-alive-at-most <duration>',
+    says: 'as --keep-alive, for this long at most; then the command is stopped, and the lock expires',
+    read: durationWithUnit,
   },
+  keepAlive: { flags: '--keep-alive', says: 'extend the lock while the command runs' },
   skippedExitCode: {
     flags: '--skipped-exit-code <code>',
     says: 'the exit status when it is skipped',
-    unit: exitStatus,
+    read: exitStatus,
     default: ExitCode.skipped,
   },
 } as const satisfies Readonly<Record<string, OptionEntry>>
@@ -142,15 +111,34 @@ export const NAME_OPTIONS = [
   ...(['schema', 'table', 'columnName', 'columnLockUntil'] as const),
   ...(['columnLockedAt', 'columnLockedBy'] as const),
 ]
+const GROUPS: readonly [string, readonly OptionName[]][] = [
+  ['Connection:', CONNECTION_OPTIONS],
+  ['Names of the table (as in your code):', NAME_OPTIONS],
+]
+
+/** What code calls by these names, a command line calls by flags. */
+const IN_CODE: Readonly<Record<string, OptionName>> = {
+  'columnNames.name': 'columnName',
+  'columnNames.lockUntil': 'columnLockUntil',
+  'columnNames.lockedAt': 'columnLockedAt',
+  'columnNames.lockedBy': 'columnLockedBy',
+  'keepAlive.atMost': 'keepAliveAtMost',
+  keepAlive: 'keepAlive',
+  lockAtLeastFor: 'lockAtLeastFor',
+  lockAtMostFor: 'lockAtMostFor',
+  'schema and': 'schema',
+  tableName: 'table',
+}
 
 export function addOptions(command: Command, ...names: readonly OptionName[]): Command {
   for (const name of names) {
     const entry: OptionEntry = OPTIONS[name]
     const option = new Option(entry.flags, entry.says)
-    if (entry.group !== undefined) option.helpGroup(entry.group)
+    const [group] = GROUPS.find(([, members]) => members.includes(name)) ?? []
+    if (group !== undefined) option.helpGroup(group)
     if (entry.required) option.makeOptionMandatory()
     if (entry.choices) option.choices(entry.choices)
-    if (entry.unit) option.argParser(entry.unit)
+    if (entry.read) option.argParser(entry.read)
     if (entry.default !== undefined) option.default(entry.default)
     command.addOption(option)
   }
@@ -159,34 +147,8 @@ export function addOptions(command: Command, ...names: readonly OptionName[]): C
 
 /** Says by the flag what a message that was written for code calls by its option. */
 export function inFlags(message: string): string {
-  const flags = Object.values<OptionEntry>(OPTIONS).flatMap(({ inCode, flags }) =>
-    inCode === undefined || inCode === 'schema'
-      ? []
-      : [[inCode, /--[a-z-]+/.exec(flags)?.[0] ?? ''] as const],
-  )
-  return flags.reduce(
-    (text, [inCode, flag]) => text.replace(new RegExp(`(?<![\\w.'-])${inCode}\\b(?!')`, 'g'), flag),
-    message.replace(/\bschema and tableName\b/g, '--schema and tableName'),
-  )
-}
-
-/** In code a number is milliseconds; at a prompt it is a mistake. */
-export function durationWithUnit(text: string): string {
-  if (/^\s*[\d.]+\s*$/.test(text))
-    throw new InvalidArgumentError(`It has no unit – write ${text.trim()}s or ${text.trim()}m.`)
-  return text
-}
-
-function time(text: string): Date {
-  const date = new Date(/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : NaN)
-  if (Number.isNaN(date.getTime()))
-    throw new InvalidArgumentError('It is a time with its zone, such as 2026-11-21T02:00:00Z.')
-  return date
-}
-
-function exitStatus(text: string): number {
-  const code = Number(text)
-  if (text === '' || !Number.isInteger(code) || code < 0 || code > 255)
-    throw new InvalidArgumentError('It is a number from 0 to 255.')
-  return code
+  return Object.entries(IN_CODE).reduce((text, [inCode, name]) => {
+    const flag = `${/--[a-z-]+/.exec(OPTIONS[name].flags)?.[0] ?? ''}${inCode.endsWith(' and') ? ' and' : ''}`
+    return text.replace(new RegExp(`(?<![\\w.'-])${inCode}\\b(?!')`, 'g'), flag)
+  }, message)
 }

@@ -1,38 +1,21 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { CommandError, ExitCode } from './exit-code'
-import { scrub } from './secrets'
+import { printable } from '../sql'
+import { CommandError, scrub } from './command-error'
 
 /** As the package: a name that `npx` takes from nobody else. */
 export const COMMAND = 'shedlock-orm'
 
 export function print(text: string): void {
-  process.stdout.write(scrub(text.endsWith('\n') ? text : `${text}\n`))
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }
 
-export function printJson(value: unknown): void {
-  print(JSON.stringify(value, undefined, 2))
+export function printJson(value: unknown, indent = 2): void {
+  const lines = JSON.stringify(value, undefined, indent).split('\n')
+  print(lines.map(printable).join('\n'))
 }
 
+/** One line on standard error. */
 export function warn(text: string): void {
-  process.stderr.write(`${scrub(text)}\n`)
-}
-
-/** Prints the text, or writes it to a file that is not there yet. */
-export function printOrWrite(text: string, { out, force }: { out?: string; force?: boolean }): void {
-  if (out === undefined) {
-    print(text)
-    return
-  }
-  if (existsSync(out) && !force)
-    throw new CommandError(ExitCode.usage, `${out} exists already – give another name, or --force.`)
-  try {
-    mkdirSync(dirname(out), { recursive: true })
-    writeFileSync(out, text)
-  } catch (error) {
-    throw new CommandError(ExitCode.usage, `${out} cannot be written: ${(error as Error).message}`)
-  }
-  warn(`wrote ${out}`)
+  process.stderr.write(`${COMMAND}: ${printable(text)}\n`)
 }
 
 /** Columns as wide as their longest cell. */
@@ -48,7 +31,7 @@ export function columns(rows: readonly (readonly string[])[]): string {
     .join('\n')
 }
 
-/** A driver's message may have several lines; an error of the command line has one. */
+/** A driver's message may have several lines, and a part of a URL; an error of the command line has one line, and no password. */
 export function oneLine(error: unknown): string {
   const { message, errors } = error as { message?: unknown; errors?: unknown[] }
   // Node's AggregateError, when a host has several addresses, has no message of its own.
@@ -56,5 +39,6 @@ export function oneLine(error: unknown): string {
     typeof message === 'string' && message !== ''
       ? message
       : String((errors?.[0] as Error | undefined)?.message ?? error)
-  return text.replace(/\s*\n\s*/g, ' ')
+  const line = text.replace(/\s*\n\s*/g, ' ')
+  return printable(error instanceof CommandError ? line : scrub(line))
 }

@@ -1,10 +1,11 @@
+import { writeFileSync } from 'node:fs'
 import { Argument, type Command } from 'commander'
 import { prismaContract, prismaMigration, prismaModel, type PrismaProvider } from '../prisma'
-import { dialects, migrationScripts, type DialectName } from '../sql'
-import { lockTableOptions, type NameFlags } from './name-flags'
+import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql'
+import { CommandError, ExitCode } from './command-error'
+import { lockTableOptions, type NameFlags } from './flag-values'
 import { addOptions, NAME_OPTIONS } from './options'
-import { printOrWrite } from './output'
-import { typeOrmSource, type ModuleFormat } from './typeorm-source'
+import { print, warn } from './output'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
 /** Prisma and this library each have names of their own for two databases; either command takes both. */
@@ -83,4 +84,47 @@ export function addPrintCommands(program: Command): void {
 function formatOf(file = ''): ModuleFormat {
   if (/\.c?js$/.test(file)) return 'cjs'
   return file.endsWith('.mjs') ? 'esm' : 'ts'
+}
+
+type ModuleFormat = 'ts' | 'esm' | 'cjs'
+
+/** The source of a file for a TypeORM project. */
+function typeOrmSource(
+  what: 'migration' | 'entity',
+  options: LockTableOptions,
+  format: ModuleFormat,
+): string {
+  const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
+  const name = what === 'migration' ? 'CreateShedLock1735689600000' : 'ShedLock'
+  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+  return format === 'cjs'
+    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${call}\n`
+    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport const ${name} = ${call}\n`
+}
+
+function literal(value: unknown): string {
+  if (typeof value !== 'object' || value === null) {
+    return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+  }
+  return `{ ${Object.entries(value)
+    .map(([key, each]) => `${key}: ${literal(each)}`)
+    .join(', ')} }`
+}
+
+/** Prints the text, or writes it to a file that is not there yet. */
+function printOrWrite(text: string, { out, force }: { out?: string; force?: boolean }): void {
+  if (out === undefined) {
+    print(text)
+    return
+  }
+  try {
+    writeFileSync(out, text, { flag: force ? 'w' : 'wx' })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST')
+      throw new CommandError(ExitCode.usage, `${out} exists already – give another name, or --force.`)
+    const advice = code === 'ENOENT' ? ' – make its folder first' : ''
+    throw new CommandError(ExitCode.usage, `${out} cannot be written: ${message}${advice}`)
+  }
+  warn(`wrote ${out}`)
 }

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
-import { warn, COMMAND } from './output'
-import { statusOf, type Signals } from './signals'
+import { constants } from 'node:os'
+import { warn } from './output'
 
 /** How long a command that lost its lock may take to stop after SIGTERM. */
 const KILL_AFTER = 10_000
+/** How long the lock may take to be freed after a signal: less than a container runtime waits. */
+const END_AFTER = 3_000
 /** As shells have it. */
 const NOT_FOUND = 127
 const NOT_EXECUTABLE = 126
@@ -32,7 +34,7 @@ export async function runCommand(
   const status = await new Promise<number>((resolve) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (child.pid !== undefined) return
-      warn(`${COMMAND}: ${command} cannot be run: ${error.message}`)
+      warn(`${command} cannot be run: ${error.message}`)
       resolve(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE)
     })
     child.on('exit', (code, signal) => {
@@ -41,6 +43,44 @@ export async function runCommand(
   })
   stop.removeEventListener('abort', kill)
   // What comes now finds the lock being freed.
-  signals.tell(() => undefined)
+  signals.tell(endSoon)
   return status
+}
+
+/** What a terminal or a container runtime sends; the command decides what it means. */
+const CAUGHT = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+const BY_SIGNAL = 128
+
+/** Ends the process if it has not ended by itself: the database may not answer, and the lock then expires. */
+export function endSoon(signal: NodeJS.Signals): void {
+  setTimeout(() => process.exit(statusOf(signal)), END_AFTER).unref()
+}
+
+/** The exit status that a shell gives for a signal. */
+export function statusOf(signal: NodeJS.Signals): number {
+  return BY_SIGNAL + constants.signals[signal]
+}
+
+/**
+ * Catches signals from the start to the end of the process: the first process of a container that does not is never ended
+ * by SIGTERM, and one that leaves it to the default in between does not unlock.
+ */
+export class Signals {
+  /** The first one that came. */
+  received: NodeJS.Signals | undefined
+  #handle: (signal: NodeJS.Signals) => void = () => undefined
+
+  constructor() {
+    for (const caught of CAUGHT) {
+      process.on(caught, (signal) => {
+        this.received ??= signal
+        this.#handle(signal)
+      })
+    }
+  }
+
+  /** From now on this is told each one, instead of whoever was told before. */
+  tell(handle: (signal: NodeJS.Signals) => void): void {
+    this.#handle = handle
+  }
 }

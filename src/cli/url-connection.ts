@@ -1,27 +1,39 @@
 import { sqlExecutor } from '../drivers'
-import { dialects, SqlLockProvider, type LockTableOptions, type SqlExecutor } from '../sql'
-import type { Connection, Session } from './connection'
-import { readUrl } from './read-url'
-import { SCHEMES, type CliDriver, type DriverConnection } from './drivers'
-import { CommandError, ExitCode } from './exit-code'
+import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql'
+import { readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
+import { mssqlDriver } from './drivers/mssql-driver'
+import { mysqlDriver } from './drivers/mysql-driver'
+import { oracleDriver } from './drivers/oracle-driver'
+import { postgresDriver } from './drivers/postgres-driver'
+import { sqliteDriver, sqliteFile } from './drivers/sqlite-driver'
+import { CommandError, ExitCode, hideUrl } from './command-error'
 import { oneLine } from './output'
-import { hideUrl } from './secrets'
+
+/** The scheme of a URL tells the database. */
+const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
+  postgres: { dialect: 'postgres', driver: postgresDriver },
+  postgresql: { dialect: 'postgres', driver: postgresDriver },
+  cockroachdb: { dialect: 'cockroachdb', driver: postgresDriver },
+  mysql: { dialect: 'mysql', driver: mysqlDriver },
+  mariadb: { dialect: 'mariadb', driver: mysqlDriver },
+  file: { dialect: 'sqlite', driver: sqliteDriver },
+  sqlite: { dialect: 'sqlite', driver: sqliteDriver },
+  sqlserver: { dialect: 'mssql', driver: mssqlDriver },
+  mssql: { dialect: 'mssql', driver: mssqlDriver },
+  oracle: { dialect: 'oracle', driver: oracleDriver },
+}
 
 /** Connects with a driver of the user's project. */
-export async function connectUrl(
-  url: string,
-  options: LockTableOptions,
-  create = false,
-): Promise<Connection> {
+export async function connectUrl(url: string, options: LockTableOptions, create = false) {
   hideUrl(url)
   const scheme = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase() ?? ''
   const known = SCHEMES[scheme]
-  if (!known) {
+  // What stands there may be a password.
+  if (!known)
     throw new CommandError(
       ExitCode.usage,
-      `A URL begins with ${Object.keys(SCHEMES).join(', ')} – '${scheme}' is none of them.`,
+      `A URL begins with ${Object.keys(SCHEMES).join(', ')} – this one with none of them.`,
     )
-  }
   const { dialect: name, driver } = known
   if (name !== 'sqlite' && name !== 'mssql') readUrl(url)
   const { address, schema } =
@@ -37,50 +49,71 @@ export async function connectUrl(
     }
   }
   const names = { ...(schema === undefined ? {} : { schema }), ...options }
+  const connection = new LiveConnection(open, driver.errorCode)
+  const executor = sqlExecutor(driver, (text, values) => connection.query(text, values))
   // Names are checked before the first connection.
-  let connection: DriverConnection | undefined
-  const provider = new SqlLockProvider(
-    executor(driver, {
-      get: async () => (connection ??= await open()),
-      drop: () => {
-        connection?.close().catch(() => undefined)
-        connection = undefined
-      },
-    }),
-    dialects[name],
-    names,
-  )
-  connection = await open()
+  const provider = new SqlLockProvider(executor, dialects[name], names)
+  await connection.open()
   return {
     dialect: dialects[name],
     provider,
-    openSession: async () => session(await open()),
-    close: async () => {
-      await connection?.close()
+    server: serverOf(url, name),
+    names,
+    executor,
+    openSession: async () => {
+      const session = await open()
+      return {
+        ...sqlExecutor(driver, (text, values) => session.query(text, values)),
+        close: () => session.close(),
+      }
     },
+    close: () => connection.close(),
   }
 }
 
-/** A connection that broke is opened anew: `exec` frees its lock hours after it took it. */
-interface Reconnecting {
-  get(): Promise<DriverConnection>
-  drop(): void
-}
+/**
+ * One connection, and another when it is no good any more: `exec` frees its lock hours after it acquired it. A connection that still owes
+ * an answer when the next statement comes is taken for dead, because statements come one after the other, and the next only when
+ * the wait for the one before was given up.
+ */
+class LiveConnection {
+  #current: Promise<DriverConnection> | undefined
+  #isBusy = false
 
-function executor(driver: CliDriver, reconnecting: Reconnecting): SqlExecutor {
-  return sqlExecutor(driver, async (text, values) => {
-    const connection = await reconnecting.get()
+  constructor(
+    private readonly connect: () => Promise<DriverConnection>,
+    private readonly errorCode: CliDriver['errorCode'],
+  ) {}
+
+  open(): Promise<DriverConnection> {
+    if (this.#isBusy) this.#drop()
+    return (this.#current ??= this.connect())
+  }
+
+  async query(text: string, values: readonly (string | number | null)[]) {
+    const opened = this.open()
+    this.#isBusy = true
     try {
+      const connection = await opened
       return await connection.query(text, values)
     } catch (error) {
-      if (driver.errorCode(error as object) === undefined) reconnecting.drop()
+      if (opened === this.#current && this.errorCode(error as object) === undefined) this.#drop()
       throw error
+    } finally {
+      if (opened === this.#current) this.#isBusy = false
     }
-  })
-}
+  }
 
-function session(connection: DriverConnection): Session {
-  return { query: async (text) => (await connection.query(text, [])).rows, close: () => connection.close() }
+  async close(): Promise<void> {
+    await (await this.#current)?.close()
+  }
+
+  #drop(): void {
+    const dropped = this.#current
+    this.#current = undefined
+    this.#isBusy = false
+    dropped?.then((connection) => connection.close()).catch(() => undefined)
+  }
 }
 
 /** Prisma's URLs have parameters of its own, `schema` among them; pg would take some of them for its own. */
@@ -91,4 +124,12 @@ function postgresUrl(url: string, scheme: string): { address: string; schema: st
     address.searchParams.delete(parameter)
   }
   return { address: address.href, schema }
+}
+
+/** The host and its port, or the file; nothing of a user or a password. */
+function serverOf(url: string, dialect: DialectName): string {
+  if (dialect === 'sqlite') return sqliteFile(url)
+  const [, authority = ''] = /^[^:]*:\/\/([^/;?#]*)/.exec(url) ?? []
+  const [, socket = ''] = /[?&]host=([^&]*)/.exec(url) ?? []
+  return authority.replace(/^.*@/, '') || decodeURIComponent(socket) || "the driver's default host"
 }

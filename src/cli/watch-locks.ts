@@ -1,7 +1,7 @@
 import { setInterval } from 'node:timers/promises'
 import type { LockRecord } from '../sql'
-import { holding, table } from './describe-lock'
-import { COMMAND, oneLine, print, warn } from './output'
+import { forJson, holding, table } from './describe-lock'
+import { oneLine, print, printJson, warn } from './output'
 
 const EVERY = 1_000
 const HOME = '\u001B[H'
@@ -25,7 +25,7 @@ export async function watchLocks(
   // Whoever read the lines has gone: `| head`.
   process.stdout.once('error', end)
   const tell = (error: unknown): void => {
-    warn(`${COMMAND}: ${oneLine(error)}`)
+    warn(oneLine(error))
   }
   try {
     for await (const ask of setInterval(EVERY, read, { signal: ended.signal })) await ask().then(show, tell)
@@ -54,8 +54,10 @@ function changes(json: boolean | undefined): (locks: readonly LockRecord[]) => v
       locks.map((lock) => [lock.name, `${lock.held} ${lock.lockedBy} ${Number(lock.lockedAt)}`]),
     )
     for (const lock of locks)
-      if (before.get(lock.name) !== now.get(lock.name))
-        print(json ? JSON.stringify(lock) : `${lock.now.toISOString()} ${holding(lock)}`)
+      if (before.get(lock.name) !== now.get(lock.name)) {
+        if (json) printJson(forJson(lock), 0)
+        else print(`${lock.now.toISOString()} ${holding(lock)}`)
+      }
     before = now
   }
 }

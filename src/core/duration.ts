@@ -1,4 +1,4 @@
-import { LockError } from './errors'
+import { invalid } from './errors'
 
 /**
  * A length of time: a number of milliseconds, a number with a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`, `'60d'`,
@@ -35,8 +35,7 @@ const ISO =
 export function milliseconds(duration: Duration, what = 'duration'): number {
   const value = typeof duration === 'number' ? duration : parse(duration)
   if (!Number.isFinite(value)) {
-    throw new LockError(
-      'INVALID_CONFIGURATION',
+    throw invalid(
       `${what} is ${describe(duration)}, which is not a duration – give milliseconds as a number, or text such as '14m', '30s', '500ms' or 'PT14M'.`,
     )
   }

@@ -1,23 +1,13 @@
-import type { Duration } from './duration'
-import { later, Lease, type Clock } from './lease'
-import type {
-  Acquisition,
-  LockConfiguration,
-  LockOptions,
-  LockProvider,
-  RefusalReason,
-  SimpleLock,
-} from './lock'
+import { createLock } from './held-lock'
+import type { Acquisition, LockConfiguration, LockOptions, LockProvider, RefusalReason, Lock } from './lock'
 import {
-  checkDuration,
   checkLockConfiguration,
-  checkOptions,
   SLOT_AT_MOST_AHEAD,
   slotTooFarAhead,
+  tokenOfRetry,
   type CheckedLockConfiguration,
 } from './lock-configuration'
-import { simpleLock } from './simple-lock'
-import { time } from './time'
+import { type Clock, later, Lease, time } from './time'
 
 /** What a row is in a table. */
 interface Entry {
@@ -25,12 +15,8 @@ interface Entry {
   /** Milliseconds since 1970: the slot, or when it was locked. It grows with every acquisition. */
   readonly lockedAt: number
   readonly hasSlots: boolean
-}
-
-/** Options of an `InMemoryLockProvider`. */
-export interface InMemoryLockProviderOptions {
-  /** How far a slot may lie in the future before it is refused as a mistake. Default 1 hour. */
-  readonly slotAtMostAhead?: Duration | undefined
+  /** Whether its last run did. */
+  readonly succeeded: boolean
 }
 
 /**
@@ -41,22 +27,12 @@ export interface InMemoryLockProviderOptions {
 export class InMemoryLockProvider implements LockProvider {
   readonly description = 'the memory of this process, which other instances do not see'
   readonly #clock: Clock | undefined
-  readonly #slotAtMostAhead: number
   readonly #entries = new Map<string, Entry>()
   #sweepAt = 100
 
-  /**
-   * @param clock for leases; default: the monotonic clock, `performance`. Slots and tokens are of the wall clock, `Date`
-   * @throws LockError `INVALID_CONFIGURATION`
-   */
-  constructor(clock?: Clock, options: InMemoryLockProviderOptions = {}) {
-    checkOptions(options, ['slotAtMostAhead'], 'in-memory provider options')
+  /** @param clock for leases; default: the monotonic clock, `performance`. Slots and tokens are of the wall clock, `Date` */
+  constructor(clock?: Clock) {
     this.#clock = clock
-    this.#slotAtMostAhead = checkDuration(
-      undefined,
-      'slotAtMostAhead',
-      options.slotAtMostAhead ?? SLOT_AT_MOST_AHEAD,
-    )
   }
 
   /**
@@ -67,16 +43,16 @@ export class InMemoryLockProvider implements LockProvider {
   async lock(
     configuration: LockConfiguration,
     { signal, onRefused }: LockOptions = {},
-  ): Promise<SimpleLock | undefined> {
+  ): Promise<Lock | undefined> {
     const checked = checkLockConfiguration(configuration)
     signal?.throwIfAborted()
-    const refused = this.#refusal(checked)
-    if (refused) {
-      onRefused?.(refused)
+    const token = this.#token(checked)
+    if (typeof token === 'string') {
+      onRefused?.(token)
       return undefined
     }
     this.#forgetExpired()
-    return simpleLock(checked.name, this.#acquire(checked))
+    return createLock(checked.name, this.#acquire(checked, token))
   }
 
   /** Whether somebody holds the lock at this moment. */
@@ -89,42 +65,52 @@ export class InMemoryLockProvider implements LockProvider {
     this.#entries.clear()
   }
 
-  #refusal({ name, slot }: CheckedLockConfiguration): RefusalReason | undefined {
+  /** @returns `lockedAt` of an acquisition, or what speaks against it */
+  #token({ name, slot, untilSucceeded }: CheckedLockConfiguration): number | RefusalReason {
     if (this.isLocked(name)) return 'held'
-    if (slot === undefined) return undefined
-    const before = this.#entries.get(name)?.lockedAt ?? 0
-    if (before >= slot) return 'already-run'
-    if (slot > time.wall() + this.#slotAtMostAhead) throw slotTooFarAhead(name, slot, this.#slotAtMostAhead)
-    return undefined
+    const now = time.wall()
+    const { lockedAt = 0, succeeded = false } = this.#entries.get(name) ?? {}
+    if (slot === undefined) return Math.max(now, lockedAt + 1)
+    if (lockedAt >= slot)
+      return (untilSucceeded && !succeeded ? tokenOfRetry(slot, lockedAt) : undefined) ?? 'already-run'
+    if (slot > now + SLOT_AT_MOST_AHEAD) throw slotTooFarAhead(name, slot, now)
+    return slot
   }
 
-  #acquire({ name, lockAtMostFor, lockAtLeastFor, slot }: CheckedLockConfiguration): Acquisition {
-    const before = this.#entries.get(name)
+  #acquire(
+    { name, lockAtMostFor, lockAtLeastFor, slot }: CheckedLockConfiguration,
+    lockedAt: number,
+  ): Acquisition {
     const entry: Entry = {
       lease: new Lease(lockAtMostFor, this.#clock),
-      lockedAt: slot ?? Math.max(time.wall(), (before?.lockedAt ?? 0) + 1),
-      hasSlots: slot !== undefined || before?.hasSlots === true,
+      lockedAt,
+      hasSlots: slot !== undefined || this.#entries.get(name)?.hasSlots === true,
+      succeeded: false,
     }
-    const late = slot === undefined ? 0 : time.wall() - slot
-    let atLeast = new Lease(lockAtLeastFor && lockAtLeastFor - late, this.#clock)
+    let atLeast = new Lease(lockAtLeastFor, this.#clock)
     const isMine = (): boolean => this.#entries.get(name) === entry && this.isLocked(name)
     this.#entries.set(name, entry)
     return {
       lease: entry.lease,
       // eslint-disable-next-line @typescript-eslint/require-await
-      extend: async (duration, atLeastFromNow) => {
+      extend: async (duration, newAtLeast) => {
         if (!isMine()) return undefined
-        if (atLeastFromNow !== undefined) atLeast = new Lease(atLeastFromNow, this.#clock)
+        if (newAtLeast !== undefined) atLeast = atLeast.lasting(newAtLeast)
         return (entry.lease = later(entry.lease, new Lease(duration, this.#clock)))
       },
       // eslint-disable-next-line @typescript-eslint/require-await
       fencingToken: async () => (isMine() ? entry.lockedAt : undefined),
       // eslint-disable-next-line @typescript-eslint/require-await
-      unlock: async (early) => {
-        if (!isMine()) return
-        const left = early ? 0 : Math.min(atLeast.remaining(), entry.lease.remaining())
-        const lease = new Lease(left, this.#clock)
-        this.#entries.set(name, { ...entry, lease, lockedAt: entry.lockedAt - (early ? 1 : 0) })
+      unlock: async (outcome) => {
+        if (this.#entries.get(name) !== entry) return
+        const unused = outcome === 'unused'
+        const left = unused ? 0 : Math.min(atLeast.remaining(), entry.lease.remaining())
+        this.#entries.set(name, {
+          ...entry,
+          lease: new Lease(left, this.#clock),
+          lockedAt: entry.lockedAt - (unused && slot !== undefined ? 1 : 0),
+          succeeded: outcome === 'succeeded',
+        })
       },
     }
   }

@@ -1,6 +1,6 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
-import { LockError } from './errors'
-import type { Refusal } from './refusal'
+import { invalid, type LockError } from './errors'
+import type { Refusal } from './lock'
 import type { CheckedLockConfiguration } from './lock-configuration'
 
 /** What every event tells: which lock, as it was configured. */
@@ -34,14 +34,14 @@ export interface LockLostEvent extends LockEvent {
 }
 
 /**
- * Hears what an executor does. Every method is optional. A listener never changes an outcome: what it throws or
+ * Is called when an executor acquires, extends, loses or releases a lock, and around its task. Every method is optional. A listener never changes an outcome: what it throws or
  * rejects with is dropped. A task that runs inside its own lock again is only started and finished.
  *
  * The same events are published on `node:diagnostics_channel`, one channel each: `onLockAcquired` is
  * `shedlock-orm:lock-acquired`, and so on.
  */
 export interface LockingTaskExecutorListener {
-  /** The lock is asked for: the first event of each call that is not inside its own lock. */
+  /** The executor is about to acquire the lock: the first event of each call that is not inside its own lock. */
   onLockAttempt?(event: LockEvent): void
   /** The lock was acquired; the task runs next. */
   onLockAcquired?(event: LockEvent): void
@@ -74,6 +74,14 @@ const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
   onExtendFailed: channel('shedlock-orm:extend-failed'),
   onLockLost: channel('shedlock-orm:lock-lost'),
   onUnlockFailed: channel('shedlock-orm:unlock-failed'),
+}
+
+/** Whether anybody hears of it. */
+export function isHeard(
+  listeners: readonly LockingTaskExecutorListener[],
+  method: keyof LockingTaskExecutorListener,
+): boolean {
+  return channels[method].hasSubscribers || listeners.some((listener) => method in listener)
 }
 
 /** What a method of a listener is given. */
@@ -111,8 +119,5 @@ export function checkListeners<Listener extends object>(
   const isListener = (each: unknown): boolean => typeof each === 'object' && each !== null
   const given: unknown = listeners
   if (Array.isArray(given) && given.every(isListener)) return listeners
-  throw new LockError(
-    'INVALID_CONFIGURATION',
-    'listeners must be an array of objects, each with methods such as onLockAcquired.',
-  )
+  throw invalid('listeners must be an array of objects, each with methods such as onLockAcquired.')
 }

@@ -1,6 +1,7 @@
 import { milliseconds, type Duration } from './duration'
-import { LockError } from './errors'
+import { invalid, type LockError } from './errors'
 import type { LockConfiguration, LockProvider } from './lock'
+import { time } from './time'
 
 /** A configuration whose values were checked, with durations in milliseconds. */
 export interface CheckedLockConfiguration extends LockConfiguration {
@@ -8,6 +9,7 @@ export interface CheckedLockConfiguration extends LockConfiguration {
   readonly lockAtLeastFor: number
   /** In milliseconds since 1970. */
   readonly slot?: number
+  readonly untilSucceeded?: boolean
 }
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
@@ -21,19 +23,23 @@ const OPTIONS: readonly string[] = [
   'lockAtMostFor',
   'lockAtLeastFor',
   'slot',
+  'untilSucceeded',
 ] satisfies (keyof LockConfiguration)[]
 
-/** An executor checks before it tells its listeners, and gives what it checked to a provider: that need not check again. */
+/** An executor checks before it tells its listeners; the provider that gets what it checked need not check again. */
 class Checked implements CheckedLockConfiguration {
   declare readonly slot?: number
+  declare readonly untilSucceeded?: true
 
   constructor(
     readonly name: string,
     readonly lockAtMostFor: number,
     readonly lockAtLeastFor: number,
     slot: number | undefined,
+    untilSucceeded: boolean | undefined,
   ) {
-    if (slot !== undefined) this.slot = slot
+    if (slot !== undefined) this.slot = untilSucceeded ? slot - (slot % RETRY_STEPS) : slot
+    if (untilSucceeded && slot !== undefined) this.untilSucceeded = true
     Object.freeze(this)
   }
 }
@@ -58,11 +64,21 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
     configuration.lockAtMostFor,
     configuration.lockAtLeastFor ?? 0,
   )
-  return new Checked(name, lockAtMostFor, lockAtLeastFor, checkSlot(name, configuration.slot))
+  const slot = checkSlot(name, configuration.slot)
+  const { untilSucceeded } = configuration
+  if (untilSucceeded !== undefined && typeof untilSucceeded !== 'boolean')
+    throw invalid(`untilSucceeded of lock '${name}' must be true or false.`, name)
+  // One that is given as undefined is that of a call without a slot.
+  if (untilSucceeded && !('slot' in configuration))
+    throw invalid(
+      `untilSucceeded of lock '${name}' needs a slot, which is acquired until it succeeded.`,
+      name,
+    )
+  return new Checked(name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded)
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkSlot(name: string, slot: unknown): number | undefined {
+function checkSlot(name: string, slot: unknown): number | undefined {
   if (slot === undefined) return undefined
   const time = isDate(slot) ? slot.getTime() : slot
   if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= MAX_SLOT) return time
@@ -72,14 +88,37 @@ export function checkSlot(name: string, slot: unknown): number | undefined {
   )
 }
 
-/** How far a slot may lie in the future where nobody says otherwise, in milliseconds. */
-export const SLOT_AT_MOST_AHEAD = 3_600_000
+/**
+ * How many milliseconds a slot may lie ahead of the storage's clock: clocks that are set now and then differ by less. An instance
+ * whose clock is further ahead would acquire the slots of the future, and keep all others from running.
+ */
+export const SLOT_AT_MOST_AHEAD = 60_000
 
-/** For a provider that sees by the clock of its storage that a slot is too far in the future. */
-export function slotTooFarAhead(name: string, slot: number, slotAtMostAhead: number): LockError {
-  const time = new Date(slot).toISOString()
+/** Between two slots of a lock that is acquired until it succeeded there is room for that many tokens, a millisecond each. */
+const RETRY_STEPS = 1_000
+
+/**
+ * For a provider whose row has this slot already, in a run that did not succeed: its next token, in milliseconds since 1970. It
+ * grows with the first 998 retries.
+ *
+ * @param lockedAt the token of the last acquisition
+ * @returns `undefined` if that acquisition was for another slot
+ */
+export function tokenOfRetry(slot: number, lockedAt: number): number | undefined {
+  const retries = lockedAt - slot
+  if (retries < 0 || retries > RETRY_STEPS - 2) return undefined
+  return slot + Math.min(retries + 1, RETRY_STEPS - 2)
+}
+
+/**
+ * For a provider that sees by the clock of its storage that a slot is too far in the future.
+ *
+ * @param now the storage's clock, in milliseconds since 1970
+ */
+export function slotTooFarAhead(name: string, slot: number, now: number): LockError {
+  const told = (time: number): string => new Date(time).toISOString()
   return invalid(
-    `The slot of lock '${name}', ${time}, is more than ${slotAtMostAhead} ms in the future by the clock of the database – give the time at which this run was due, or set slotAtMostAhead.`,
+    `The slot of lock '${name}', ${told(slot)}, lies more than a minute ahead of the database's clock, ${told(now)}. The clock of this process says ${told(time.wall())} – set the one that is wrong; if both are right, give the time at which this run was due.`,
     name,
   )
 }
@@ -150,10 +189,10 @@ export function checkOptions(options: object, known: readonly string[], what: st
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkProvider(provider: LockProvider): void {
+export function checkProvider(provider: LockProvider, what = 'The first argument'): void {
   if (typeof (provider as LockProvider | undefined)?.lock !== 'function')
     throw invalid(
-      'The first argument is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).',
+      `${what} is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
     )
 }
 
@@ -171,8 +210,4 @@ export function checkDuration(name: string | undefined, what: string, duration: 
   if (value > MAX_DURATION)
     throw invalid(`${subject} is longer than a hundred years (${duration}) – give a shorter one.`, name)
   return value
-}
-
-function invalid(message: string, lockName?: string): LockError {
-  return new LockError('INVALID_CONFIGURATION', message, { lockName })
 }

@@ -1,6 +1,5 @@
 import type { Duration } from './duration'
-import { LockError } from './errors'
-import type { HeldLock } from './held-lock'
+import { LockError, warn } from './errors'
 import {
   checkListeners,
   notify,
@@ -10,16 +9,23 @@ import {
   type LockSkippedEvent,
   type LockingTaskExecutorListener,
 } from './listener'
-import { why, type Refusal } from './refusal'
-import type { LockConfiguration, LockHolder, LockProvider, RefusalReason, SimpleLock } from './lock'
+import {
+  describeRefusal,
+  type Lock,
+  type LockConfiguration,
+  type LockProvider,
+  type Refusal,
+  type ShutdownOptions,
+  type UnlockOptions,
+} from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
-import { RunsInFlight, shutdownError, type RunInFlight } from './runs-in-flight'
+import { executeByHand } from './run-now'
 import { enclosingScope, runInScope, type Scope } from './scope'
-import { heldLockOf } from './simple-lock'
 import {
   checkTask,
   checkTaskConfiguration,
   checkWrapConfiguration,
+  wrappedTask,
   type CheckedTaskConfiguration,
   type Task,
   type TaskConfiguration,
@@ -27,9 +33,8 @@ import {
   type TaskResult,
   type WrapConfiguration,
 } from './task-configuration'
-import { time } from './time'
-import { warn } from './warn'
-import { wrappedTask } from './wrapped-task'
+import { RunsInFlight, shutdownError, TaskLock, type RunInFlight } from './task-lock'
+import { Lease, time } from './time'
 
 /** Options of a `LockingTaskExecutor`: defaults for all its tasks, and who hears of them. */
 export interface LockingTaskExecutorOptions {
@@ -41,24 +46,18 @@ export interface LockingTaskExecutorOptions {
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
-/** Options of `shutdown()`. */
-export interface ShutdownOptions {
-  /** How long to wait for the tasks that run. Default 10 seconds. */
-  readonly timeout?: Duration | undefined
-}
+export const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
 
-const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
-
-function refusalOf({ reason, holder }: Refusal): Refusal {
-  return holder ? { reason, holder } : { reason }
-}
-
-function skipped(refusal: Refusal): TaskResult<never> {
-  return { executed: false, ...refusal }
+/** For those who want a skip to be an error. */
+export function skipError(event: LockSkippedEvent): LockError {
+  const { name: lockName, reason } = event
+  if (reason === 'shutdown') return shutdownError(lockName)
+  const message = `Lock '${lockName}' ${describeRefusal(event)} – the task was skipped.`
+  return new LockError('NOT_ACQUIRED', message, { lockName })
 }
 
 /** The signal is made when the task looks at it. */
-function contextOf(lock: HeldLock): TaskContext {
+function contextOf(lock: TaskLock): TaskContext {
   return {
     lock,
     get signal() {
@@ -67,7 +66,7 @@ function contextOf(lock: HeldLock): TaskContext {
   }
 }
 
-/** Runs tasks under a lock: asks for it once, skips the task if somebody else holds it, and always unlocks. */
+/** Runs tasks under a lock: tries to acquire it once, skips the task if somebody else holds it, and always unlocks. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
@@ -102,6 +101,10 @@ export class LockingTaskExecutor {
    *   then the task did not run. What the task itself throws comes through as it is, even if the unlock fails.
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
+    return executeByHand(configuration, (each) => this.#execute(each, task))
+  }
+
+  async #execute<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
     const checked = checkTaskConfiguration(configuration, this.#defaults)
     checkTask(task)
     const { name } = checked.lockConfiguration
@@ -109,75 +112,69 @@ export class LockingTaskExecutor {
     const scope = enclosingScope(this.#provider, name)
     const result = scope
       ? await this.#runNested(scope, event, task)
-      : await this.#runs.track(name, (inFlight) => this.#askAndRun(inFlight, checked, event, task))
-    if (!result.executed) await this.#skipped(checked, { ...event, ...refusalOf(result) })
+      : await this.#runs.track(name, (inFlight) => this.#runLocked(inFlight, checked, event, task))
+    if (result.executed) return result
+    const { executed, ...refusal } = result
+    await this.#skipped(checked, { ...event, ...refusal })
     return result
   }
 
-  async #askAndRun<T>(
+  async #runLocked<T>(
     inFlight: RunInFlight,
     { keepAlive }: CheckedTaskConfiguration,
     event: LockEvent,
     task: Task<T>,
   ): Promise<TaskResult<T>> {
-    if (this.#runs.isStopped()) return skipped({ reason: 'shutdown' })
-    const lock = await this.#ask(event)
-    if ('reason' in lock) return skipped(this.#runs.isStopped() ? { reason: 'shutdown' } : lock)
-    const held = (inFlight.lock = heldLockOf(lock))
-    let early = true
+    if (this.#runs.isStopped()) return { executed: false, reason: 'shutdown' }
+    const lock = await this.#acquire(event)
+    if ('reason' in lock) return { executed: false, ...lock }
+    const taskLock = (inFlight.lock = new TaskLock(lock, event, this.#listeners))
+    let outcome: UnlockOptions['outcome'] = this.#runs.isStopped() ? 'unused' : 'failed'
     try {
-      if (this.#runs.isStopped()) return skipped({ reason: 'shutdown' })
-      early = false
-      this.#listenTo(held, event)
-      if (keepAlive) held.keepAlive(event.configuration.lockAtMostFor)
-      return await this.#run(held, event, task)
+      if (outcome === 'unused') return { executed: false, reason: 'shutdown' }
+      if (keepAlive) taskLock.keepAlive(keepAlive.atMost)
+      const result = await this.#run(taskLock, event, task)
+      outcome = 'succeeded'
+      return result
     } finally {
-      await held.end({ early }).catch((error: unknown) => {
+      taskLock.end()
+      await lock.unlock({ outcome }).catch((error: unknown) => {
         this.#unlockFailed({ ...event, error })
       })
     }
   }
 
-  async #ask(event: LockEvent): Promise<SimpleLock | Refusal> {
-    let refusal: Refusal = { reason: 'held' }
-    const onRefused = (reason: RefusalReason, holder?: LockHolder): void => {
-      refusal = refusalOf({ reason, holder })
-    }
+  async #acquire(event: LockEvent): Promise<Lock | Refusal> {
     const signal = this.#runs.stopped
+    let refusal: Refusal = { reason: 'held' }
     this.#tell('onLockAttempt', event)
     try {
-      const lock = await this.#provider.lock(event.configuration, { signal, onRefused })
-      if (lock) this.#tell('onLockAcquired', event)
-      else this.#tell('onLockNotAcquired', { ...event, ...refusal })
-      return lock ?? refusal
+      const lock = await this.#provider.lock(event.configuration, {
+        signal,
+        onRefused: (reason, holder) => (refusal = holder ? { reason, holder } : { reason }),
+      })
+      if (lock) {
+        this.#tell('onLockAcquired', event)
+        return lock
+      }
     } catch (error) {
       // It waited, and was told to stop.
-      if (signal.aborted && error === signal.reason) return refusal
-      this.#tell('onLockFailed', { ...event, error })
-      throw error
+      if (!signal.aborted || error !== signal.reason) {
+        this.#tell('onLockFailed', { ...event, error })
+        throw error
+      }
     }
-  }
-
-  #listenTo(held: HeldLock, event: LockEvent): void {
-    held.observe({
-      onExtended: () => {
-        this.#tell('onLockExtended', event)
-      },
-      onExtendFailed: (error) => {
-        this.#tell('onExtendFailed', { ...event, error })
-      },
-      onLost: (error) => {
-        this.#tell('onLockLost', { ...event, error })
-      },
-    })
+    if (signal.aborted) refusal = { reason: 'shutdown' }
+    this.#tell('onLockNotAcquired', { ...event, ...refusal })
+    return refusal
   }
 
   /** The same name again inside its own task. A sibling that came second must not run beside the first. */
   async #runNested<T>({ lock, inner }: Scope, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
-    return lock && inner === 0 ? this.#run(lock, event, task) : skipped({ reason: 'nested' })
+    return lock && inner === 0 ? this.#run(lock, event, task) : { executed: false, reason: 'nested' }
   }
 
-  async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
+  async #run<T>(lock: TaskLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
     const started = time.now()
     const duration = (): number => time.now() - started
     this.#tell('onTaskStarted', event)
@@ -193,12 +190,7 @@ export class LockingTaskExecutor {
 
   async #skipped({ onNotAcquired }: CheckedTaskConfiguration, event: LockSkippedEvent): Promise<void> {
     if (typeof onNotAcquired === 'function') await onNotAcquired(event)
-    if (onNotAcquired !== 'throw') return
-    const { name } = event
-    if (event.reason === 'shutdown') throw shutdownError(name)
-    throw new LockError('NOT_ACQUIRED', `Lock '${name}' ${why(event)} – the task was skipped.`, {
-      lockName: name,
-    })
+    if (onNotAcquired === 'throw') throw skipError(event)
   }
 
   /** The task's outcome stands and the lock expires; but somebody should hear of it. */
@@ -232,19 +224,22 @@ export class LockingTaskExecutor {
   ): (this: This, ...args: Arguments) => Promise<unknown> {
     checkWrapConfiguration(configuration, this.#defaults)
     checkTask(task)
-    return wrappedTask(this, configuration, task)
+    return wrappedTask((each, run) => this.executeWithLock(each, run), configuration, task)
   }
 
   /**
    * For the end of the process: aborts the signals of the tasks that run, with a `LockError` `SHUTDOWN`, and waits until
-   * they have ended and their locks are released. From now on tasks are skipped, for other instances to run. Call it
-   * before the database is disconnected.
+   * they have ended and their locks are released, those in the background too. From now on tasks are skipped, for other
+   * instances to run. Call it before the database is disconnected: nothing is sent to it afterwards, but for the release of
+   * a task that ends after the timeout.
    *
    * @returns the names of the locks whose tasks still ran after the timeout; those stay locked
    */
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
     checkOptions(options, ['timeout'], 'shutdown options')
-    const { timeout = '10s' } = options
-    return this.#runs.stop(checkDuration(undefined, 'timeout', timeout))
+    const lease = new Lease(checkDuration(undefined, 'timeout', options.timeout ?? '10s'))
+    const late = await this.#runs.stop(lease.remaining())
+    await this.#provider.drain?.({ timeout: lease.remaining() })
+    return late
   }
 }

@@ -1,5 +1,5 @@
-import { LockError } from './errors'
-import { why } from './refusal'
+import { invalid, LockError } from './errors'
+import { describeRefusal } from './lock'
 import type { LockEvent, LockFailureEvent, LockingTaskExecutorListener } from './listener'
 
 /** What `console`, pino, winston and Nest's `Logger` have in common. */
@@ -22,8 +22,7 @@ export interface LoggerLike {
 export function loggingListener(logger: LoggerLike): Required<LockingTaskExecutorListener> {
   for (const level of ['debug', 'warn', 'error'] as const) {
     if (typeof (logger as LoggerLike | undefined)?.[level] !== 'function')
-      throw new LockError(
-        'INVALID_CONFIGURATION',
+      throw invalid(
         `loggingListener got a logger without ${level}() – pass console, pino(), a winston logger or Nest's Logger.`,
       )
   }
@@ -33,16 +32,16 @@ export function loggingListener(logger: LoggerLike): Required<LockingTaskExecuto
       logger[level](`Lock '${name}' ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
     }
   return {
-    onLockAttempt: tell('debug', 'is asked for'),
+    onLockAttempt: tell('debug', 'is requested'),
     onLockAcquired: tell('debug', 'was acquired'),
     onLockNotAcquired: (event) => {
-      tell('debug', `${why(event)} – the task is skipped`)(event)
+      tell('debug', `${describeRefusal(event)} – the task is skipped`)(event)
     },
-    onLockFailed: tell('error', 'could not be asked for, and the task does not run'),
-    onTaskStarted: tell('debug', 'has its task started'),
+    onLockFailed: tell('error', 'could be neither acquired nor refused, and the task does not run'),
+    onTaskStarted: tell('debug', 'has begun its task'),
     onTaskFinished: (event) => {
       const how = event.outcome === 'success' ? 'ended' : 'failed'
-      tell('debug', `had its task for ${Math.round(event.duration)} ms, which ${how}`)(event)
+      tell('debug', `ran its task, which ${how} after ${Math.round(event.duration)} ms`)(event)
     },
     onLockExtended: tell('debug', 'was extended'),
     onExtendFailed: tell('warn', 'could not be extended now'),

@@ -1,14 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Duration } from './duration'
-import { LockError } from './errors'
-import { sharedByEveryCopy } from './every-copy'
-import type { HeldLock } from './held-lock'
+import { LockError, sharedByEveryCopy } from './errors'
 import type { ActiveLock, LockProvider } from './lock'
+import type { TaskLock } from './task-lock'
 
 /** One run of a task, as seen by the code inside. Scopes are nested as the runs are. */
 export interface Scope {
   /** `undefined` once the run has ended: what it left running belongs to the scope outside. */
-  lock: HeldLock | undefined
+  lock: TaskLock | undefined
   readonly provider: LockProvider
   outer: Scope | undefined
   /** How many runs under the same lock go on inside, at any depth. */
@@ -22,9 +21,9 @@ const state = sharedByEveryCopy('scopes.1', () => ({
 const { scopes } = state
 
 /** The scopes around the calling code that have not ended, the innermost first. */
-function* openScopes(): Generator<Scope & { readonly lock: HeldLock }> {
+function* openScopes(): Generator<Scope & { readonly lock: TaskLock }> {
   for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer))
-    yield scope as Scope & { readonly lock: HeldLock }
+    yield scope as Scope & { readonly lock: TaskLock }
 }
 
 /** The scope itself, or the next one outside that has not ended. Drops those passed over, or they would pile up. */
@@ -48,7 +47,7 @@ export function enclosingScope(provider: LockProvider, name: string): Scope | un
 
 /** Calls the task so that all it calls and awaits sees the lock. */
 export async function runInScope<T>(
-  lock: HeldLock,
+  lock: TaskLock,
   provider: LockProvider,
   task: () => T | PromiseLike<T>,
 ): Promise<T> {
@@ -65,7 +64,7 @@ export async function runInScope<T>(
 
 /**
  * The innermost lock that the calling code runs under, or `undefined`. Code that outlives its task – a promise nobody
- * awaited, a timer – is no longer under the lock. Its `signal` tells when to stop.
+ * awaited, a timer – is no longer under the lock.
  */
 export function activeLock(): ActiveLock | undefined {
   const [innermost] = openScopes()
@@ -73,16 +72,15 @@ export function activeLock(): ActiveLock | undefined {
 }
 
 /**
- * Makes sure that the calling code runs under a lock, and that the innermost one is still held: for jobs that must never be
- * called without one.
+ * Makes sure that the calling code runs under a lock, and that the innermost one is still held.
  *
- * @throws LockError `NOT_LOCKED` when it does not, or when the lease of that lock is over
+ * @throws LockError `NOT_LOCKED` otherwise
  */
 export function assertLocked(): void
 /**
- * Makes sure that the calling code runs under the lock of this name, on whatever level.
+ * Makes sure that the calling code runs under the lock of this name, on whatever level, and that it is still held.
  *
- * @throws LockError `NOT_LOCKED` when it does not, or when the lease of that lock is over
+ * @throws LockError `NOT_LOCKED` otherwise
  */
 // Two signatures, so that it may be given to `then`, which passes what it got.
 // eslint-disable-next-line @typescript-eslint/unified-signatures
@@ -92,8 +90,8 @@ export function assertLocked(name?: string): void {
   // Given to something that calls it, it may get what is no name.
   const lockName = typeof name === 'string' ? name : undefined
   const locks = [...openScopes()].map(({ lock }) => lock)
-  const asked = lockName === undefined ? locks.slice(0, 1) : locks.filter((lock) => lock.name === lockName)
-  if (asked.some((lock) => lock.remaining() > 0)) return
+  const wanted = lockName === undefined ? locks.slice(0, 1) : locks.filter((lock) => lock.name === lockName)
+  if (wanted.some((lock) => lock.remaining() > 0)) return
   throw new LockError(
     'NOT_LOCKED',
     `The task is not locked${lockName === undefined ? '' : ` by '${lockName}'`} – run it through executeWithLock, wrap or @SchedulerLock.`,
@@ -101,14 +99,21 @@ export function assertLocked(name?: string): void {
   )
 }
 
-/** For `shedlock-orm/testing`, which says what it is for. */
+/**
+ * Lets every `assertLocked()` of this process pass, or stops that: for a whole test file.
+ *
+ * ```ts
+ * beforeAll(() => makeAllAssertsPass(true))
+ * afterAll(() => makeAllAssertsPass(false))
+ * ```
+ */
 export function makeAllAssertsPass(pass: boolean): void {
   state.allAssertsPass = pass
 }
 
 /**
  * Makes the lease of the innermost active lock last at least `lockAtMostFor` from now; it never shortens it.
- * `lockAtLeastFor` counts from now too; left out, the one given before stands.
+ * `lockAtLeastFor` counts from the acquisition; left out, it is as before.
  *
  * @throws LockError `NOT_LOCKED` outside a locked task; `LOCK_LOST` when the lease was over already
  */

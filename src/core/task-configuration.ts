@@ -1,17 +1,30 @@
 import type { Duration } from './duration'
-import { LockError } from './errors'
+import { invalid, warn, type LockError } from './errors'
 import type { LockSkippedEvent } from './listener'
-import type { ActiveLock, LockConfiguration } from './lock'
-import type { Refusal } from './refusal'
-import { checkLockConfiguration, checkOptions, type CheckedLockConfiguration } from './lock-configuration'
+import type { ActiveLock, LockConfiguration, Refusal } from './lock'
+import {
+  checkDuration,
+  checkLockConfiguration,
+  checkOptions,
+  type CheckedLockConfiguration,
+} from './lock-configuration'
 
 /** The outcome of a task: its value if it ran here, or why it was skipped. */
 export type TaskResult<T> =
   { readonly executed: true; readonly value: T } | ({ readonly executed: false } & Refusal)
 
-/** What a task gets to know. */
+/** Options of `keepAlive`. */
+export interface KeepAliveOptions {
+  /**
+   * How long the lock is kept alive. Then the task's signal aborts with `LOCK_LOST`, listeners hear `onLockLost`, and the lock
+   * expires. Default: for as long as the task runs.
+   */
+  readonly atMost?: Duration | undefined
+}
+
+/** What a task gets. */
 export interface TaskContext {
-  /** Aborts when the lock can no longer be trusted. Pass it to `fetch`, timers and queries, so that the task stops. */
+  /** Aborts when the lock can no longer be trusted. Pass it to `fetch`, timers and queries. */
   readonly signal: AbortSignal
   /** The lock that the task runs under: to look at, and to extend. */
   readonly lock: ActiveLock
@@ -27,10 +40,11 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
   /** As in a lock configuration. Default: the executor's `defaultLockAtLeastFor`, which is 0 unless you set it. */
   readonly lockAtLeastFor?: Duration | undefined
   /**
-   * Extends the lock at half time for as long as the task runs, so that `lockAtMostFor` may be short (a minute, say)
-   * however long the task is: it is then only the time until another instance takes over from a dead holder. Default `false`.
+   * Extends the lock at half time for as long as the task runs, so that `lockAtMostFor` may be short (a minute, say): it is
+   * then only the time until another instance may run after a crash. A task that hangs would hold its lock for ever, so give
+   * it a limit: `{ atMost: '2h' }`. Default `false`.
    */
-  readonly keepAlive?: boolean | undefined
+  readonly keepAlive?: boolean | KeepAliveOptions | undefined
   /**
    * What to do when the task is skipped: call a function, or throw a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Default: only
    * return `{ executed: false, reason }`.
@@ -47,23 +61,26 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
    * When the run is due, from the arguments that the scheduler calls with; `undefined` for a call without a slot. Default: no
-   * slots. `setInterval` has none: each instance counts from its own start.
+   * slots.
    */
   readonly slot?: ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
   /**
-   * Receives every error, the task's own included; the returned function then never rejects: for hosts that crash on
-   * a rejection, such as `setInterval` and croner. It then resolves to nothing.
+   * Gets every error, the task's own included; the returned function then never rejects, and resolves to nothing: for hosts
+   * that crash on a rejection, such as `setInterval` and croner.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
 
 export interface CheckedTaskConfiguration {
   readonly lockConfiguration: CheckedLockConfiguration
-  readonly keepAlive: boolean
+  /** In milliseconds. */
+  readonly keepAlive: { readonly atMost: number | undefined } | undefined
   readonly onNotAcquired: TaskConfiguration['onNotAcquired']
 }
 
-const OPTIONS = ['name', 'lockAtMostFor', 'lockAtLeastFor', 'slot', 'keepAlive', 'onNotAcquired'] as const
+const OPTIONS = [
+  ...['name', 'lockAtMostFor', 'lockAtLeastFor', 'slot', 'untilSucceeded', 'keepAlive', 'onNotAcquired'],
+] as const
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkTaskConfiguration(
@@ -71,17 +88,32 @@ export function checkTaskConfiguration(
   defaults: Partial<LockConfiguration>,
 ): CheckedTaskConfiguration {
   checkOptions(configuration, OPTIONS, 'lock configuration')
-  const { name, keepAlive = false, onNotAcquired } = configuration
+  const { name, onNotAcquired } = configuration
   const lockConfiguration = checkLockConfiguration({
     name,
     lockAtMostFor: configuration.lockAtMostFor ?? defaults.lockAtMostFor,
     lockAtLeastFor: configuration.lockAtLeastFor ?? defaults.lockAtLeastFor,
-    slot: configuration.slot,
+    untilSucceeded: configuration.untilSucceeded,
+    ...('slot' in configuration && { slot: configuration.slot }),
   } as LockConfiguration)
-  if (typeof keepAlive !== 'boolean') throw invalid(name, 'keepAlive', 'true or false')
   if (onNotAcquired !== undefined && onNotAcquired !== 'throw' && typeof onNotAcquired !== 'function')
-    throw invalid(name, 'onNotAcquired', "'throw' or a function")
-  return { lockConfiguration, keepAlive, onNotAcquired }
+    throw mustBe(name, 'onNotAcquired', "'throw' or a function")
+  return { lockConfiguration, keepAlive: checkKeepAlive(name, configuration.keepAlive), onNotAcquired }
+}
+
+function checkKeepAlive(
+  name: string,
+  keepAlive: TaskConfiguration['keepAlive'] = false,
+): CheckedTaskConfiguration['keepAlive'] {
+  if (keepAlive === false) return undefined
+  if (keepAlive === true) return { atMost: undefined }
+  if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
+    throw mustBe(name, 'keepAlive', "true, false, or an object such as { atMost: '2h' }")
+  checkOptions(keepAlive, ['atMost'], `keepAlive of lock '${name}'`)
+  if (keepAlive.atMost === undefined) return { atMost: undefined }
+  const atMost = checkDuration(name, 'keepAlive.atMost', keepAlive.atMost)
+  if (atMost === 0) throw mustBe(name, 'keepAlive.atMost', 'a millisecond or more')
+  return { atMost }
 }
 
 /**
@@ -96,27 +128,49 @@ export function checkWrapConfiguration<This, Arguments extends unknown[]>(
   checkOptions(configuration, [...OPTIONS, 'onError'], 'lock configuration')
   const { name, slot, onError, ...rest } = configuration
   const lockName = typeof name === 'function' ? 'made from arguments' : name
-  checkTaskConfiguration({ ...rest, name: lockName }, defaults)
+  checkTaskConfiguration({ ...rest, name: lockName, ...(slot && { slot: undefined }) }, defaults)
   if (slot !== undefined && typeof slot !== 'function')
-    throw invalid(lockName, 'slot', 'a function here, because every call has another')
-  if (onError !== undefined && typeof onError !== 'function') throw invalid(lockName, 'onError', 'a function')
+    throw mustBe(lockName, 'slot', 'a function here, because every call has another')
+  if (onError !== undefined && typeof onError !== 'function') throw mustBe(lockName, 'onError', 'a function')
 }
 
-/**
- * Refuses what is no function before there is a lock: a promise says that the task was called instead of given.
- *
- * @throws LockError `INVALID_CONFIGURATION`
- */
+/** @throws LockError `INVALID_CONFIGURATION` before there is a lock: for a promise, say, of a task that was called already */
 export function checkTask(task: unknown): void {
   if (typeof task === 'function') return
-  throw new LockError(
-    'INVALID_CONFIGURATION',
+  throw invalid(
     'The task is not a function – pass the function itself as the second argument, not what it returns.',
   )
 }
 
-function invalid(lockName: string, option: string, wanted: string): LockError {
-  return new LockError('INVALID_CONFIGURATION', `${option} of lock '${lockName}' must be ${wanted}.`, {
-    lockName,
-  })
+function mustBe(lockName: string, option: string, wanted: string): LockError {
+  return invalid(`${option} of lock '${lockName}' must be ${wanted}.`, lockName)
+}
+
+/** The task as a function that can be given to a scheduler; `LockingTaskExecutor.wrap` says what it does. */
+export function wrappedTask<This, Arguments extends unknown[], T>(
+  execute: <T>(configuration: TaskConfiguration, task: Task<T>) => Promise<TaskResult<T>>,
+  { name, slot, onError, ...rest }: WrapConfiguration<This, Arguments>,
+  task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
+): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
+  return async function (this: This, ...args: Arguments) {
+    try {
+      const lockName = typeof name === 'function' ? name.apply(this, args) : name
+      const configuration = { ...rest, name: lockName, slot: slot?.apply(this, args) }
+      const result = await execute(configuration, () => task.apply(this, args))
+      return onError ? undefined : result
+    } catch (error) {
+      if (!onError) throw error
+      await report(error, onError)
+      return undefined
+    }
+  }
+}
+
+/** A caller who asked for a promise that never rejects gets one, even if the error handler itself fails. */
+async function report(error: unknown, onError: (error: unknown) => unknown): Promise<void> {
+  try {
+    await onError(error)
+  } catch (failure) {
+    warn(failure)
+  }
 }

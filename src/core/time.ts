@@ -1,9 +1,11 @@
+import { uptime } from 'node:os'
+
 /** Cancels what has not happened yet. */
 export type Cancel = () => void
 
-/** What the lock takes from its surroundings: clocks, timers and chance. Nothing else in `core` and `sql` asks for them. */
+/** Clocks, timers and chance: the only door to them from `core` and `sql`. */
 export interface Time {
-  /** The monotonic clock, in milliseconds: only differences count. */
+  /** The monotonic clock, in milliseconds, with the time in which the machine was suspended: only differences count. */
   now(): number
   /** The wall clock, in milliseconds since 1970. */
   wall(): number
@@ -13,16 +15,70 @@ export interface Time {
    * @param keepsAlive whether the process waits for it before it ends
    */
   after(pause: number, callback: () => void, keepsAlive: boolean): Cancel
-  /** Between half of a pause and all of it, so that those who wait do not all ask at once. */
+  /** Between half of a pause and all of it, so that those who wait do not all come at once. */
   jittered(pause: number): number
 }
 
 /** setTimeout fires at once when the delay does not fit a signed 32-bit integer (24.8 days). */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1
 
+/** A smaller jump of the wall clock is none: clocks are slewed, and counted in steps. In milliseconds. */
+const JUMP = 50
+/** Clocks that are read within this belong to one moment. In milliseconds. */
+const ONE_MOMENT = 10
+const TRIES = 5
+let slept = 0
+let { wallAhead, uptimeAhead } = readClocks()
+
+/** How far wall clock and uptime are ahead of the monotonic clock. */
+function readClocks(): { now: number; wallAhead: number; uptimeAhead: number; isOneMoment: boolean } {
+  for (let tries = 1; ; tries++) {
+    const before = performance.now()
+    const wall = Date.now()
+    const booted = sinceBoot()
+    const now = performance.now()
+    // On a busy machine the process may be interrupted between two of them.
+    const isOneMoment = now - before < ONE_MOMENT
+    if (isOneMoment || tries === TRIES)
+      return { now, wallAhead: wall - now, uptimeAhead: booted - now, isOneMoment }
+  }
+}
+
+/**
+ * The monotonic clock of Linux and macOS stops while the machine is suspended, and a lease would be trusted for too long. The wall
+ * clock jumps ahead then, but so it does when somebody sets it. The machine's uptime counts a suspension (CLOCK_BOOTTIME) and
+ * no setting of a clock: after a jump it decides. A virtual machine that is stopped from outside does not count that time.
+ */
+function monotonicNow(): number {
+  const now = performance.now()
+  return (Math.abs(Date.now() - now - wallAhead) > JUMP ? lookAtJump() : now) + slept
+}
+
+/** @returns what the monotonic clock tells */
+function lookAtJump(): number {
+  const clocks = readClocks()
+  const jump = clocks.wallAhead - wallAhead
+  // The next look will tell.
+  if (!clocks.isOneMoment || Math.abs(jump) <= JUMP) return clocks.now
+  const suspended = Math.min(jump, clocks.uptimeAhead - uptimeAhead)
+  if (suspended > JUMP) slept += Math.round(suspended)
+  ;({ wallAhead, uptimeAhead } = clocks)
+  return clocks.now
+}
+
+/** In milliseconds. */
+function sinceBoot(): number {
+  try {
+    return uptime() * 1_000
+  } catch {
+    // Some runtimes do not tell it, or not without a permission.
+    return 0
+  }
+}
+
 /** Looked up at each call, because the fake timers of test runners replace them. A simulation replaces the methods. */
 export const time: Time = {
-  now: () => performance.now(),
+  now: monotonicNow,
   wall: () => Date.now(),
   after(pause, callback, keepsAlive) {
     const timer = setTimeout(callback, pause)
@@ -33,4 +89,94 @@ export const time: Time = {
     }
   },
   jittered: (pause) => pause * (0.5 + Math.random() / 2),
+}
+
+/** Tells the time in milliseconds; only differences count. */
+export interface Clock {
+  /** Milliseconds since whenever, never fewer than at the call before. */
+  now(): number
+}
+
+/** A length of time that has begun. A holder begins one before it sends its request: the database's starts later, and ends later. */
+export class Lease {
+  #began: number
+  #until: number
+  readonly #clock: Clock
+
+  /** @param duration in milliseconds, from now */
+  constructor(duration: number, clock: Clock = time) {
+    this.#clock = clock
+    this.#began = clock.now()
+    this.#until = this.#began + duration
+  }
+
+  /** Milliseconds left; 0 when it is over. */
+  remaining(): number {
+    return Math.max(0, this.#until - this.#clock.now())
+  }
+
+  /** Another one that began at the same time. */
+  lasting(duration: number): Lease {
+    const lease = new Lease(0, this.#clock)
+    lease.#began = this.#began
+    lease.#until = this.#began + duration
+    return lease
+  }
+}
+
+/** The one of two leases that ends later. */
+export function later(one: Lease, other: Lease): Lease {
+  return other.remaining() > one.remaining() ? other : one
+}
+
+/** No timer waits for longer: a machine that was suspended is to be noticed soon. In milliseconds. */
+const LOOK_AGAIN = 10_000
+
+/** Calls back once when nothing remains, at once if nothing does. Keeps no process alive. */
+export function whenOver(remaining: () => number, callback: () => void): Cancel {
+  let cancel: Cancel | undefined
+  const wait = (): void => {
+    const left = remaining()
+    if (left <= 0) callback()
+    else
+      cancel = time.after(
+        Math.min(Math.ceil(left), Math.max(LOOK_AGAIN, left / 16), LONGEST_TIMEOUT),
+        wait,
+        false,
+      )
+  }
+  wait()
+  return () => cancel?.()
+}
+
+/** Ends early when the signal aborts. Not of `node:timers/promises`, which the fake timers of test runners do not replace. */
+export function sleep(pause: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      cancel()
+      signal?.removeEventListener('abort', wake)
+      resolve()
+    }
+    const cancel = time.after(Math.min(pause, LONGEST_TIMEOUT), wake, true)
+    signal?.addEventListener('abort', wake)
+  })
+}
+
+/** Waits for work, but not longer than these milliseconds; the work itself goes on. */
+export async function inTime<T>(work: Promise<T>, limit: number, late: () => Error): Promise<T> {
+  let cancel: Cancel | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    cancel = time.after(
+      Math.min(limit, LONGEST_TIMEOUT),
+      () => {
+        reject(late())
+      },
+      true,
+    )
+  })
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    cancel?.()
+  }
 }

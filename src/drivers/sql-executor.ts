@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { LockError } from '../core'
-import { DriverError, speller, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
-import type { Driver } from './driver'
+import { bind, DriverError, render, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
+import type { Driver } from './drivers'
 
 /** What a client answers to one statement. */
 export interface Answer {
@@ -9,9 +10,6 @@ export interface Answer {
   /** How many rows were changed. A lock that is acquired by a statement whose client does not tell is an error. */
   readonly changed: number | bigint | null | undefined
 }
-
-/** A value to bind. */
-export type BoundValue = string | number | null
 
 /**
  * Binds a client on top of one of the drivers: with it a `SqlLockProvider` is made.
@@ -24,26 +22,73 @@ export type BoundValue = string | number | null
  * const provider = new SqlLockProvider(executor, dialects.postgres)
  * ```
  *
- * @param run runs one statement: alone, in autocommit, on a connection that no transaction of the app uses, its values bound
- *   and not written into the text. Rejects with the driver's own error. `statement` is the same before it was spelled; `wants`
- *   says which part of the answer is used.
+ * @param run runs one statement once: in autocommit, on a connection that no transaction of the app uses, its values bound
+ *   and not written into the text. Rejects with the driver's own error. `statement` is what it was before it was rendered;
+ *   `wants` says which part of the answer is used.
  */
 export function sqlExecutor(
-  { placeholder, errorCode }: Driver,
-  run: (text: string, values: BoundValue[], statement: Statement, wants: keyof Answer) => Promise<Answer>,
+  { placeholder, errorCode, notSent }: Driver,
+  run: (
+    text: string,
+    values: (string | number | null)[],
+    statement: Statement,
+    wants: keyof Answer,
+  ) => Promise<Answer>,
 ): SqlExecutor {
-  const spelled = speller(placeholder)
+  // Each statement is rendered once: they are made once for each table.
+  const texts = new WeakMap<Statement, string>()
   const answer = async (statement: Statement, values: Values, wants: keyof Answer): Promise<Answer> => {
-    const { text, bind } = spelled(statement)
+    const text = texts.get(statement) ?? render(statement, placeholder)
+    texts.set(statement, text)
     try {
-      return await run(text, bind(values), statement, wants)
+      return await run(text, bind(statement, values), statement, wants)
     } catch (error) {
       if (error instanceof DriverError || error instanceof LockError) throw error
-      throw new DriverError(errorCode(error as object), error)
+      throw new DriverError(errorCode(error as object), error, !notSent(error as object))
     }
   }
   return {
     execute: async (statement, values) => Number((await answer(statement, values, 'changed')).changed ?? NaN),
     query: async (statement, values) => (await answer(statement, values, 'rows')).rows,
   }
+}
+
+/**
+ * How many of the lock's statements one connection keeps prepared; the others run without. One table has about ten, but an
+ * app may have a table for each tenant, and a server has a limit or memory for all connections together.
+ */
+export const MOST_PREPARED = 40
+
+/**
+ * The name of a statement that PostgreSQL shall keep: made of its text, so that no two texts share one.
+ *
+ * @param names by their texts, of one connection or of several; none is removed, because the server has it
+ * @returns `undefined` for a text that comes when there are enough
+ */
+export function nameAmong(names: Map<string, string>, text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined || names.size >= MOST_PREPARED) return known
+  const name = `shedlock_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+  names.set(text, name)
+  return name
+}
+
+/** How a refused name is called: the server's codes for it say other things too. */
+export const NAME_REFUSED = 'NAME_REFUSED'
+
+/** invalid_sql_statement_name, duplicate_prepared_statement */
+const ABOUT_NAMES = ['26000', '42P05']
+
+/**
+ * Whether a statement failed because the server does not have, or already has, one of its name, or had planned it for a
+ * table that has changed since. All of these come before anything is executed.
+ */
+export function isNameRefused(error: unknown): boolean {
+  const { severity, code, routine, message } = (error ?? {}) as Record<string, unknown>
+  if (severity === undefined) return false
+  if (ABOUT_NAMES.includes(String(code))) return true
+  // "cached plan must not change result type", in the server's language.
+  if (code === '0A000') return routine === 'RevalidateCachedQuery'
+  // Poolers say it in words of their own; PgBouncer ends the connection with a code that tells nothing else.
+  return code === '08P01' && /prepared statement/i.test(String(message))
 }

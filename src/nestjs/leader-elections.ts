@@ -1,8 +1,8 @@
+import { Logger } from '@nestjs/common'
 import {
-  leaderElection,
-  LockError,
-  type Duration,
+  invalid,
   type LeaderCallbacks,
+  leaderElection,
   type LeaderElection,
   type LeaderElectionConfiguration,
 } from '../core'
@@ -15,9 +15,10 @@ export interface LeaderElectionsConfiguration extends LeaderElectionConfiguratio
   readonly provider?: string | undefined
 }
 
-/** Elections of one Nest application, which gives way at its shutdown. Inject it, and call `stand` in `onApplicationBootstrap`. */
+/** Elections of one Nest application, which ends them at its shutdown. Inject it, and call `join` in `onApplicationBootstrap`. */
 export class LeaderElections {
-  readonly #elections: LeaderElection[] = []
+  readonly #logger = new Logger('ShedLock')
+  readonly #elections: { readonly name: string; readonly election: LeaderElection }[] = []
 
   /** @internal The module makes it. */
   constructor(
@@ -26,27 +27,30 @@ export class LeaderElections {
   ) {}
 
   /**
-   * Stands for leader, as `leaderElection` does, until the application shuts down.
+   * Makes this process a candidate, as `leaderElection` does, until the application shuts down.
    *
    * @throws LockError `INVALID_CONFIGURATION`
    */
-  stand(configuration: LeaderElectionsConfiguration, callbacks: LeaderCallbacks): LeaderElection {
+  join(configuration: LeaderElectionsConfiguration, callbacks: LeaderCallbacks): LeaderElection {
     const { provider: key, ...rest } = configuration
-    const { listeners } = this.options
     const provider = this.providers.get(key)
     if (!provider)
-      throw new LockError(
-        'INVALID_CONFIGURATION',
-        `There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`,
-      )
-    const election = leaderElection(provider, { listeners, ...rest }, callbacks)
-    this.#elections.push(election)
+      throw invalid(`There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`)
+    const election = leaderElection(provider, { listeners: this.options.listeners, ...rest }, callbacks)
+    this.#elections.push({ name: rest.name, election })
     return election
   }
 
   /** @internal Nest calls it; each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
-    const timeout: Duration | undefined = this.options.shutdownTimeout
-    await Promise.all(this.#elections.map((election) => election.stop({ timeout })))
+    const timeout = this.options.shutdownTimeout
+    const stopped = this.#elections.map(async ({ name, election }) =>
+      (await election.stop({ timeout })) ? [] : [name],
+    )
+    const late = (await Promise.all(stopped)).flat()
+    if (late.length > 0)
+      this.#logger.warn(
+        `Leaders did not end within the shutdown timeout, and hold their locks until they do: ${late.join(', ')}`,
+      )
   }
 }

@@ -1,19 +1,66 @@
-import { InMemoryLockProvider, LockError, type LockProvider } from '../core'
-import type { Modules } from './application-instances'
-import { LateLockProvider } from './late-lock-provider'
-import { ormClient } from './orm-client'
+import type { ModulesContainer } from '@nestjs/core'
+import {
+  InMemoryLockProvider,
+  invalid,
+  type Lock,
+  type LockConfiguration,
+  type LockOptions,
+  type LockProvider,
+  type ShutdownOptions,
+} from '../core'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
+
+/** The modules of one Nest application. */
+export type Modules = Pick<ModulesContainer, 'values'>
 
 /** The lock providers of an application by their names; the one for all that do not name one has none. */
 export type LockProviders = ReadonlyMap<string | undefined, LockProvider>
 
-export function lockProvidersFor(
-  { lockProvider, lockProviders = {}, client }: ShedLockModuleOptions,
-  modules: Modules,
-): LockProviders {
+/** A provider or controller that the application made, and its token. */
+interface ApplicationInstance {
+  readonly token: unknown
+  readonly instance: object
+  /** Whether it serves the whole application, and not one request. */
+  readonly isStatic: boolean
+}
+
+export function* instancesOf(modules: Modules): Iterable<ApplicationInstance> {
+  for (const { providers, controllers } of modules.values()) {
+    for (const [token, wrapper] of [...providers, ...controllers]) {
+      const instance: unknown = wrapper.instance
+      if (typeof instance === 'object' && instance !== null)
+        yield { token, instance, isStatic: wrapper.isDependencyTreeStatic() }
+    }
+  }
+}
+
+/** A lock provider that is made when the application is there: at its start, or for a lock before. */
+class LazyLockProvider implements LockProvider {
+  readonly #make: () => LockProvider
+  #made: LockProvider | undefined
+
+  constructor(make: () => LockProvider) {
+    this.#make = make
+  }
+
+  get made(): LockProvider {
+    return (this.#made ??= this.#make())
+  }
+
+  async lock(configuration: LockConfiguration, options?: LockOptions): Promise<Lock | undefined> {
+    return this.made.lock(configuration, options)
+  }
+
+  async drain(options?: ShutdownOptions): Promise<void> {
+    await this.#made?.drain?.(options)
+  }
+}
+
+export function lockProvidersFor(options: ShedLockModuleOptions, modules: Modules): LockProviders {
+  const { lockProvider, lockProviders = {} } = options
   const first =
     typeof lockProvider === 'function'
-      ? new LateLockProvider(() => lockProvider(ormClient(modules, client) as never))
+      ? new LazyLockProvider(() => lockProvider(ormClient(modules) as never))
       : lockProvider
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
 }
@@ -21,19 +68,61 @@ export function lockProvidersFor(
 /**
  * Where the locks are, in words for the log.
  *
- * @throws LockError `INVALID_CONFIGURATION` when a client is not to be found, or when locks are in memory in production
+ * @throws LockError `INVALID_CONFIGURATION` when there is no client, or when locks are in memory in production
  */
 export function placesOf(providers: LockProviders, allowInMemory = false): string {
   const places = Array.from(providers, ([name, given]) => {
-    const provider = given instanceof LateLockProvider ? given.made : given
+    const provider = given instanceof LazyLockProvider ? given.made : given
     const inMemory = provider instanceof InMemoryLockProvider
     if (inMemory && !allowInMemory && process.env['NODE_ENV'] === 'production')
-      throw new LockError(
-        'INVALID_CONFIGURATION',
+      throw invalid(
         'ShedLockModule has its locks in memory, and NODE_ENV is production: each instance would run every job – use typeOrmLockProvider or prismaLockProvider, or set allowInMemory for an application of a single instance.',
       )
     const place = provider.description ?? provider.constructor.name
     return name === undefined ? place : `${place} for '${name}'`
   })
   return places.join('; ')
+}
+
+/**
+ * The only DataSource or PrismaClient of the application; of several the only one under a class, as TypeORM's default DataSource
+ * is: named ones are under texts.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function ormClient(modules: Modules): object {
+  if ([...modules.values()].length === 0)
+    throw invalid(
+      'ShedLockModule cannot look into the application, because @nestjs/core is loaded twice, as some loaders of TypeScript do – make the lock provider in forRootAsync.',
+    )
+  const found = [...instancesOf(modules)].filter(
+    ({ isStatic, instance }) => isStatic && isOrmClient(instance),
+  )
+  for (const each of [found, found.filter(({ token }) => typeof token === 'function')]) {
+    const [client, ...more] = new Set(each.map(({ instance }) => instance))
+    if (client && more.length === 0) return client
+  }
+  const names = [
+    ...new Set(found.map(({ token }) => (typeof token === 'function' ? token.name : String(token)))),
+  ]
+  throw invalid(
+    names.length === 0
+      ? 'ShedLockModule finds no DataSource and no PrismaClient in the application – import TypeOrmModule.forRoot(…) or the module of your PrismaService, or give it the lock provider itself.'
+      : `ShedLockModule finds several clients: ${names.join(', ')} – use forRootAsync, and inject the one that is meant.`,
+  )
+}
+
+function isOrmClient(instance: object): boolean {
+  try {
+    const { isInitialized, createQueryRunner, $connect, $executeRawUnsafe } = instance as Record<
+      string,
+      unknown
+    >
+    return isInitialized !== undefined
+      ? typeof createQueryRunner === 'function'
+      : typeof $connect === 'function' && typeof $executeRawUnsafe === 'function'
+  } catch {
+    // A proxy may stand for something that is not there yet.
+    return false
+  }
 }

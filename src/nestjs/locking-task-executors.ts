@@ -1,5 +1,6 @@
-import { LockError, type LockingTaskExecutor } from '../core'
-import { cronSlot, type CronTimeClass } from './cron-slot'
+import { Inject, Optional } from '@nestjs/common'
+import { invalid, type LockingTaskExecutor } from '../core'
+import { CronSlots, type CronTimeClass } from './cron-slot'
 
 /**
  * The executors of one Nest application: one for `lockProvider`, and one for each of `lockProviders`. Inject it where a
@@ -7,7 +8,7 @@ import { cronSlot, type CronTimeClass } from './cron-slot'
  */
 export class LockingTaskExecutors {
   #byProvider: ReadonlyMap<string | undefined, LockingTaskExecutor> = new Map()
-  #CronTime: CronTimeClass | undefined
+  #slots: CronSlots | undefined
 
   /**
    * @param provider a key of the module's `lockProviders`; left out, the executor for its `lockProvider`
@@ -16,8 +17,7 @@ export class LockingTaskExecutors {
   get(provider?: string): LockingTaskExecutor {
     const executor = this.#byProvider.get(provider)
     if (executor) return executor
-    throw new LockError(
-      'INVALID_CONFIGURATION',
+    throw invalid(
       provider === undefined
         ? 'ShedLockModule is not ready yet – use its executors once the application is initialised.'
         : `There is no lock provider '${provider}' – add it to lockProviders of ShedLockModule.forRoot.`,
@@ -27,16 +27,49 @@ export class LockingTaskExecutors {
   /** @internal Apart from the constructor, so that jobs do not depend on what the lock providers depend on. */
   set(executors: ReadonlyMap<string | undefined, LockingTaskExecutor>, CronTime?: CronTimeClass): void {
     this.#byProvider = executors
-    this.#CronTime = CronTime
+    this.#slots = CronTime && new CronSlots(CronTime)
   }
 
   /** @internal When a run of this method that begins now was due; `undefined` without `cronTime` or without `@Cron`. */
   slotOf(method: object): number | undefined {
-    return this.#CronTime && cronSlot(method, this.#CronTime)
+    return this.#slots?.slotOf(method)
   }
 
   /** @internal */
   all(): LockingTaskExecutor[] {
     return [...this.#byProvider.values()]
   }
+}
+
+/** Where an instance with locked methods keeps the executors of the application it belongs to. */
+const EXECUTORS = Symbol.for('shedlock-orm.executors')
+
+interface Bound {
+  [EXECUTORS]?: LockingTaskExecutors | undefined
+}
+
+/** Makes Nest inject the executors. Optional, so that a missing module is our own clear error, where a lock is needed. */
+export function injectExecutors(prototype: object): void {
+  reserveExecutors(prototype)
+  Inject(LockingTaskExecutors)(prototype, EXECUTORS)
+  Optional()(prototype, EXECUTORS)
+}
+
+/** Marks an instance, or the prototype of instances, that has locked methods. */
+export function reserveExecutors(target: object): void {
+  Object.defineProperty(target, EXECUTORS, { value: undefined, writable: true, configurable: true })
+}
+
+/** For marked instances that Nest did not construct itself: from a factory, a value, or with standard decorators. */
+export function bindExecutors(instance: object, executors: LockingTaskExecutors): void {
+  if (EXECUTORS in instance) (instance as Bound)[EXECUTORS] ??= executors
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function executorsOf(instance: unknown, method: string): LockingTaskExecutors {
+  const executors = (instance as Bound | undefined)?.[EXECUTORS]
+  if (executors) return executors
+  throw invalid(
+    `'${method}' was not run, because it has no lock – import ShedLockModule.forRoot(…) in the application's root module, and let Nest make the object that it is called on.`,
+  )
 }

@@ -2,7 +2,7 @@ import {
   checkDuration,
   checkLockName,
   checkOptions,
-  LockError,
+  invalid,
   type Duration,
   type TaskConfiguration,
 } from '../core'
@@ -54,6 +54,7 @@ export interface SchedulerLockOptions<
 const OPTIONS = [
   'lockAtMostFor',
   'lockAtLeastFor',
+  'untilSucceeded',
   'keepAlive',
   'onNotAcquired',
   'provider',
@@ -70,9 +71,7 @@ export function checkSchedulerLockOptions(options: SchedulerLockOptions): void {
   checkOptions(options, ['name', 'slot', 'catchUp', ...OPTIONS], '@SchedulerLock options')
   const { slot } = options
   if (slot !== undefined && slot !== false && typeof slot !== 'function')
-    throw invalidDecoration(
-      'slot of @SchedulerLock must be a function, because every call has another, or false.',
-    )
+    throw invalid('slot of @SchedulerLock must be a function, because every call has another, or false.')
   checkDurations(typeof options.name === 'function' ? undefined : checkLockName(options.name), options)
 }
 
@@ -82,22 +81,4 @@ function checkDurations(
 ): void {
   for (const [what, duration] of Object.entries({ lockAtMostFor, lockAtLeastFor }))
     if (duration !== undefined && typeof duration !== 'function') checkDuration(name, what, duration)
-}
-
-/** The options for one object, its durations asked for. */
-export function configuredFor<Options extends SchedulerLockDefaultsOptions>(
-  instance: object,
-  { lockAtMostFor, lockAtLeastFor, ...options }: Options,
-) {
-  const durationOf = (duration: ConfiguredDuration | undefined): Duration | undefined =>
-    typeof duration === 'function' ? duration.call(instance) : duration
-  return {
-    ...options,
-    lockAtMostFor: durationOf(lockAtMostFor),
-    lockAtLeastFor: durationOf(lockAtLeastFor),
-  }
-}
-
-export function invalidDecoration(message: string): LockError {
-  return new LockError('INVALID_CONFIGURATION', message)
 }

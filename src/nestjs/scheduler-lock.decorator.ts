@@ -1,10 +1,17 @@
-import { injectExecutors, reserveExecutors } from './executors-of-instance'
-import { lockedMethod, type Method } from './locked-method'
+import { type Duration, invalid } from '../core'
+import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
 import {
+  checkSchedulerLockDefaults,
   checkSchedulerLockOptions,
-  invalidDecoration,
+  type ConfiguredDuration,
+  type SchedulerLockDefaultsOptions,
   type SchedulerLockOptions,
 } from './scheduler-lock-options'
+
+type Method = (this: object, ...args: never[]) => unknown
+
+const OPTIONS = Symbol.for('shedlock-orm.options')
+const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 
 /** Fits TypeScript's legacy decorators (`experimentalDecorators`) and the standard ones. */
 export interface SchedulerLockDecorator {
@@ -56,7 +63,7 @@ function decorateLegacy(
   options: SchedulerLockOptions,
 ): void {
   if (key === undefined) {
-    throw invalidDecoration(
+    throw invalid(
       "@SchedulerLock belongs on a method; on a class use @SchedulerLockDefaults. (Nest's applyDecorators cannot pass it on with standard decorators: put it on the method itself.)",
     )
   }
@@ -80,7 +87,59 @@ function decorateStandard(
 }
 
 function notLockable(key: string | symbol): Error {
-  return invalidDecoration(
+  return invalid(
     `@SchedulerLock on '${String(key)}': only an instance method can be locked, not a property, accessor or static method.`,
   )
+}
+
+/** The method under its lock. Name, length and metadata stay the method's own. */
+function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
+  const locked: Method = async function (...args) {
+    const executors = executorsOf(this, method.name)
+    const { name, slot, provider, catchUp, ...configuration } = configurationOf(this, locked)
+    const lockName = typeof name === 'function' ? name.apply(this, args) : name
+    const due = slot ? slot.apply(this, args) : slot === false ? undefined : executors.slotOf(locked)
+    const result = await executors
+      .get(provider)
+      .executeWithLock({ ...configuration, name: lockName, slot: due }, () => method.apply(this, args))
+    return result.executed ? result.value : undefined
+  }
+  // Nest keeps metadata on the function, and looks it up along the prototypes: those set before are inherited.
+  Object.setPrototypeOf(locked, method)
+  for (const property of ['name', 'length'] as const) {
+    Object.defineProperty(locked, property, { value: method[property], configurable: true })
+  }
+  return Object.defineProperty(locked, OPTIONS, { value: options })
+}
+
+export function isLocked(method: object): boolean {
+  return OPTIONS in method
+}
+
+/** How a locked method is configured for an instance, now: functions are called for their durations. */
+export function configurationOf(instance: object, method: object) {
+  const { [OPTIONS]: own } = method as { [OPTIONS]: SchedulerLockOptions }
+  const { lockAtMostFor, lockAtLeastFor, ...options } = { ...defaultsOf(instance), ...own }
+  const durationOf = (duration: ConfiguredDuration | undefined): Duration | undefined =>
+    typeof duration === 'function' ? duration.call(instance) : duration
+  return { ...options, lockAtMostFor: durationOf(lockAtMostFor), lockAtLeastFor: durationOf(lockAtLeastFor) }
+}
+
+/**
+ * Defaults for each `@SchedulerLock` in this class and its subclasses. A subclass may override them one by one.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for unknown options and impossible durations, when the class is loaded
+ */
+export function SchedulerLockDefaults(
+  defaults: SchedulerLockDefaultsOptions,
+): (target: abstract new (...args: never[]) => unknown, context?: ClassDecoratorContext) => void {
+  checkSchedulerLockDefaults(defaults)
+  return (target) => {
+    const prototype = target.prototype as object
+    Object.defineProperty(prototype, DEFAULTS, { value: { ...defaultsOf(prototype), ...defaults } })
+  }
+}
+
+function defaultsOf(instance: object): SchedulerLockDefaultsOptions {
+  return (instance as { [DEFAULTS]?: SchedulerLockDefaultsOptions })[DEFAULTS] ?? {}
 }

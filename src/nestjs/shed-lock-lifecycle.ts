@@ -1,98 +1,126 @@
+import { types } from 'node:util'
 import {
   Logger,
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { LockError } from '../core'
-import { plainInstancesOf, type Modules } from './application-instances'
-import { catchUp, checkCatchUp, type CatchUp } from './catch-up'
-import { bindExecutors, isMarked } from './executors-of-instance'
-import { placesOf, type LockProviders } from './lock-providers'
-import { lockedMethodsOf } from './locked-method'
-import type { LockingTaskExecutors } from './locking-task-executors'
-import { configuredFor } from './scheduler-lock-options'
-import type { ShedLockModuleOptions } from './shed-lock-module-options'
-import { unlockedCrons } from './unlocked-crons'
+import { invalid, LockError } from '../core'
+import { schedulerOf } from './cron-slot'
+import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
+import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
+import { configurationOf, isLocked } from './scheduler-lock.decorator'
+import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** What happens at the application's start and end. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly providers: LockProviders
   readonly #logger = new Logger('ShedLock')
-  readonly #options: ShedLockModuleOptions
-  readonly #providers: LockProviders
-  readonly #executors: LockingTaskExecutors
-  readonly #modules: Modules
-  readonly #catchUps: CatchUp[] = []
+  readonly #catchUps: (() => Promise<void>)[] = []
 
+  /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
-    options: ShedLockModuleOptions,
-    providers: LockProviders,
-    executors: LockingTaskExecutors,
-    modules: Modules,
+    readonly options: ShedLockModuleOptions,
+    private readonly executors: LockingTaskExecutors,
+    private readonly modules: Modules = new Map(),
   ) {
-    this.#options = options
-    this.#providers = providers
-    this.#executors = executors
-    this.#modules = modules
+    checkModuleOptions(options)
+    this.providers = lockProvidersFor(options, modules)
+    executors.set(executorsFor(options, this.providers), options.cronTime)
   }
 
   /** All instances are there now, and no scheduler has started yet: that is its `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
-    this.#logger.log(`Locks are in ${placesOf(this.#providers, this.#options.allowInMemory)}`)
-    for (const instance of plainInstancesOf(this.#modules)) if (isMarked(instance)) this.#bind(instance)
-    this.#warnOfUnlockedCrons()
+    this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
+    const unlocked = new Map<string, string>()
+    for (const { instance } of instancesOf(this.modules)) {
+      // It may stand for something that is not there yet, and throw.
+      if (types.isProxy(instance)) continue
+      bindExecutors(instance, this.executors)
+      const methods = methodsOf(instance)
+      const locked = methods.filter(([, method]) => isLocked(method))
+      for (const [name, method] of new Map(locked)) this.#check(instance, name, method)
+      for (const [name, method] of new Map(methods)) {
+        const decorator = schedulerOf(method)
+        if (decorator && !isLocked(method)) unlocked.set(nameOf(instance, name), decorator)
+      }
+    }
+    this.#warnOf(unlocked)
   }
 
   /** Not awaited, so that the application is up meanwhile. */
   onApplicationBootstrap(): void {
-    for (const missed of this.#catchUps) void catchUp(missed, this.#logger)
+    for (const catchUp of this.#catchUps) void catchUp()
   }
 
   /** Each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
-    const timeout = this.#options.shutdownTimeout
-    const stopped = this.#executors.all().map((executor) => executor.shutdown({ timeout }))
+    const timeout = this.options.shutdownTimeout
+    const stopped = this.executors.all().map((executor) => executor.shutdown({ timeout }))
     const late = (await Promise.all(stopped)).flat()
-    if (late.length > 0) {
+    if (late.length > 0)
       this.#logger.warn(
         `Did not end within the shutdown timeout, and stay locked until lockAtMostFor: ${late.join(', ')}`,
       )
+  }
+
+  /** Checks the configuration with the defaults of the module. */
+  #check(instance: object, name: string, method: object): void {
+    const { provider, slot, catchUp, ...configuration } = configurationOf(instance, method)
+    const executor = this.executors.get(provider)
+    executor.wrap({ ...configuration, slot: slot === false ? undefined : slot }, () => method)
+    if (!catchUp) return
+    const called = (instance as Record<string, object>)[name] ?? method
+    if (slot === false || (slot === undefined && this.executors.slotOf(called) === undefined))
+      throw invalid(
+        `${nameOf(instance, name)} cannot catch up, because it has no slots – leave catchUp out, or give it a @Cron expression and cronTime to ShedLockModule.forRoot.`,
+      )
+    this.#catchUps.push(() => this.#catchUp(instance, name))
+  }
+
+  /** Runs the method for the time at which it was due last, unless some instance did. Never rejects. */
+  async #catchUp(instance: object, method: string): Promise<void> {
+    try {
+      await (instance as Record<string, () => unknown>)[method]?.()
+    } catch (error) {
+      // Some instance ran it, or runs it now: with `onNotAcquired: 'throw'` the method says so by an error.
+      if (error instanceof LockError && error.code === 'NOT_ACQUIRED') return
+      const name = nameOf(instance, method)
+      this.#logger.error(`${name} failed when it caught up`, error instanceof Error ? error.stack : error)
     }
   }
 
-  #bind(instance: object): void {
-    bindExecutors(instance, this.#executors)
-    for (const [method, options] of lockedMethodsOf(instance)) {
-      const { provider, slot, catchUp: wanted, ...configuration } = configuredFor(instance, options)
-      // Checks the configuration with the defaults of the module.
-      this.#executors
-        .get(provider)
-        .wrap({ ...configuration, slot: slot === false ? undefined : slot }, () => method)
-      if (!wanted) continue
-      checkCatchUp({ instance, method }, options, this.#executors)
-      this.#catchUps.push({ instance, method })
-    }
-  }
-
-  #warnOfUnlockedCrons(): void {
-    const { warnOfUnlockedCrons: wanted = false } = this.#options
+  /** @param unlocked the methods that are scheduled and not locked, each with its decorator */
+  #warnOf(unlocked: ReadonlyMap<string, string>): void {
+    const { warnOfUnlockedCrons: wanted = false } = this.options
     if (wanted === false) return
     const except = typeof wanted === 'object' ? wanted.except : []
-    for (const method of unlockedCrons(this.#modules).filter((each) => !except.includes(each))) {
-      this.#logger.warn(
-        `${method} has @Cron without @SchedulerLock: every instance runs it – add one, or name it in warnOfUnlockedCrons.except`,
-      )
-    }
+    for (const [method, decorator] of [...unlocked].sort())
+      if (!except.includes(method))
+        this.#logger.warn(
+          `${method} has @${decorator} without @SchedulerLock: every instance runs it – add one, or name it in warnOfUnlockedCrons.except`,
+        )
   }
 
   #refuseSecondModule(): void {
-    const all = [...this.#modules.values()].filter(({ providers }) => providers.has(this.constructor))
-    if (all.length > 1) {
-      throw new LockError(
-        'INVALID_CONFIGURATION',
+    const all = [...this.modules.values()].filter(({ providers }) => providers.has(this.constructor))
+    if (all.length > 1)
+      throw invalid(
         'ShedLockModule is imported with several configurations – import it once, and name further ones in lockProviders.',
       )
-    }
   }
+}
+
+/** All methods, those of superclasses before those that override them. */
+function methodsOf(instance: object): [name: string, method: object][] {
+  const prototype = Object.getPrototypeOf(instance) as object | null
+  const own = Object.entries(Object.getOwnPropertyDescriptors(instance)).flatMap(
+    ([name, { value }]): [string, object][] => (typeof value === 'function' ? [[name, value as object]] : []),
+  )
+  return prototype ? [...methodsOf(prototype), ...own] : own
+}
+
+function nameOf(instance: object, method: string): string {
+  return `${instance.constructor.name}.${method}`
 }

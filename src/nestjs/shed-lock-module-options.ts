@@ -1,15 +1,16 @@
-import type { FactoryProvider, InjectionToken, ModuleMetadata } from '@nestjs/common'
+import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import {
   checkDuration,
   checkOptions,
-  LockError,
-  LockingTaskExecutor,
+  checkProvider,
   type Duration,
+  EXECUTOR_OPTIONS,
+  invalid,
+  LockingTaskExecutor,
   type LockingTaskExecutorOptions,
   type LockProvider,
 } from '../core'
 import type { CronTimeClass } from './cron-slot'
-import type { LocksStorageLike } from './shed-lock-store'
 
 /** Makes a lock provider of the application's DataSource or PrismaClient, as `typeOrmLockProvider` and `prismaLockProvider` do. */
 export type LockProviderOfClient = (client: never) => LockProvider
@@ -17,15 +18,11 @@ export type LockProviderOfClient = (client: never) => LockProvider
 /** Options of `ShedLockModule.forRoot`: where the locks are, and those of the executors. */
 export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   /**
-   * For each `@SchedulerLock` that does not name another: `typeOrmLockProvider`, `prismaLockProvider`, or a function such as
-   * `(dataSource: DataSource) => typeOrmLockProvider(dataSource, { schema: 'app' })`, which gets the `client`. Or a lock provider.
+   * For each `@SchedulerLock` that does not name another: a lock provider; or `typeOrmLockProvider`, `prismaLockProvider` or a
+   * function such as `(dataSource: DataSource) => typeOrmLockProvider(dataSource, { schema: 'app' })`, which gets the only
+   * DataSource or PrismaClient of the application, or of several DataSources the default one.
    */
   readonly lockProvider: LockProvider | LockProviderOfClient
-  /**
-   * The token of the client that `lockProvider` gets: `PrismaService`, or `getDataSourceToken('reports')`. Default: the only
-   * DataSource or PrismaClient of the application; of several DataSources the one that `@InjectDataSource()` gives.
-   */
-  readonly client?: InjectionToken | undefined
   /** Further ones, by the name that `@SchedulerLock({ provider })` says. */
   readonly lockProviders?: Readonly<Record<string, LockProvider>>
   /**
@@ -36,8 +33,8 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   /** How long the application waits at its shutdown for runs in flight, after it told them to stop. Default 10 seconds. */
   readonly shutdownTimeout?: Duration
   /**
-   * Warns at the start of each method with `@Cron` that has no `@SchedulerLock`; `except` names those that need none, such as
-   * `['Cache.clear']`. Default `false`.
+   * Warns at the start of each method with `@Cron` or `@Interval` that has no `@SchedulerLock`; `except` names those that need
+   * none, such as `['Cache.clear']`. Default `false`.
    */
   readonly warnOfUnlockedCrons?: boolean | { readonly except: readonly string[] } | undefined
   /**
@@ -47,17 +44,8 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   readonly allowInMemory?: boolean | undefined
 }
 
-/** The class `LocksStorage` of `@nestjs/locks`. */
-export type LocksStorageClass = abstract new (...parameters: never[]) => LocksStorageLike
-
-/** For applications with `@nestjs/locks`. */
-export interface LocksStorageOption {
-  /** `LocksStorage` of `@nestjs/locks`: the locks of `lockProvider` become the store of its `LocksModule`. Default: no store. */
-  readonly locksStorage?: LocksStorageClass | undefined
-}
-
 /** Options of `ShedLockModule.forRootAsync`: how to make the options from what Nest provides. */
-export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> extends LocksStorageOption {
+export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> {
   /** The modules that provide what `inject` names, unless they are global. */
   readonly imports?: ModuleMetadata['imports']
   /** What the factory gets, such as `[DataSource]` or `[PrismaService]`. */
@@ -68,19 +56,23 @@ export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> exte
   ) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
 }
 
-const OPTIONS = [
-  ...['lockProvider', 'client', 'lockProviders', 'cronTime', 'shutdownTimeout'],
-  ...['warnOfUnlockedCrons', 'allowInMemory'],
-] as const
-const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
+const OPTIONS: readonly string[] = [
+  'lockProvider',
+  'lockProviders',
+  'cronTime',
+  'shutdownTimeout',
+  'warnOfUnlockedCrons',
+  'allowInMemory',
+  ...EXECUTOR_OPTIONS,
+] satisfies (keyof ShedLockModuleOptions)[]
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkModuleOptions(options: ShedLockModuleOptions): void {
-  checkOptions(options, [...OPTIONS, ...EXECUTOR_OPTIONS], 'ShedLockModule options')
+  checkOptions(options, OPTIONS, 'ShedLockModule options')
   const { lockProvider, lockProviders = {}, cronTime, shutdownTimeout, warnOfUnlockedCrons } = options
-  if (typeof lockProvider !== 'function') checkProvider('lockProvider', lockProvider)
+  if (typeof lockProvider !== 'function') checkProvider(lockProvider, 'lockProvider of ShedLockModule')
   for (const [name, provider] of Object.entries(lockProviders))
-    checkProvider(`lockProviders.${name}`, provider)
+    checkProvider(provider, `lockProviders.${name} of ShedLockModule`)
   if (cronTime !== undefined && typeof cronTime !== 'function')
     throw invalid("cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.")
   if (shutdownTimeout !== undefined) checkDuration(undefined, 'shutdownTimeout', shutdownTimeout)
@@ -98,15 +90,4 @@ export function executorsFor(
   return new Map(
     Array.from(providers, ([name, provider]) => [name, new LockingTaskExecutor(provider, options)]),
   )
-}
-
-function checkProvider(option: string, provider: LockProvider | undefined): void {
-  if (typeof provider?.lock === 'function') return
-  throw invalid(
-    `${option} of ShedLockModule is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
-  )
-}
-
-function invalid(message: string): LockError {
-  return new LockError('INVALID_CONFIGURATION', message)
 }

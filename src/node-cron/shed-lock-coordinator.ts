@@ -1,23 +1,19 @@
 import {
-  checkDuration,
-  checkListeners,
-  checkLockConfiguration,
   checkOptions,
-  heldLockOf,
-  RunsInFlight,
+  checkProvider,
+  invalid,
+  LockError,
+  LockingTaskExecutor,
   type LockingTaskExecutorListener,
-  type LockOptions,
   type LockProvider,
   type ShutdownOptions,
-  type SimpleLock,
+  type TaskContext,
 } from '../core'
-import { CoordinatedRun } from './coordinated-run'
-import { fireOf, type Fire } from './fire'
 
 /** Options of `shedLockCoordinator`. */
 export interface ShedLockCoordinatorOptions {
   /**
-   * Hear of each fire under its task's name, as those of an executor do: metrics, logs. node-cron does not tell whether a run
+   * Hear of each run under its task's name, as those of an executor do: metrics, logs. node-cron does not tell whether a run
    * failed, so that `onTaskFinished` always says `success`. Default: nobody.
    */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
@@ -28,10 +24,11 @@ export interface ShedLockCoordinatorOptions {
  * others: `setRunCoordinator(shedLockCoordinator(provider))`, before `schedule`.
  *
  * One lock does it, in one statement: it has the task's name, and the time at which the fire is due is its slot. It lasts for
- * at most the task's `distributedLease` and is freed when the run ends: while a run lasts, here or in whatever else locks
+ * at most the task's `distributedLease` and is released when the run ends: while a run lasts, here or in whatever else locks
  * that name, further fires are skipped. Nothing extends it, so choose `distributedLease` well above the longest run.
  *
- * When the database cannot say whether the lock is free, node-cron skips the fire as `coordinator-error`.
+ * When the database cannot say whether the lock is free, node-cron skips the fire as `coordinator-error`. It does not tell
+ * whether a run succeeded, so that the lock's row says `unlocked`.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -40,51 +37,69 @@ export function shedLockCoordinator(
   options: ShedLockCoordinatorOptions = {},
 ): ShedLockCoordinator {
   checkOptions(options, ['listeners'], 'shedLockCoordinator options')
-  return new ShedLockCoordinator(provider, checkListeners(options.listeners))
+  checkProvider(provider)
+  const lock: LockProvider['lock'] = async (...request) => {
+    const acquired = await provider.lock(...request)
+    if (!acquired) return undefined
+    const unlock = acquired.unlock.bind(acquired)
+    acquired.unlock = ({ outcome } = {}) => unlock(outcome === 'unused' ? { outcome } : {})
+    return acquired
+  }
+  const drain: LockProvider['drain'] = async (...all) => provider.drain?.(...all)
+  return new ShedLockCoordinator(new LockingTaskExecutor({ lock, drain }, options))
 }
 
 /** Fits node-cron's `RunCoordinator`. */
 export class ShedLockCoordinator {
-  readonly #provider: LockProvider
-  readonly #inFlight = new RunsInFlight()
-  readonly #listeners: readonly LockingTaskExecutorListener[]
-  readonly #runs = new Map<string, CoordinatedRun>()
+  readonly #executor: LockingTaskExecutor
+  /** How to end the run of each key; it resolves when the lock is released. */
+  readonly #runs = new Map<string, () => Promise<void>>()
 
   /** @internal */
-  constructor(provider: LockProvider, listeners: readonly LockingTaskExecutorListener[] = []) {
-    this.#provider = provider
-    this.#listeners = listeners
+  constructor(executor: LockingTaskExecutor) {
+    this.#executor = executor
   }
 
   /**
-   * Asked by node-cron before each fire, and never waits.
+   * node-cron calls it before each fire. It never waits for a lock.
    *
    * @param key `name:2026-11-20T20:44:53.000Z`, the task and when it is due
    * @param ttlMs the task's `distributedLease` in milliseconds: its lock lasts at most that long
    * @returns whether the fire is to run here; `false` also after `shutdown()`
    * @throws LockError as the provider, when the database could not say whether the lock is free
    */
-  async shouldRun(key: string, ttlMs: number): Promise<boolean> {
-    const fire = fireOf(key)
-    if (this.#inFlight.isStopped()) return false
-    const run = new CoordinatedRun(
-      checkLockConfiguration({ name: fire.task, lockAtMostFor: ttlMs, slot: fire.due }),
-      this.#listeners,
-    )
-    if (
-      !(await this.#inFlight.track(fire.task, () => run.begin((options) => this.#lock(fire, ttlMs, options))))
-    )
-      return false
-    this.#runs.set(key, run)
-    void this.#inFlight.track(fire.task, () => run.ended)
-    return true
+  shouldRun(key: string, ttlMs: number): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      // The task is node-cron's: ours lasts until that one ends, or until its lock is lost, because a run that node-cron gave
+      // up never ends.
+      const task = async ({ signal }: TaskContext): Promise<void> => {
+        if (signal.aborted) return
+        resolve(true)
+        await new Promise<void>((end, fail) => {
+          this.#runs.set(key, () => {
+            end()
+            return run
+          })
+          signal.addEventListener('abort', () => {
+            const reason: unknown = signal.reason
+            if (!(reason instanceof LockError) || reason.code !== 'LOCK_LOST') return
+            this.#runs.delete(key)
+            fail(reason)
+          })
+        })
+      }
+      const run = this.#execute(key, ttlMs, task)
+      run.then(() => {
+        resolve(false)
+      }, reject)
+    })
   }
 
-  /** Told by node-cron when the run of a fire has ended: releases the task's lock. */
+  /** node-cron calls it when the run of a fire has ended: releases the task's lock. */
   async onComplete(key: string): Promise<void> {
-    const run = this.#runs.get(key)
+    const end = this.#runs.get(key)
     this.#runs.delete(key)
-    await run?.end()
+    await end?.()
   }
 
   /**
@@ -93,15 +108,24 @@ export class ShedLockCoordinator {
    *
    * @returns the names of the tasks that still ran after the timeout; those stay locked for their `distributedLease`
    */
-  async shutdown({ timeout = '10s' }: ShutdownOptions = {}): Promise<readonly string[]> {
-    return this.#inFlight.stop(checkDuration(undefined, 'timeout', timeout))
+  shutdown(options?: ShutdownOptions): Promise<readonly string[]> {
+    return this.#executor.shutdown(options)
   }
 
-  async #lock({ task, due }: Fire, ttlMs: number, options: LockOptions): Promise<SimpleLock | undefined> {
-    const lock = await this.#provider.lock({ name: task, lockAtMostFor: ttlMs, slot: due }, options)
-    if (!lock || !this.#inFlight.isStopped()) return lock
-    // It no longer runs here, but it may on another instance.
-    await heldLockOf(lock).end({ early: true })
-    return undefined
+  async #execute(key: string, ttlMs: number, task: (context: TaskContext) => Promise<void>): Promise<void> {
+    const { name, slot } = fireOf(key)
+    await this.#executor.executeWithLock({ name, lockAtMostFor: ttlMs, slot }, task)
   }
+}
+
+const DUE_LENGTH = '2026-11-20T20:44:53.000Z'.length
+
+/** Reads node-cron's key, `name:due`. The name may have colons of its own; the due time is the same on every instance. */
+function fireOf(key: string): { name: string; slot: number } {
+  const name = key.slice(0, -DUE_LENGTH - 1)
+  const slot = Date.parse(key.slice(-DUE_LENGTH))
+  if (name !== '' && Number.isFinite(slot)) return { name, slot }
+  throw invalid(
+    `'${key}' is not node-cron's 'name:2026-11-20T20:44:53.000Z' – use node-cron 4.4 or later, and name the task.`,
+  )
 }

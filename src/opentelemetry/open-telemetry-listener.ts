@@ -1,12 +1,24 @@
-import { metrics, type MeterProvider } from '@opentelemetry/api'
-import { checkOptions, LockError, type LockEvent, type LockingTaskExecutorListener } from '../core'
-import { errorType } from './error-type'
-import { instruments, observeAge, type Instruments } from './instruments'
+import { metrics, type Attributes, type Meter, type MeterProvider } from '@opentelemetry/api'
+import {
+  checkOptions,
+  type LockEvent,
+  type LockFailureEvent,
+  type LockingTaskExecutorListener,
+  type LockSkippedEvent,
+} from '../core'
+import { errorType } from './open-telemetry-tracing-listener'
 
-/** A provider that knows when each lock was last taken: that of TypeORM, of Prisma, or any other in SQL. */
+/** A provider that knows when each lock was last acquired: that of TypeORM, of Prisma, or any other in SQL. */
 export interface ListingLockProvider {
   /** Each lock of the table, with the database's time. */
-  listLocks(): Promise<readonly { readonly name: string; readonly lockedAt: Date; readonly now: Date }[]>
+  listLocks(): Promise<
+    readonly {
+      readonly name: string
+      readonly lockedAt: Date
+      readonly now: Date
+      readonly lastRun?: { readonly outcome: string }
+    }[]
+  >
 }
 
 /** Options of `openTelemetryListener`. */
@@ -17,9 +29,14 @@ export interface OpenTelemetryListenerOptions {
   readonly lockNames?: readonly string[] | undefined
   /** For `shedlock.lock.age`: the table is read once for each time that metrics are collected. Default: no such metric. */
   readonly lockProvider?: ListingLockProvider | undefined
-  /** How many lock names get an attribute value of their own; the others share `_OTHER`. Default 200. */
-  readonly maxLockNames?: number | undefined
 }
+
+type Instruments = ReturnType<typeof instruments>
+
+/** The SDK's own buckets are meant for milliseconds; jobs take from a moment to hours. */
+const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200]
+/** A lock that was only paused has a `locked_at` in the first days of 1970. */
+const YEAR_1971 = Date.UTC(1971, 0)
 
 /**
  * Measures what an executor does. All have the attribute `lock.name`; those that count errors have `error.type`, which is
@@ -27,15 +44,15 @@ export interface OpenTelemetryListenerOptions {
  *
  * | metric | instrument | meaning |
  * | --- | --- | --- |
- * | `shedlock.lock.attempts` | counter | asked for the lock |
- * | `shedlock.lock.acquired` | counter | acquired it |
- * | `shedlock.lock.not.acquired` | counter | refused; `lock.refusal` is `held` or `already-run` |
- * | `shedlock.lock.age` | gauge, s | since anybody took it last, by the database's clock; with `lockProvider` |
- * | `shedlock.lock.failed` | counter | the database did not say; `error.type` |
- * | `shedlock.lock.extended` | counter | by the task, or because it is kept alive |
- * | `shedlock.lock.extend.failed` | counter | the database did not answer; `error.type` |
- * | `shedlock.lock.lost` | counter | the lease was over while the task ran |
- * | `shedlock.lock.unlock.failed` | counter | it expires by itself; `error.type` |
+ * | `shedlock.lock.attempts` | counter | attempts to acquire the lock |
+ * | `shedlock.lock.acquired` | counter | attempts that acquired it |
+ * | `shedlock.lock.not.acquired` | counter | attempts that were refused; `lock.refusal` is `held` or `already-run` |
+ * | `shedlock.lock.age` | gauge, s | since it was acquired last, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; none while it goes on, or nobody knows |
+ * | `shedlock.lock.failed` | counter | attempts that the database did not answer; `error.type` |
+ * | `shedlock.lock.extended` | counter | extensions, by the task or because the lock is kept alive |
+ * | `shedlock.lock.extend.failed` | counter | extensions that the database did not answer; `error.type` |
+ * | `shedlock.lock.lost` | counter | locks lost while their task ran |
+ * | `shedlock.lock.unlock.failed` | counter | locks that were not released, and expire; `error.type` |
  * | `shedlock.execution.duration` | histogram, s | how long tasks ran; `error.type` if they threw |
  * | `shedlock.execution.active` | up-down counter | tasks that run now |
  *
@@ -44,31 +61,8 @@ export interface OpenTelemetryListenerOptions {
 export function openTelemetryListener(
   options: OpenTelemetryListenerOptions = {},
 ): LockingTaskExecutorListener {
-  checkOptions(
-    options,
-    ['meterProvider', 'lockNames', 'lockProvider', 'maxLockNames'],
-    'OpenTelemetry options',
-  )
-  const { meterProvider, lockNames = [], lockProvider, maxLockNames = 200 } = options
-  if (!Number.isInteger(maxLockNames) || maxLockNames < 0) {
-    throw new LockError(
-      'INVALID_CONFIGURATION',
-      `maxLockNames is ${maxLockNames} – give a whole number from 0.`,
-    )
-  }
-  const known = new Set(lockNames)
-  const attributes = ({ name }: Pick<LockEvent, 'name'>) => {
-    if (known.size < maxLockNames) known.add(name)
-    return { 'lock.name': known.has(name) ? name : '_OTHER' }
-  }
-  const refused = (event: Pick<LockEvent, 'name'>, reason: string) => ({
-    ...attributes(event),
-    'lock.refusal': reason,
-  })
-  const withError = (event: LockEvent & { readonly error?: unknown }) => ({
-    ...attributes(event),
-    'error.type': errorType(event.error),
-  })
+  checkOptions(options, ['meterProvider', 'lockNames', 'lockProvider'], 'OpenTelemetry options')
+  const { meterProvider, lockNames = [], lockProvider } = options
 
   let source: MeterProvider | undefined
   let current: Instruments | undefined
@@ -79,54 +73,86 @@ export function openTelemetryListener(
     source = provider
     const meter = provider.getMeter('shedlock-orm')
     current = instruments(meter)
-    if (lockProvider)
-      observeAge(meter, async (observe) => {
-        for (const lock of await lockProvider.listLocks())
-          observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, attributes(lock))
-      })
+    if (lockProvider) observeAge(meter, lockProvider)
     for (const name of lockNames) {
-      for (const [counts, counter] of Object.entries(current.counters))
-        counter.add(0, counts === 'notAcquired' ? refused({ name }, 'held') : attributes({ name }))
-      current.active.add(0, attributes({ name }))
+      const attributes = { 'lock.name': name }
+      for (const counter of ['attempts', 'acquired', 'extended', 'lost', 'active'] as const)
+        current[counter].add(0, attributes)
+      current.notAcquired.add(0, { ...attributes, 'lock.refusal': 'held' })
     }
     return current
   }
   measured()
 
+  type Counter = Exclude<keyof Instruments, 'duration'>
+  const add =
+    <Event extends LockEvent>(counter: Counter, attributesOf: (event: Event) => Attributes, value = 1) =>
+    (event: Event): void => {
+      measured()[counter].add(value, attributesOf(event))
+    }
   return {
-    onLockAttempt(event) {
-      measured().counters.attempts.add(1, attributes(event))
-    },
-    onLockAcquired(event) {
-      measured().counters.acquired.add(1, attributes(event))
-    },
-    onLockNotAcquired(event) {
-      measured().counters.notAcquired.add(1, refused(event, event.reason))
-    },
-    onLockFailed(event) {
-      measured().failures.lock.add(1, withError(event))
-    },
-    onLockExtended(event) {
-      measured().counters.extended.add(1, attributes(event))
-    },
-    onExtendFailed(event) {
-      measured().failures.extend.add(1, withError(event))
-    },
-    onLockLost(event) {
-      measured().counters.lost.add(1, attributes(event))
-    },
-    onUnlockFailed(event) {
-      measured().failures.unlock.add(1, withError(event))
-    },
-    onTaskStarted(event) {
-      measured().active.add(1, attributes(event))
-    },
+    onLockAttempt: add('attempts', withName),
+    onLockAcquired: add('acquired', withName),
+    onLockNotAcquired: add('notAcquired', withRefusal),
+    onLockFailed: add('failed', withError),
+    onLockExtended: add('extended', withName),
+    onExtendFailed: add('extendFailed', withError),
+    onLockLost: add('lost', withName),
+    onUnlockFailed: add('unlockFailed', withError),
+    onTaskStarted: add('active', withName),
     onTaskFinished(event) {
-      measured().active.add(-1, attributes(event))
-      measured().duration.record(
-        event.duration / 1_000,
-        event.outcome === 'error' ? withError(event) : attributes(event),
-      )
+      const { duration, outcome, error } = event
+      measured().active.add(-1, withName(event))
+      const attributes = outcome === 'error' ? withError({ ...event, error }) : withName(event)
+      measured().duration.record(duration / 1_000, attributes)
     },
   }
+}
+
+const withName = ({ name }: Pick<LockEvent, 'name'>): Attributes => ({ 'lock.name': name })
+const withRefusal = ({ name, reason }: LockSkippedEvent): Attributes => ({
+  'lock.name': name,
+  'lock.refusal': reason,
+})
+const withError = ({ name, error }: LockFailureEvent): Attributes => ({
+  'lock.name': name,
+  'error.type': errorType(error),
+})
+
+/** Names and units are those of ShedLock's meters where it has one, so that one dashboard shows Java and Node. */
+function instruments(meter: Meter) {
+  const counter = (name: string, unit: string, description: string) =>
+    meter.createCounter(`shedlock.lock.${name}`, { unit, description })
+  return {
+    attempts: counter('attempts', '{attempt}', 'Attempts to acquire a lock'),
+    acquired: counter('acquired', '{attempt}', 'Attempts that acquired the lock'),
+    notAcquired: counter('not.acquired', '{attempt}', 'Attempts that found the lock held'),
+    extended: counter('extended', '{extension}', 'Extensions of a lock'),
+    lost: counter('lost', '{lock}', 'Locks lost while their task ran'),
+    failed: counter('failed', '{attempt}', 'Attempts that the database did not answer'),
+    extendFailed: counter('extend.failed', '{extension}', 'Extensions that the database did not answer'),
+    unlockFailed: counter('unlock.failed', '{lock}', 'Locks that could not be released'),
+    duration: meter.createHistogram('shedlock.execution.duration', {
+      unit: 's',
+      description: 'How long tasks ran under a lock',
+      advice: { explicitBucketBoundaries: SECONDS },
+    }),
+    active: meter.createUpDownCounter('shedlock.execution.active', {
+      unit: '{execution}',
+      description: 'Tasks that run under a lock now',
+    }),
+  }
+}
+
+/** Reads the table only when metrics are collected. */
+function observeAge(meter: Meter, lockProvider: ListingLockProvider): void {
+  const options = { unit: 's', description: 'Since the lock was acquired last' }
+  meter.createObservableGauge('shedlock.lock.age', options).addCallback(async (result) => {
+    for (const lock of await lockProvider.listLocks())
+      if (lock.lockedAt.getTime() >= YEAR_1971)
+        result.observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, {
+          ...withName(lock),
+          ...(lock.lastRun && { 'lock.outcome': lock.lastRun.outcome }),
+        })
+  })
 }

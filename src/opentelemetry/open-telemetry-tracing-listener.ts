@@ -1,11 +1,11 @@
 import { context, SpanStatusCode, trace, type Span, type TracerProvider } from '@opentelemetry/api'
 import {
   checkOptions,
+  LockError,
   type LockEvent,
   type LockFailureEvent,
   type LockingTaskExecutorListener,
 } from '../core'
-import { errorType } from './error-type'
 
 /** Options of `openTelemetryTracingListener`. */
 export interface OpenTelemetryTracingListenerOptions {
@@ -14,17 +14,16 @@ export interface OpenTelemetryTracingListenerOptions {
 }
 
 /**
- * Traces what an executor does: a span `shedlock.execution` for each run, and one for each step that failed, which stands
- * below that of its run. All have the attribute `lock.name`; those that failed the status ERROR, the exception and
- * `error.type`. A skip has none. A listener cannot make its span the active one, so what the task itself traces stands
- * beside that of its run.
+ * Traces what an executor does: a span `shedlock.execution` for each run, and one for each step that failed, whose
+ * parent is that of its run. All have the attribute `lock.name`; those that failed have the status ERROR, the exception and
+ * `error.type`. A skip has none. A listener cannot make its span the active one: spans of the task itself are its siblings.
  *
  * | span | |
  * | --- | --- |
  * | `shedlock.execution` | a task from its start to its end |
  * | `shedlock.lock` | the database did not say whether the lock is free |
  * | `shedlock.extend` | an extension got no answer |
- * | `shedlock.lost` | the lease was over while the task ran |
+ * | `shedlock.lost` | the lock was lost while its task ran |
  * | `shedlock.unlock` | the lock could not be released |
  *
  * @throws LockError `INVALID_CONFIGURATION`
@@ -69,4 +68,11 @@ export function openTelemetryTracingListener(
     onLockLost: failedStep('shedlock.lost'),
     onUnlockFailed: failedStep('shedlock.unlock'),
   }
+}
+
+/** A value of few kinds for the attribute `error.type`: never a message. */
+export function errorType(error: unknown): string {
+  if (error instanceof LockError) return error.code
+  if (!(error instanceof Error)) return '_OTHER'
+  return error.name === 'Error' ? error.constructor.name : error.name
 }

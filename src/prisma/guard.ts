@@ -1,9 +1,9 @@
-import { activeLock, LockError, type ActiveLock, type SimpleLock } from '../core'
+import { activeLock, type ActiveLock, invalidClient } from '../core'
 import { guardTransaction, sqlAcquisition, type SqlAcquisition, type SqlExecutor } from '../sql'
-import { internals, type RawClientLike } from './prisma-client-like'
+import { adapterOf, type RawClientLike } from './prisma-client'
 import { prismaSqlExecutor } from './prisma-sql-executor'
-import { isPrisma8, isPrisma8Transaction, type Prisma8TransactionLike } from './prisma8-client-like'
-import { prisma8TransactionExecutor } from './prisma8-lock-provider'
+import type { Prisma8TransactionLike } from './prisma8/sql-executor'
+import { prisma8 } from './prisma8/prisma8'
 
 /** Prisma still passes a client to the callback, which runs each statement by itself: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
@@ -14,9 +14,8 @@ export interface TransactionClientLike extends RawClientLike {
 }
 
 /**
- * Lets an interactive transaction commit only while the lock is held: a task that was paused beyond its lease cannot
- * commit stale work. Call it as the last thing before the commit: until then the lock's row is pinned, and neither an
- * extension nor a successor gets past it.
+ * Lets an interactive transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit
+ * stale work. Call it last before the commit: until then neither an extension nor a successor gets past the lock's row.
  *
  * ```ts
  * await prisma.$transaction(async (tx) => {
@@ -29,14 +28,14 @@ export interface TransactionClientLike extends RawClientLike {
  * the lock has to come from a `prismaLockProvider` of the same `db`.
  *
  * @param lock default: the innermost active lock
- * @throws LockError `LOCK_LOST` when the lock is no longer held: let it pass, so that the transaction rolls back;
- *   `NOT_LOCKED` outside of a locked task; `INVALID_CLIENT` outside of a transaction, on D1, which has none, or with
- *   Prisma 8 for a lock of another client; `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A
- *   serialization failure, a deadlock or a busy file comes through as Prisma's own error: run the transaction again.
+ * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
+ *   locked task; `INVALID_CLIENT` outside of a transaction, on D1, which has none, or with Prisma 8 for a lock of another client;
+ *   `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy
+ *   file comes through as Prisma's own error: run it again.
  */
 export async function guard(
   transaction: TransactionClientLike | Prisma8TransactionLike,
-  lock: ActiveLock | SimpleLock | undefined = activeLock(),
+  lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
   const acquisition = sqlAcquisition(lock)
   await guardTransaction(executorIn(transaction, acquisition), acquisition)
@@ -46,19 +45,18 @@ function executorIn(
   transaction: TransactionClientLike | Prisma8TransactionLike,
   acquisition: SqlAcquisition,
 ): SqlExecutor {
-  if (isPrisma8Transaction(transaction)) return prisma8TransactionExecutor(transaction, acquisition)
-  if (typeof transaction.$connect === 'function' || isPrisma8(transaction)) {
-    throw new LockError(
-      'INVALID_CLIENT',
+  const eighth = prisma8(transaction)
+  if (eighth?.guardExecutor) return eighth.guardExecutor(acquisition)
+  const client = transaction as RawClientLike & { $connect?: unknown }
+  if (eighth || typeof client.$connect === 'function') {
+    throw invalidClient(
       'guard needs an open transaction – give it the client that the transaction passes to its callback.',
     )
   }
-  const { adapterName = '' } = internals(transaction)._engineConfig?.adapter ?? {}
-  if (WITHOUT_TRANSACTIONS.test(adapterName)) {
-    throw new LockError(
-      'INVALID_CLIENT',
+  if (WITHOUT_TRANSACTIONS.test(adapterOf(client)?.adapterName ?? '')) {
+    throw invalidClient(
       'guard cannot work on Cloudflare D1, which has no interactive transactions: what was written before this line stays.',
     )
   }
-  return prismaSqlExecutor(acquisition.dialect.name, (work) => Promise.resolve(work(transaction)))
+  return prismaSqlExecutor(acquisition.dialect.name, (work) => work(client))
 }

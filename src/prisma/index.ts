@@ -5,21 +5,20 @@
  */
 export { guard } from './guard'
 export type { TransactionClientLike } from './guard'
-export { lockStatementName } from './lock-statement-name'
-export type { PrismaClientLike, RawClientLike } from './prisma-client-like'
+export type { PrismaClientLike, RawClientLike } from './prisma-client'
+export { prismaLockProvider, shedlock } from './prisma-lock-provider'
 export type {
-  Prisma8ClientLike,
-  Prisma8Connection,
-  Prisma8Queryable,
-  Prisma8RuntimeLike,
-  Prisma8TransactionLike,
-  RawTag,
-} from './prisma8-client-like'
-export { prismaLockProvider } from './prisma-lock-provider'
-export type { PrismaLockProviderOptions } from './prisma-lock-provider'
-export { prismaContract } from './prisma-contract'
-export { prismaMigration } from './prisma-migration'
+  PrismaLockProviderOptions,
+  ShedLockClient,
+  ShedLockExtension,
+  ShedLockExtensionOptions,
+} from './prisma-lock-provider'
 export { prismaModel } from './prisma-model'
 export type { PrismaProvider } from './prisma-model'
-export { shedlock } from './shed-lock-extension'
-export type { ShedLockClient, ShedLockExtension, ShedLockExtensionOptions } from './shed-lock-extension'
+export { lockStatementName } from './prisma-sql-executor'
+export type { Prisma8ClientLike, Prisma8ScopeLike, Prisma8TransactionLike } from './prisma8/sql-executor'
+
+/** @internal for the command line */
+export { prismaMigration } from './prisma-model'
+/** @internal for the command line */
+export { prismaContract } from './prisma8/contract'

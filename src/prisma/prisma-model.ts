@@ -1,25 +1,31 @@
-import { checkOptions, LockError } from '../core'
-import { dialects, lockTable, TABLE_OPTIONS, type Dialect, type LockTableOptions } from '../sql'
-import { CLIENT_DIALECTS } from './client-dialects'
+import { checkOptions, invalid } from '../core'
+import {
+  dialects,
+  lockTable,
+  TABLE_OPTIONS,
+  tableDefinition,
+  type Dialect,
+  type LockColumn,
+  type LockTableNames,
+  type LockTableOptions,
+} from '../sql'
+import { CLIENT_DIALECTS } from './prisma-client'
 
 /** Prisma's name for a database in a schema's `datasource`. */
 export type PrismaProvider = 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlite' | 'sqlserver'
 
-/** The native types of the migrations' columns, in Prisma's words. */
-interface NativeTypes {
+/** The types of the migrations' columns, in Prisma's words: the type of a field, and its native type. */
+export interface FieldTypes {
   readonly text: (length: number) => string
   readonly time: string
-  /** Where Prisma would not know the type of a time that the other migrations give: the one it does know. */
-  readonly columnOfTime?: string
 }
 
-export const NATIVE_TYPES: Readonly<Record<PrismaProvider, NativeTypes>> = {
-  postgresql: { text: (length) => ` @db.VarChar(${length})`, time: ' @db.Timestamp(3)' },
-  cockroachdb: { text: (length) => ` @db.String(${length})`, time: ' @db.Timestamp(3)' },
-  mysql: { text: (length) => ` @db.VarChar(${length})`, time: ' @db.DateTime(3)' },
-  // SQLite takes types for hints. TypeORM's schema builder asks for datetime(3), of which Prisma wants to know nothing.
-  sqlite: { text: () => '', time: '', columnOfTime: 'datetime not null' },
-  sqlserver: { text: (length) => ` @db.NVarChar(${length})`, time: ' @db.DateTime2' },
+const FIELD_TYPES: Readonly<Record<PrismaProvider, FieldTypes>> = {
+  postgresql: { text: (length) => `String @db.VarChar(${length})`, time: 'DateTime @db.Timestamp(3)' },
+  cockroachdb: { text: (length) => `String @db.String(${length})`, time: 'DateTime @db.Timestamp(3)' },
+  mysql: { text: (length) => `String @db.VarChar(${length})`, time: 'DateTime @db.DateTime(3)' },
+  sqlite: { text: () => 'String', time: 'DateTime' },
+  sqlserver: { text: (length) => `String @db.NVarChar(${length})`, time: 'DateTime @db.DateTime2' },
 }
 
 /**
@@ -30,28 +36,29 @@ export const NATIVE_TYPES: Readonly<Record<PrismaProvider, NativeTypes>> = {
  */
 export function prismaModel(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'model options')
-  const dialect = dialectOfProvider(provider)
-  const { schema, table, columns } = lockTable(dialect, options).names
-  const { text, time } = NATIVE_TYPES[provider]
-  return modelText(table, schema, [
-    ['name', 'String', `@id${mapped('name', columns.name)}${text(64)}`],
-    ['lockUntil', 'DateTime', `${mapped('lockUntil', columns.lockUntil)}${time}`],
-    ['lockedAt', 'DateTime', `${mapped('lockedAt', columns.lockedAt)}${time}`],
-    ['lockedBy', 'String', `${mapped('lockedBy', columns.lockedBy)}${text(255)}`],
-  ])
+  const { names } = lockTable(dialectOfProvider(provider), options)
+  return modelText(names, FIELD_TYPES[provider], names.schema)
 }
 
-/** Name, type and attributes. */
-type Field = readonly [name: string, type: string, attributes: string]
-
-/** A model in Prisma's schema language, aligned as Prisma's own formatter does. */
-export function modelText(table: string, schema: string | undefined, fields: readonly Field[]): string {
-  const width = Math.max(...fields.map(([, type]) => type.length))
+/** @internal A model in Prisma's schema language, aligned as Prisma's own formatter does. */
+export function modelText(
+  { tableName: table, columnNames: columns }: LockTableNames,
+  { text, time }: FieldTypes,
+  schema?: string,
+): string {
+  const types = { name: text(64), lockUntil: time, lockedAt: time, lockedBy: text(255) }
+  const fields = (Object.keys(types) as LockColumn[]).map((field) => {
+    const [type = '', native] = types[field].split(' ')
+    const id = field === 'name' ? '@id' : undefined
+    const map = field === columns[field] ? undefined : `@map(${quoted(columns[field])})`
+    return { field, type, attributes: [id, map, native].filter((each) => each !== undefined).join(' ') }
+  })
+  const width = Math.max(...fields.map(({ type }) => type.length))
   const lines = [
     '/// A lock of ShedLock; times are UTC.',
     'model ShedLock {',
-    ...fields.map(([name, type, attributes]) =>
-      `  ${name.padEnd(9)} ${type.padEnd(width)} ${attributes.trim()}`.trimEnd(),
+    ...fields.map(({ field, type, attributes }) =>
+      `  ${field.padEnd(9)} ${type.padEnd(width)} ${attributes}`.trimEnd(),
     ),
     '',
     ...(table === 'ShedLock' ? [] : [`  @@map(${quoted(table)})`]),
@@ -61,20 +68,43 @@ export function modelText(table: string, schema: string | undefined, fields: rea
   return `${lines.join('\n')}\n`
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` for a provider whose database has no dialect here */
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}
+
+/** Before any migration of yours, because Prisma runs them in the order of their names. */
+const FOLDER = '20250101000000_create_shedlock'
+
+/**
+ * The lock table's migration as files for Prisma's `migrations` folder: path → text. Use it rather than the one that
+ * `prisma migrate dev` would write: Prisma cannot say the collation under which `Job` and `job` are two locks.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function prismaMigration(
+  provider: PrismaProvider,
+  options: LockTableOptions = {},
+): ReadonlyMap<string, string> {
+  checkOptions(options, TABLE_OPTIONS, 'migration options')
+  const dialect = dialectOfProvider(provider)
+  // SQLite takes types for hints. TypeORM's schema builder asks for datetime(3), which Prisma does not know.
+  const time = provider === 'sqlite' ? 'datetime' : dialect.ddl.time
+  // Prisma runs migrations one at a time by itself.
+  const { create, up } = tableDefinition({ ...dialect, ddl: { ...dialect.ddl, time } }, options)
+  return new Map([
+    ['migration_lock.toml', `provider = "${provider}"\n`],
+    [`${FOLDER}/migration.sql`, [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')],
+  ])
+}
+
+/**
+ * @internal
+ * @throws LockError `INVALID_CONFIGURATION` for a provider whose database has no dialect here
+ */
 export function dialectOfProvider(provider: PrismaProvider): Dialect {
   const name = CLIENT_DIALECTS[provider]
   if (name) return dialects[name]
-  throw new LockError(
-    'INVALID_CONFIGURATION',
-    `There is no lock table for provider '${provider}' – known are ${Object.keys(NATIVE_TYPES).join(', ')}.`,
+  throw invalid(
+    `There is no lock table for provider '${provider}' – known are ${Object.keys(FIELD_TYPES).join(', ')}.`,
   )
-}
-
-export function mapped(field: string, column: string): string {
-  return field === column ? '' : ` @map(${quoted(column)})`
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text)
 }

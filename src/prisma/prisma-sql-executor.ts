@@ -1,9 +1,8 @@
-import { NAME_REFUSED, sqlExecutor } from '../drivers'
+import { sharedByEveryCopy, warn } from '../core'
+import { NAME_REFUSED, nameAmong, sqlExecutor } from '../drivers'
 import { DriverError, type DialectName, type Row, type SqlExecutor } from '../sql'
-import { placeholderOf } from './client-dialects'
-import { goOnWithoutNames, rememberName } from './lock-statement-name'
-import { nativeCode, refusalOfName } from './native-code'
-import type { RawClientLike } from './prisma-client-like'
+import { nativeCode, notSent, refusalOfName } from './native-code'
+import { placeholderOf, type RawClientLike } from './prisma-client'
 
 /** Gives the work a client whose raw calls run in no transaction of the app. */
 export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Promise<T>
@@ -12,14 +11,14 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  * Runs each statement by a raw call. Without `RETURNING`, because libsql then counts no row; and never in a batch,
  * because Prisma puts BEGIN and COMMIT around two.
  *
- * @param named lets the adapter prepare what is asked about one lock by name; not in a transaction, which a refused name
+ * @param named lets the adapter prepare the statements about one lock by name; not in a transaction, which a refused name
  *   would abort
  */
 export function prismaSqlExecutor(dialect: DialectName, use: UseClient, { named = false } = {}): SqlExecutor {
-  const driver = { placeholder: placeholderOf(dialect), errorCode: nativeCode }
+  const driver = { placeholder: placeholderOf(dialect), errorCode: nativeCode, notSent }
   return sqlExecutor(driver, async (text, values, { parameters }, wants) => {
     const isNamed = named && parameters.includes('name')
-    if (isNamed) rememberName(text)
+    if (isNamed && !statements.refused) nameAmong(statements.names, text)
     try {
       return await use(async (client) =>
         wants === 'rows'
@@ -33,4 +32,39 @@ export function prismaSqlExecutor(dialect: DialectName, use: UseClient, { named 
       throw new DriverError(NAME_REFUSED, error)
     }
   })
+}
+
+/**
+ * The adapter asks for names by the text of a statement alone, so the names of all clients are in one place. The first texts
+ * keep theirs for good: if others took their place, each connection would keep all of them in the end.
+ */
+const statements = sharedByEveryCopy('lockStatementNames', () => ({
+  names: new Map<string, string>(),
+  refused: false,
+}))
+
+/**
+ * For Prisma on PostgreSQL: gives the lock's statements names, so that the server plans each of them once for a connection, and
+ * leaves those of your app as they are.
+ *
+ * ```ts
+ * new PrismaPg({ connectionString }, { statementNameGenerator: lockStatementName })
+ * ```
+ *
+ * Where a pooler or the server refuses a name, locks go on without names in this process, and Node.js emits one warning.
+ *
+ * @returns the name; empty for what is not the lock's
+ */
+export function lockStatementName({ sql }: { readonly sql: string }): string {
+  return statements.names.get(sql) ?? ''
+}
+
+/** The statement was not executed because of its name: the lock sends it again. */
+function goOnWithoutNames(refusal: string): void {
+  if (statements.refused) return
+  statements.refused = true
+  statements.names.clear()
+  warn(
+    `shedlock-orm sends its statements without names from now on, because one was refused: ${refusal} – behind a pooler leave lockStatementName out.`,
+  )
 }

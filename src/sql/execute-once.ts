@@ -1,21 +1,22 @@
 import {
   checkDuration,
-  checkLockConfiguration,
+  checkLockName,
   checkOptions,
   LockingTaskExecutor,
-  SLOT_AT_MOST_AHEAD,
-  slotTooFarAhead,
+  skipError,
   WaitingLockProvider,
+  warn,
   type Duration,
+  type KeepAliveOptions,
   type LockingTaskExecutorListener,
+  type LockProvider,
   type Task,
   type TaskResult,
 } from '../core'
-import type { SqlLockProvider } from './sql-lock-provider'
 
 /** What is to be done once, and how long to wait for who does it. */
 export interface ExecuteOnceConfiguration {
-  /** The lock's name, at most 59 characters. `name/done` remembers the slot that was done. */
+  /** The lock's name. */
   readonly name: string
   /**
    * When this was due, the same on every instance: for migrations, when this release was made. It is done once for each slot,
@@ -28,8 +29,8 @@ export interface ExecuteOnceConfiguration {
   readonly lockAtMostFor?: Duration | undefined
   /** As in a lock configuration. Default 0. */
   readonly lockAtLeastFor?: Duration | undefined
-  /** Whether the lock is extended while the task runs. Default `true`. */
-  readonly keepAlive?: boolean | undefined
+  /** Whether the lock is extended while the task runs, and for how long at most: `{ atMost: '2h' }`. Default `true`. */
+  readonly keepAlive?: boolean | KeepAliveOptions | undefined
   /** Hear what happens, as those of an executor do. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
   /** Once it aborts, nobody waits any more, and a task that runs is asked to stop. */
@@ -39,11 +40,11 @@ export interface ExecuteOnceConfiguration {
 const OPTIONS = [
   ...['name', 'slot', 'wait', 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'listeners', 'signal'],
 ] as const
-const MINUTE = 60_000
 
 /**
  * For what must be done before an instance goes on, such as migrations: one instance does it, the others wait for that one.
- * They do not do it again if it succeeded for this slot, or for a later one; they do if it failed or if its holder died.
+ * They do not do it again if it succeeded for this slot, or if a later one, or one without a slot, was begun since; they do if
+ * it failed or if its holder died. If it succeeded and the lock was lost before, that may be forgotten: a process warning says so.
  *
  * @returns `{ executed: true, value }` if the task ran here, `{ executed: false, reason: 'already-run' }` if another instance
  *   has done it
@@ -51,53 +52,36 @@ const MINUTE = 60_000
  *   `INVALID_CONFIGURATION`, or as `provider.lock` does: it is then not known to be done. And what the task throws.
  */
 export async function executeOnce<T>(
-  provider: Pick<SqlLockProvider, 'lock' | 'listLocks'>,
+  provider: LockProvider,
   configuration: ExecuteOnceConfiguration,
   task: Task<T>,
 ): Promise<TaskResult<T>> {
   checkOptions(configuration, OPTIONS, 'configuration')
-  const { wait = '5m', keepAlive = true, listeners, signal, lockAtMostFor = MINUTE } = configuration
-  const { name, lockAtLeastFor } = configuration
-  const done = checkLockConfiguration({
-    name: `${name}/done`,
-    lockAtMostFor: MINUTE,
-    slot: configuration.slot,
-  })
-  const { slot } = done
-  const isDone = async (): Promise<boolean> => {
-    if (slot === undefined) return false
-    const locks = await provider.listLocks()
-    // By the database's clock. An empty table does not tell it, and under the lock the table is not empty.
-    const now = locks[0]?.now.getTime() ?? slot
-    if (slot > now + SLOT_AT_MOST_AHEAD) throw slotTooFarAhead(name, slot, SLOT_AT_MOST_AHEAD)
-    return locks.some((lock) => lock.name === done.name && lock.lockedAt.getTime() >= slot)
-  }
-  const alreadyRun: TaskResult<never> = { executed: false, reason: 'already-run' }
-  if (await isDone()) return alreadyRun
-
-  const waiting = new WaitingLockProvider(provider, { timeout: checkDuration(name, 'wait', wait) })
+  const { wait = '5m', lockAtMostFor = '1m', keepAlive = true, slot, listeners, signal } = configuration
+  const name = checkLockName(configuration.name)
+  // With `lock` alone: the end of this executor ends nothing of the provider, which others use.
+  const locks: LockProvider = { lock: (...request) => provider.lock(...request) }
+  const waiting = new WaitingLockProvider(locks, { timeout: checkDuration(name, 'wait', wait) })
   const executor = new LockingTaskExecutor(waiting, { listeners })
   const stop = (): void => void executor.shutdown({ timeout: 0 })
   if (signal?.aborted) stop()
   signal?.addEventListener('abort', stop)
   try {
-    const result = await executor.executeWithLock<TaskResult<T>>(
-      { name, lockAtMostFor, lockAtLeastFor, keepAlive, onNotAcquired: 'throw' },
+    return await executor.executeWithLock(
+      {
+        ...{ name, slot, untilSucceeded: true, lockAtMostFor, keepAlive },
+        lockAtLeastFor: configuration.lockAtLeastFor,
+        onNotAcquired(event) {
+          if (event.reason !== 'already-run') throw skipError(event)
+        },
+      },
       async (context) => {
-        if (await isDone()) return alreadyRun
-        // The answer may have taken longer than the lease.
-        context.signal.throwIfAborted()
         const value = await task(context)
-        // Who lost the lock cannot say that nobody else is at it. If nobody remembers, the next one does it again.
-        if (slot !== undefined && context.lock.remaining() > 0)
-          await provider
-            .lock(done)
-            .then((lock) => lock?.unlock())
-            .catch(() => undefined)
-        return { executed: true, value }
+        if (context.lock.remaining() === 0)
+          warn(`'${name}' was done, but its lock was lost before, so that it may be done again.`)
+        return value
       },
     )
-    return result.executed ? result.value : result
   } finally {
     signal?.removeEventListener('abort', stop)
   }

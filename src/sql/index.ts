@@ -4,48 +4,34 @@
  *
  * @module shedlock-orm/sql
  */
-export { idleConnection } from './idle-connection'
+export type { DialectName, LockColumn, LockColumnNames, LockTableOptions } from './dialect'
 export { dialects } from './dialects'
-export type {
-  AcquireStep,
-  Claim,
-  AcquireOutcome,
-  Dialect,
-  DialectName,
-  Inspection,
-  LockColumn,
-  LockStatementForm,
-  Pin,
-  Setting,
-} from './dialect'
-export { tableDefinition } from './create-table'
-export type { TableDefinition } from './create-table'
 export { executeOnce } from './execute-once'
 export type { ExecuteOnceConfiguration } from './execute-once'
-export { guardTransaction, sqlAcquisition } from './guard-transaction'
-export type { LockRecord } from './lock-record'
-export type { Holder } from './holder'
-export { lockStatements } from './lock-statements'
-export type { LockStatements } from './lock-statements'
-export { lockTable, lockTableNames, TABLE_OPTIONS } from './lock-table'
-export type { Identifiers, LockColumnNames, LockTable, LockTableNames, LockTableOptions } from './lock-table'
-export { migrationScripts } from './migration-script'
-export type { MigrationScripts } from './migration-script'
-export { DriverError } from './sql-executor'
-export type { Row, SqlExecutor } from './sql-executor'
-export type { SqlAcquisition } from './sql-acquisition'
-export type { OverdueLock } from './overdue'
-export type { PauseOptions } from './pause'
-export { SQL_LOCK_PROVIDER_OPTIONS, SqlLockProvider } from './sql-lock-provider'
+export type { LastRun } from './owner'
+export type { LockRecord, OverdueLock, OverdueOptions, PauseOptions } from './records'
+export { SqlLockProvider } from './sql-lock-provider'
 export type { SqlLockProviderOptions } from './sql-lock-provider'
-export { tableProblem } from './table-check'
-export type { TableFinding, TableFindingCode } from './table-finding'
-export { parameter, raw, spell, speller, sql } from './statement'
-export type { Spelled, Statement, Values } from './statement'
+export type { Row, SqlExecutor, Statement, Values } from './statement'
+export type { TableFinding, TableFindingCode } from './table-check'
 
-/** @internal for the command line */
-export { readableOwner } from './owner'
-/** @internal for the command line */
-export { wasTaken } from './overdue'
-/** @internal for `shedlock-orm/typeorm` and `shedlock-orm/prisma` */
+/** @internal for the drivers, the ORMs, the command line and the page: what other folders of ours use */
+export type { Dialect, LockTable, LockTableNames } from './dialect'
+/** @internal */
 export { dialectNamed } from './dialects'
+/** @internal */
+export { idleConnection } from './idle-connection'
+/** @internal */
+export { printable, readableOwner } from './owner'
+/** @internal */
+export { checkLimits, foreignClock, isHeldForEver, overdueLock, wasAcquired } from './records'
+/** @internal */
+export { guardTransaction, sqlAcquisition, type SqlAcquisition } from './sql-acquisition'
+/** @internal */
+export { SQL_LOCK_PROVIDER_OPTIONS } from './sql-lock-provider'
+/** @internal */
+export { bind, DriverError, parameter, raw, render, sql } from './statement'
+/** @internal */
+export { lockStatements } from './statements'
+/** @internal */
+export { lockTable, lockTableNames, migrationScripts, TABLE_OPTIONS, tableDefinition } from './table'

@@ -1,73 +1,86 @@
-import type { Lease, LockError } from '../core'
-import { Asking, half, InVain, type Outcome } from './asking'
-import type { AcquireStep, AcquireOutcome, Dialect } from './dialect'
-import { errorKind, type ErrorKind } from './error-kind'
-import type { Holder } from './holder'
-import { lockRecord, type LockRecord } from './lock-record'
-import type { LockStatements } from './lock-statements'
-import type { LockTable } from './lock-table'
-import { makeTable } from './make-table'
-import { unlockedOwner } from './owner'
-import { NEVER } from './pause'
-import { changedRows, type SqlExecutor } from './sql-executor'
-import type { Statement, Values } from './statement'
-import { tableProblem } from './table-check'
-import type { TableFinding } from './table-finding'
-import { inspectTable } from './table-inspection'
-import { take, type LockRequest, type Seen, type Taken } from './taking'
+import { Lease, tokenOfRetry } from '../core'
+import { BackgroundReleases, type BackgroundRelease } from './background-releases'
+import type { AcquireOutcome, AcquireStep } from './dialect'
+import { endedOwner, type EndedRun } from './owner'
+import { lockRecord, NEVER } from './records'
+import { DriverError, untold, type Row } from './statement'
+import { errorKind, LostRace, type StoredTable } from './stored-table'
 
-/** Safe to retry when the outcome is unknown: done twice, it changes no more than done once. */
-const INSIST: readonly Outcome[] = ['busy', 'conflict', 'unanswered', 'late']
+/** The owner of a row, for one acquisition. */
+export interface Holder {
+  readonly name: string
+  readonly lockedBy: string
+  /** Whether `locked_at` is a slot, which can be given again if the task never began. */
+  readonly hasSlot?: boolean
+}
 
-/** What the lock asks of its table. Each is one question, with its time limit and what has to be cleaned up behind it. */
+/** What is to be acquired. */
+export interface AcquireRequest {
+  readonly holder: Holder
+  /** In milliseconds. */
+  readonly lockAtMostFor: number
+  /** In milliseconds since 1970. */
+  readonly slot?: number | undefined
+  /** The slot may be acquired again if its last run did not succeed. */
+  readonly untilSucceeded?: boolean | undefined
+}
+
+/** What a statement did or saw; and the row of who holds the lock, if it saw one. */
+export interface Acquired {
+  readonly outcome: AcquireOutcome
+  readonly row?: Row | undefined
+}
+
+/** Acquires, extends and releases the rows of one table, and cleans up behind what got no answer. */
 export class LockRows {
-  readonly #asking: Asking
-  #tableSeen = false
+  readonly #releases: BackgroundReleases
 
-  constructor(
-    private readonly executor: SqlExecutor,
-    readonly dialect: Dialect,
-    private readonly table: LockTable,
-    readonly statements: LockStatements,
-    readonly timeLimit: number,
-    private readonly slotAtMostAhead: number,
-  ) {
-    this.#asking = new Asking(dialect, (error) => {
-      this.#tableSeen = false
-      return this.#tableProblem(error)
-    })
-  }
-
-  /** Makes the table unless it is there. */
-  createTable(): Promise<void> {
-    const problem = (cause?: unknown) => this.#read(() => this.#tableProblem(cause))
-    return makeTable(this.dialect, this.table, this.executor, this.#asking, this.timeLimit, problem)
-  }
-
-  /** Looks once whether the table is as the lock needs it; a wrong type could let two hold one lock. */
-  async refuseWrongTable(): Promise<void> {
-    if (this.#tableSeen) return
-    const problem = await this.#read(() => this.#tableProblem())
-    if (problem) throw problem
-    this.#tableSeen = true
-  }
-
-  take(request: LockRequest): Promise<Taken> {
-    const { acquire, acquireSlot } = this.statements
-    return take(this, this.#asking, request.slot === undefined ? acquire : acquireSlot, request)
+  constructor(readonly table: StoredTable) {
+    this.#releases = new BackgroundReleases(table.timeLimit)
   }
 
   /**
-   * Takes the lock without a run: `locked_at` stays, so that nobody takes the pause for one.
+   * Acquires the row, or tells what a statement saw that speaks against it. If nobody knows in the end whether the row was
+   * acquired, it is released in the background.
+   *
+   * @param steps default: those for its slot, or without one
+   */
+  async acquire(request: AcquireRequest, steps = this.#stepsFor(request)): Promise<Acquired> {
+    const { name: lockName } = request.holder
+    let isWanted = true
+    let write: Promise<Acquired | undefined> | undefined
+    const attempt = async (): Promise<Acquired> => {
+      for (const step of steps) {
+        if (!isWanted) break
+        const answer = this.#step(step, request)
+        write = step.tells === 'refusal' ? undefined : answer
+        const acquired = await answer
+        if (acquired?.outcome === 'already-run' && request.untilSucceeded)
+          return await (write = this.#acquireAgain(request, () => isWanted))
+        if (acquired) return acquired
+      }
+      throw new LostRace()
+    }
+    try {
+      return await this.table.call({ lockName, attempt })
+    } catch (error) {
+      isWanted = false
+      if (write) this.#releaseLateAcquisition(write, request)
+      throw error
+    }
+  }
+
+  /**
+   * Acquires the row without a run: `locked_at` stays, so that nobody mistakes the pause for one.
    *
    * @returns whether it is the holder's now
    */
   async pause(holder: Holder, pauseFor: number): Promise<boolean> {
-    const { pause, acquireSlot } = this.statements
+    const { pause, acquireSlot } = this.table.statements
     // A slot before every other is given only where there is no row.
-    const steps: AcquireStep[] = [{ kind: 'take', statement: pause }, ...acquireSlot]
-    const request = { holder, lockAtMostFor: pauseFor, slot: NEVER }
-    return (await take(this, this.#asking, steps, request)).outcome === 'taken'
+    const steps: AcquireStep[] = [{ tells: 'acquired', statement: pause }, ...acquireSlot]
+    const { outcome } = await this.acquire({ holder, lockAtMostFor: pauseFor, slot: NEVER }, steps)
+    return outcome === 'acquired'
   }
 
   /**
@@ -75,123 +88,142 @@ export class LockRows {
    * @returns whether the row is still the holder's, and lasts at least that long
    */
   async extend({ name, lockedBy }: Holder, lockAtMostFor: number, lease: Lease): Promise<boolean> {
-    const attempt = () => this.#changes(this.statements.extend, { name, lockedBy, lockAtMostFor })
-    return (await this.#insist(name, lease.remaining(), attempt)) > 0
+    const attempt = () => this.table.changes(this.table.statements.extend, { name, lockedBy, lockAtMostFor })
+    const leaseLeft = lease.remaining()
+    return (await this.table.call({ lockName: name, leaseLeft, idempotent: true, attempt })) > 0
   }
 
   /**
    * Goes on in the background when it fails.
    *
-   * @param lockAtLeastFor milliseconds after `locked_at` before which the row is not free; `unused`: free at once, and the
-   *   slot with it
-   * @param reach until when the row may be held if it is not released
+   * @param run how its run ended, as seen from now; `undefined`: nothing ran, and its slot may be given again
+   * @param expires when its lease is over at the latest
    */
-  async unlock(holder: Holder, lockAtLeastFor: number | 'unused', reach: Lease): Promise<void> {
+  async release(holder: Holder, run: () => EndedRun | undefined, expires: Lease): Promise<void> {
+    const attempt = () => this.#release(holder, run())
     try {
-      await this.#insist(holder.name, this.timeLimit, () => this.#unlock(holder, lockAtLeastFor))
+      await this.table.call({ lockName: holder.name, idempotent: true, attempt })
     } catch (error) {
-      void this.free(holder, lockAtLeastFor, reach)
+      this.#releases.add({ attempt, lease: expires, mayArriveLater: 'no' })
       throw error
     }
   }
 
-  /**
-   * The same in the background alone: rejects never.
-   *
-   * @param mayStillTake whether the statement that takes the row may still wait inside the server: then an unlock that finds
-   *   nothing has to come again
-   */
-  async free(
-    holder: Holder,
-    lockAtLeastFor: number | 'unused',
-    reach: Lease,
-    mayStillTake = (): boolean => false,
-  ): Promise<void> {
-    const freeing = this.#asking.ask({
-      lockName: holder.name,
-      within: Math.max(reach.remaining(), this.timeLimit),
-      each: () => this.timeLimit,
-      again: [...INSIST, 'refused', 'in vain'],
-      background: true,
-      attempt: async () => {
-        const changed = await this.#unlock(holder, lockAtLeastFor)
-        if (changed === 0 && mayStillTake()) throw new InVain()
-      },
-    })
-    // The lease releases it, then.
-    await freeing.catch(() => undefined)
+  /** The same in the background alone, for a row that nobody used. */
+  releaseUnused(holder: Holder, lockAtMostFor: number): void {
+    const attempt = () => this.#release(holder)
+    this.#releases.add({ attempt, lease: new Lease(lockAtMostFor), mayArriveLater: 'no' })
+  }
+
+  /** Somebody uses the table again after a `drain`. */
+  reopen(): void {
+    this.#releases.reopen()
+  }
+
+  /** Waits for the releases in the background, but not for longer than this, and gives them up then. */
+  drain(timeout: number): Promise<void> {
+    return this.#releases.drain(timeout)
   }
 
   /** @returns whether the row was still held by this owner, and is free now */
-  async release(holder: Holder): Promise<boolean> {
-    const changed = await this.#asking.ask({
-      lockName: holder.name,
-      within: this.timeLimit,
-      again: ['busy', 'conflict'],
-      attempt: () => this.#unlock(holder, 0),
-    })
-    return changed > 0
+  async releaseOf({ name, lockedBy }: Holder): Promise<boolean> {
+    const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy) }
+    const attempt = () => this.table.changes(this.table.statements.releaseHeld, values)
+    return (await this.table.call({ lockName: name, attempt })) > 0
   }
 
   /** @returns `undefined` when the row is not the holder's any more */
   async fencingToken({ name, lockedBy }: Holder, lease: Lease): Promise<number | undefined> {
-    const attempt = () => this.executor.query(this.statements.fencingToken, { name, lockedBy })
-    const [row] = await this.#insist(name, lease.remaining(), attempt)
+    const attempt = () => this.table.executor.query(this.table.statements.fencingToken, { name, lockedBy })
+    const leaseLeft = lease.remaining()
+    const [row] = await this.table.call({ lockName: name, leaseLeft, idempotent: true, attempt })
     return row && Number(row['token'])
   }
 
-  async list(): Promise<LockRecord[]> {
-    const rows = await this.#read(() => this.executor.query(this.statements.list, {}))
-    return rows.map(lockRecord)
+  #stepsFor({ slot }: AcquireRequest): readonly AcquireStep[] {
+    return slot === undefined ? this.table.statements.acquire : this.table.statements.acquireSlot
   }
 
-  inspect(): Promise<TableFinding[]> {
-    return this.#read(() => inspectTable(this.executor, this.dialect, this.table))
-  }
-
-  /** Takes one step towards a lock. */
-  async see({ kind, statement }: AcquireStep, { holder, lockAtMostFor, slot }: LockRequest): Promise<Seen> {
+  /** @returns `undefined` when it tells nothing, and the next step is to be tried */
+  async #step(
+    { tells, statement }: AcquireStep,
+    { holder, lockAtMostFor, slot }: AcquireRequest,
+  ): Promise<Acquired | undefined> {
     const { name, lockedBy } = holder
     // Not spread, here and below: V8 takes 60 times as long for that.
-    const values = { name, lockedBy, lockAtMostFor, slot, slotAtMostAhead: this.slotAtMostAhead }
-    if (kind === 'take') return { outcome: (await this.#changes(statement, values)) > 0 ? 'taken' : 'free' }
-    const [row] = await this.executor.query(statement, values)
-    return { outcome: row ? ((row['outcome'] ?? 'held') as AcquireOutcome) : 'free', row }
+    const values = { name, lockedBy, lockAtMostFor, slot }
+    if (tells === 'acquired' || tells === 'acquired or held') {
+      const changed = await this.table.changes(statement, values)
+      if (changed > 0) return { outcome: 'acquired' }
+      return tells === 'acquired' ? undefined : { outcome: 'held' }
+    }
+    const [row] = await this.table.executor.query(statement, values)
+    // The first rows may be those of a trigger.
+    if (tells === 'outcome' && row?.['outcome'] === undefined) throw untold()
+    const outcome = row && ((row['outcome'] ?? 'held') as AcquireOutcome | 'free')
+    return outcome === undefined || outcome === 'free' ? undefined : { outcome, row }
   }
 
-  errorKind(error: unknown): ErrorKind {
-    return errorKind(this.dialect, error)
+  /**
+   * The slot was acquired before. Who has it now, or how its last run ended, the row tells.
+   *
+   * @param isWanted whether somebody still waits for it
+   */
+  async #acquireAgain(
+    { holder, lockAtMostFor, slot }: AcquireRequest,
+    isWanted: () => boolean,
+  ): Promise<Acquired> {
+    const { name, lockedBy } = holder
+    const { acquireAgain, find } = this.table.statements
+    if (!isWanted()) throw new LostRace()
+    const [row] = await this.table.executor.query(find, { name })
+    const seen = row && lockRecord(row)
+    if (seen?.held) return { outcome: 'held', row }
+    const token = seen?.lastRun && tokenOfRetry(Number(slot), seen.lockedAt.getTime())
+    if (!token || seen.lastRun.outcome === 'succeeded') return { outcome: 'already-run' }
+    if (!isWanted()) throw new LostRace()
+    const as = { seenBy: seen.lockedBy, seenAt: seen.lockedAt.getTime() }
+    const values = { name, lockedBy, lockAtMostFor, slot: token, ...as }
+    if ((await this.table.changes(acquireAgain, values)) > 0) return { outcome: 'acquired' }
+    throw new LostRace()
   }
 
-  #insist<T>(lockName: string, left: number, attempt: () => Promise<T>): Promise<T> {
-    const within = Math.min(this.timeLimit, left)
-    const endsWithLease = left < this.timeLimit
-    return this.#asking.ask({ lockName, within, endsWithLease, each: half, again: INSIST, attempt })
+  /** Nobody waits for this write any more: if it acquired the row, or nobody knows, the row is released. */
+  #releaseLateAcquisition(
+    write: Promise<Acquired | undefined>,
+    { holder, lockAtMostFor }: AcquireRequest,
+  ): void {
+    const release: BackgroundRelease = {
+      attempt: () => this.#release(holder),
+      lease: new Lease(lockAtMostFor + this.table.timeLimit),
+      mayArriveLater: 'under way',
+    }
+    // A connection whose other end is gone may tell so only after a quarter of an hour.
+    this.#releases.add(release, this.table.timeLimit)
+    write.then(
+      (answer) => {
+        release.mayArriveLater = 'no'
+        if (answer?.outcome === 'acquired') this.#releases.hurry(release)
+        else this.#releases.remove(release)
+      },
+      (error: unknown) => {
+        release.mayArriveLater = 'unknown'
+        if (this.#mayBeDone(error)) this.#releases.hurry(release)
+        else this.#releases.remove(release)
+      },
+    )
   }
 
-  #read<T>(attempt: () => Promise<T>): Promise<T> {
-    return this.#asking.ask({ within: this.timeLimit, again: ['busy'], attempt })
+  #mayBeDone(error: unknown): boolean {
+    return (
+      errorKind(this.table.dialect, error) === 'unanswered' && !(error instanceof DriverError && !error.sent)
+    )
   }
 
-  #unlock({ name, lockedBy, hasSlot }: Holder, lockAtLeastFor: number | 'unused'): Promise<number> {
-    const { unlock, unlockAtLeast, giveBack } = this.statements
-    const unlockedBy = unlockedOwner(lockedBy)
-    const values = { name, lockedBy, unlockedBy }
-    if (lockAtLeastFor === 'unused') return this.#changes(hasSlot ? giveBack : unlock, values)
-    return lockAtLeastFor > 0
-      ? this.#changes(unlockAtLeast, { name, lockedBy, unlockedBy, lockAtLeastFor })
-      : this.#changes(unlock, values)
-  }
-
-  async #changes(statement: Statement, values: Values): Promise<number> {
-    if (!this.dialect.counted) return changedRows(await this.executor.execute(statement, values))
-    const [row] = await this.executor.query(statement, values)
-    return changedRows(row?.['changed'] ?? NaN)
-  }
-
-  async #tableProblem(cause?: unknown): Promise<LockError | undefined> {
-    const { schema, table } = this.table.names
-    const described = await this.executor.query(this.statements.describe, { schema: schema ?? null, table })
-    return tableProblem(this.dialect, this.table, described, cause)
+  #release({ name, lockedBy, hasSlot }: Holder, run?: EndedRun): Promise<number> {
+    const { release, releaseLater, releaseUnused } = this.table.statements
+    const keepFor = run?.keepFor ?? 0
+    const statement = !run && hasSlot ? releaseUnused : keepFor > 0 ? releaseLater : release
+    return this.table.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor })
   }
 }

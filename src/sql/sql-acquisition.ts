@@ -1,7 +1,18 @@
-import { later, Lease, recogniseEveryCopy, type Acquisition } from '../core'
+import {
+  invalid,
+  later,
+  Lease,
+  LockError,
+  recogniseEveryCopy,
+  time,
+  type Acquisition,
+  type ActiveLock,
+  type UnlockOptions,
+} from '../core'
 import type { Dialect, Pin } from './dialect'
-import type { Holder } from './holder'
-import type { LockRows } from './lock-rows'
+import type { Holder, LockRows } from './lock-rows'
+import type { EndedRun } from './owner'
+import { changedRows, DriverError, type SqlExecutor } from './statement'
 
 /** The database's clock is cut to milliseconds, so a lease may begin that much in the past, and end as much earlier. */
 const CLOCK_STEP = 1
@@ -15,23 +26,28 @@ export class SqlAcquisition implements Acquisition {
   readonly dialect: Dialect
   readonly pin: Pin
   #lease: Lease
-  /** Until when the row may be held: an extension that nobody answered may still be done. */
-  #reach: Lease
+  /** The longest lease that was requested: an extension that nobody answered may still be done. */
+  #longest: number
+  #atLeast: Lease
+  readonly #acquired = time.now()
 
   /**
-   * @param taken its lease, begun when the request was sent, as `leaseOf` makes it; `locked_at` is not before that
-   * @param lockAtLeastFor in milliseconds since `locked_at`
+   * @param lease begun when the request was sent, as `leaseOf` makes it
+   * @param lockAtMostFor in milliseconds
+   * @param lockAtLeastFor in milliseconds, from the acquisition, which was answered just now
    */
   constructor(
     private readonly rows: LockRows,
     readonly holder: Holder,
-    private readonly taken: Lease,
-    private lockAtLeastFor: number,
+    lease: Lease,
+    lockAtMostFor: number,
+    lockAtLeastFor: number,
   ) {
-    this.dialect = rows.dialect
-    this.pin = rows.statements.pin
-    this.#lease = taken
-    this.#reach = taken
+    this.dialect = rows.table.dialect
+    this.pin = rows.table.statements.pin
+    this.#lease = lease
+    this.#longest = lockAtMostFor
+    this.#atLeast = new Lease(lockAtLeastFor)
   }
 
   get lease(): Lease {
@@ -39,25 +55,89 @@ export class SqlAcquisition implements Acquisition {
   }
 
   async extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<Lease | undefined> {
-    const asked = leaseOf(lockAtMostFor)
-    this.#reach = new Lease(this.#reach.remaining() + lockAtMostFor)
+    const lease = leaseOf(lockAtMostFor)
+    this.#longest = Math.max(this.#longest, lockAtMostFor)
     if (!(await this.rows.extend(this.holder, lockAtMostFor, this.#lease))) return undefined
-    // The row remembers when it was locked, not when it was extended.
-    if (lockAtLeastFor !== undefined)
-      this.lockAtLeastFor = lockAtLeastFor && Math.ceil(this.taken.age()) + lockAtLeastFor
-    return (this.#lease = later(this.#lease, asked))
+    if (lockAtLeastFor !== undefined) this.#atLeast = this.#atLeast.lasting(lockAtLeastFor)
+    return (this.#lease = later(this.#lease, lease))
   }
 
   fencingToken(): Promise<number | undefined> {
     return this.rows.fencingToken(this.holder, this.#lease)
   }
 
-  unlock(early: boolean): Promise<void> {
-    return this.rows.unlock(this.holder, early ? 'unused' : this.lockAtLeastFor, this.#reach)
+  unlock(told: UnlockOptions['outcome']): Promise<void> {
+    const ended = time.now()
+    const ranFor = ended - this.#acquired
+    const outcome = told === 'succeeded' || told === 'failed' ? told : 'unlocked'
+    const run = (): EndedRun | undefined => {
+      if (told === 'unused') return undefined
+      const keepFor = Math.ceil(this.#atLeast.remaining())
+      return { outcome, ranFor, keepFor, heldFor: keepFor + time.now() - ended }
+    }
+    return this.rows.release(this.holder, run, new Lease(this.#longest))
   }
 }
 
 /** What the holder may trust; to be begun before the request is sent. */
 export function leaseOf(lockAtMostFor: number): Lease {
   return new Lease(lockAtMostFor - CLOCK_STEP)
+}
+
+/**
+ * The row behind a lock, through whatever wraps it.
+ *
+ * @throws LockError `NOT_LOCKED` without a lock, `INVALID_CONFIGURATION` for one that is not kept in SQL
+ */
+export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
+  if (!lock) {
+    throw new LockError(
+      'NOT_LOCKED',
+      'There is no active lock to guard the transaction – call guard inside a locked task, or give it the lock.',
+    )
+  }
+  if (!(lock.acquisition instanceof SqlAcquisition)) {
+    throw invalid(
+      `Lock '${lock.name}' is not kept in a SQL table, so no transaction can be tied to it.`,
+      lock.name,
+    )
+  }
+  return lock.acquisition
+}
+
+/**
+ * Makes sure that the lock is still held by this acquisition, and keeps its row as it is until the transaction ends.
+ *
+ * @param executor runs its statements inside the transaction
+ * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`. A lost race of the transaction itself (serialization failure,
+ *   deadlock, busy file) comes through as the client's own error, so that what repeats your transactions sees it.
+ */
+export async function guardTransaction(executor: SqlExecutor, acquisition: SqlAcquisition): Promise<void> {
+  const lockName = acquisition.holder.name
+  if (!(await pin(executor, acquisition))) {
+    throw new LockError(
+      'LOCK_LOST',
+      `Lock '${lockName}' is no longer held, as this transaction sees its table – roll back: somebody else may hold it.`,
+      { lockName },
+    )
+  }
+}
+
+async function pin(executor: SqlExecutor, { dialect, pin, holder }: SqlAcquisition): Promise<boolean> {
+  try {
+    const { kind, statement } = pin
+    const rows =
+      kind === 'read'
+        ? (await executor.query(statement, holder)).length
+        : changedRows(await executor.execute(statement, holder))
+    return rows > 0
+  } catch (error) {
+    if (!(error instanceof DriverError)) throw error
+    const { code, message, cause } = error
+    if (code !== undefined && code in dialect.transientErrors) throw cause
+    throw new LockError('DATABASE_ERROR', `The guard of lock '${holder.name}' failed: ${message}`, {
+      lockName: holder.name,
+      cause,
+    })
+  }
 }

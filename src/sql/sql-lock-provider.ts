@@ -1,32 +1,40 @@
 import {
-  askAgain,
   checkDuration,
   checkLockConfiguration,
   checkLockName,
   checkOptions,
-  Lease,
-  LockError,
-  LONGEST_TIMEOUT,
-  simpleLock,
-  SLOT_AT_MOST_AHEAD,
-  slotTooFarAhead,
+  createLock,
   type Duration,
+  invalid,
+  type Lock,
   type LockConfiguration,
+  LockError,
   type LockOptions,
   type LockProvider,
-  type SimpleLock,
+  LONGEST_TIMEOUT,
+  poll,
+  type ShutdownOptions,
+  slotTooFarAhead,
 } from '../core'
-import type { Dialect } from './dialect'
-import { lockHolder, type LockRecord } from './lock-record'
+import type { Dialect, LockTableOptions } from './dialect'
 import { LockRows } from './lock-rows'
-import { lockStatements } from './lock-statements'
-import { lockTable, TABLE_OPTIONS, type LockTableOptions } from './lock-table'
-import { overdueLocks, type OverdueLock } from './overdue'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
-import { checkPause, type PauseOptions } from './pause'
+import {
+  checkLimits,
+  checkPause,
+  lockHolder,
+  lockRecord,
+  overdueLock,
+  type LockRecord,
+  type OverdueLock,
+  type OverdueOptions,
+  type PauseOptions,
+} from './records'
 import { leaseOf, SqlAcquisition } from './sql-acquisition'
-import type { SqlExecutor } from './sql-executor'
-import type { TableFinding } from './table-finding'
+import type { SqlExecutor } from './statement'
+import { StoredTable } from './stored-table'
+import { lockTable, TABLE_OPTIONS, title } from './table'
+import type { TableFinding } from './table-check'
 
 /** Options of every provider that keeps its locks in a table. */
 export interface SqlLockProviderOptions extends LockTableOptions {
@@ -34,167 +42,177 @@ export interface SqlLockProviderOptions extends LockTableOptions {
   readonly lockedBy?: string | undefined
   /** How long one step (acquire, extend, release) may wait for the pool and the database in all. Default 5 seconds. */
   readonly timeLimit?: Duration | undefined
-  /**
-   * How far a slot may lie in the future by the database's clock: as far as the clocks of the instances may differ. One that
-   * lies further is refused as a mistake, because it would keep the task from running until then. Default 1 hour.
-   */
-  readonly slotAtMostAhead?: Duration | undefined
 }
 
-/** The keys of `SqlLockProviderOptions`, for those whose own options include them. */
-export const SQL_LOCK_PROVIDER_OPTIONS = [
-  ...TABLE_OPTIONS,
-  'lockedBy',
-  'timeLimit',
-  'slotAtMostAhead',
-] as const
+/** The keys of `SqlLockProviderOptions`. */
+export const SQL_LOCK_PROVIDER_OPTIONS = [...TABLE_OPTIONS, 'lockedBy', 'timeLimit'] as const
 
-/** Hands out locks from a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. */
+/**
+ * Hands out locks from a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. Every method that reaches the database
+ * rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT` or `DATABASE_ERROR`.
+ */
 export class SqlLockProvider implements LockProvider {
   /** The table and the dialect, for logs. */
   readonly description: string
+  readonly #table: StoredTable
   readonly #rows: LockRows
   readonly #lockedBy: string
-  readonly #slotAtMostAhead: number
 
   /** @throws LockError `INVALID_CONFIGURATION`. Does not touch the database. */
   constructor(executor: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
     checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '5s')
-    if (timeLimit === 0)
-      throw new LockError('INVALID_CONFIGURATION', 'timeLimit is 0 – give the database time to answer.')
-    this.#slotAtMostAhead = checkDuration(
-      undefined,
-      'slotAtMostAhead',
-      options.slotAtMostAhead ?? SLOT_AT_MOST_AHEAD,
-    )
+    if (timeLimit === 0) throw invalid('timeLimit is 0 – give the database time to answer.')
     const table = lockTable(dialect, options)
-    const { schema, table: tableName } = table.names
-    this.description = `the table ${schema === undefined ? '' : `${schema}.`}${tableName} (${dialect.name})`
+    this.description = `the table ${title(table.names)} (${dialect.name})`
     this.#lockedBy = checkLockedBy(options.lockedBy ?? defaultLockedBy())
-    this.#rows = new LockRows(
-      executor,
-      dialect,
-      table,
-      lockStatements(dialect, table),
-      Math.min(timeLimit, LONGEST_TIMEOUT),
-      this.#slotAtMostAhead,
-    )
+    this.#table = new StoredTable(executor, dialect, table, Math.min(timeLimit, LONGEST_TIMEOUT))
+    this.#rows = new LockRows(this.#table)
   }
 
   /**
-   * Asks for the lock once.
+   * Tries to acquire the lock once.
    *
-   * @returns the lock, or `undefined` if somebody else holds it, or its slot was given already
-   * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`,
-   *   `DATABASE_ERROR`: in each case the lock was not acquired, or is released again in the background; the reason of `signal`,
-   *   if it has aborted
+   * @returns the lock, or `undefined` if somebody else holds it, or its slot has run already
+   * @throws LockError `INVALID_CONFIGURATION`; the reason of `signal`, if it has aborted by the time of the answer. Whatever it
+   *   throws, the lock was not acquired, or is released again in the background
    */
   async lock(
     configuration: LockConfiguration,
     { signal, onRefused }: LockOptions = {},
-  ): Promise<SimpleLock | undefined> {
-    const { name, lockAtMostFor, lockAtLeastFor, slot } = checkLockConfiguration(configuration)
+  ): Promise<Lock | undefined> {
+    const checked = checkLockConfiguration(configuration)
+    const { name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded } = checked
     signal?.throwIfAborted()
-    await this.#rows.refuseWrongTable()
+    this.#rows.reopen()
+    await this.#table.refuseWrong()
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const lease = leaseOf(lockAtMostFor)
-    const { outcome, row } = await this.#rows.take({ holder, lockAtMostFor, slot })
-    if (outcome === 'ahead') throw slotTooFarAhead(name, Number(slot), this.#slotAtMostAhead)
-    if (outcome !== 'taken') {
+    const { outcome, row } = await this.#rows.acquire({ holder, lockAtMostFor, slot, untilSucceeded })
+    if (outcome === 'slot-too-far-ahead') {
+      const [clock] = await this.#table.read(this.#table.statements.now)
+      throw slotTooFarAhead(name, Number(slot), Number(clock?.['now']))
+    }
+    if (outcome !== 'acquired') {
+      signal?.throwIfAborted()
       onRefused?.(outcome, row && lockHolder(row))
       return undefined
     }
-    if (lease.remaining() === 0) {
-      void this.#rows.free(holder, 'unused', new Lease(lockAtMostFor))
-      throw new LockError(
-        'TIMEOUT',
-        `The database took longer to acquire lock '${name}' than the lock lasts (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
-        { lockName: name },
-      )
-    }
-    return simpleLock(name, new SqlAcquisition(this.#rows, holder, lease, lockAtLeastFor))
+    if (lease.remaining() > 0 && !signal?.aborted)
+      return createLock(name, new SqlAcquisition(this.#rows, holder, lease, lockAtMostFor, lockAtLeastFor))
+    this.#rows.releaseUnused(holder, lockAtMostFor)
+    signal?.throwIfAborted()
+    throw new LockError(
+      'TIMEOUT',
+      `The database took longer to acquire lock '${name}' than the lock lasts (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
+      { lockName: name },
+    )
   }
 
   /**
-   * Every lock of the table, held or not, in the order of their names: for people and dashboards.
-   *
-   * @throws LockError `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
+   * For the end of the process: waits for the releases in the background, of locks whose acquisition or release got no answer.
+   * After the timeout they are left to expire. Nothing is sent afterwards, until the next call of `lock`.
+   * `LockingTaskExecutor.shutdown()` calls it.
    */
-  listLocks(): Promise<LockRecord[]> {
-    return this.#rows.list()
+  async drain({ timeout = '10s' }: ShutdownOptions = {}): Promise<void> {
+    await this.#rows.drain(checkDuration(undefined, 'timeout', timeout))
+  }
+
+  /** Every lock of the table, held or not, in the order of their names: for people and dashboards. */
+  async listLocks(): Promise<LockRecord[]> {
+    return (await this.#table.read(this.#table.statements.list)).map(lockRecord)
   }
 
   /**
-   * Releases a lock whose holder is known to be gone, only if it is still held by the owner that `listLocks` showed. A
-   * holder that is alive goes on running, and somebody else may start beside it. The owner of a Java service is its host,
-   * the same for each of its acquisitions: there a later one may be released.
+   * One lock of the table, held or not. Where the table's collation ignores case, `Report` finds `report`, in the row's own
+   * spelling.
+   *
+   * @returns `undefined` when the lock was never acquired
+   */
+  async findLock(name: string): Promise<LockRecord | undefined> {
+    const [row] = await this.#table.read(this.#table.statements.find, { name })
+    return row && lockRecord(row)
+  }
+
+  /**
+   * Releases a lock whose holder is known to be gone, if it is still held by the owner that `findLock` showed. A holder that is
+   * alive goes on running. The owner of a Java service is its host: there a later acquisition may be released.
    *
    * @returns whether it was released; `false`: nobody or somebody else holds it now
-   * @throws LockError `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
    */
   releaseLock(name: string, owner: string): Promise<boolean> {
-    return this.#rows.release({ name, lockedBy: owner })
+    return this.#rows.releaseOf({ name, lockedBy: owner })
   }
 
   /**
-   * Looks the lock table over, more closely than the first lock does: columns, types, lengths, key, case of names, and
-   * what this user may do. Changes nothing.
+   * Looks the lock table over: columns, types, lengths, key, case of names, and what this user may do. Changes nothing.
    *
    * @returns what is wrong, worst first, with the SQL that fixes it; empty when all is well
-   * @throws LockError `INVALID_CLIENT`, `TIMEOUT`, `DATABASE_ERROR`
    */
   checkTable(): Promise<TableFinding[]> {
-    return this.#rows.inspect()
+    return this.#table.inspect()
   }
 
   /**
-   * Which of these locks nobody has taken for longer than they may: jobs that do not run. A lock that is paused is not overdue.
+   * Which of these locks nobody has acquired for longer than they may: jobs that do not run. A lock that is paused is not overdue.
    *
-   * @param limits how long ago each was to be taken at the latest: `{ report: '25h', 'clean-up': '10m' }`
-   * @returns those that were taken longer ago, or never, in the order of `limits`; empty when all is well
-   * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
+   * @param limits how long ago each was to be acquired at the latest: `{ report: '25h', 'clean-up': '10m' }`
+   * @param options whether the last run is to have succeeded, and how long a run may take
+   * @returns those that were acquired longer ago, or never, or at a time that lies in the future, and those that `options` rule
+   *   out; in the order of `limits`
+   * @throws LockError `INVALID_CONFIGURATION`
    */
-  async overdueLocks(limits: Readonly<Record<string, Duration>>): Promise<OverdueLock[]> {
-    const checked = Object.entries(limits).map(
-      ([name, limit]) => [checkLockName(name), checkDuration(name, 'the limit', limit)] as const,
-    )
-    return overdueLocks(await this.listLocks(), checked)
+  async overdueLocks(
+    limits: Readonly<Record<string, Duration>>,
+    options: OverdueOptions = {},
+  ): Promise<OverdueLock[]> {
+    checkOptions(options, ['succeeded', 'runningAtMost'], 'options of overdueLocks')
+    const { succeeded = false, runningAtMost = Infinity } = options
+    const more = {
+      succeeded,
+      runningAtMost:
+        runningAtMost === Infinity ? Infinity : checkDuration(undefined, 'runningAtMost', runningAtMost),
+    }
+    const overdue: OverdueLock[] = []
+    for (const [name, limit] of checkLimits(limits)) {
+      const lock = overdueLock(name, limit, await this.findLock(name), more)
+      if (lock) overdue.push(lock)
+    }
+    return overdue
   }
 
   /**
-   * Pauses a job: takes its lock without a run, so that everybody who asks for it skips, Java services too. It lasts until
+   * Pauses a job: acquires its lock without a run, so that everybody else skips, Java services too. It lasts until
    * `resumeLock`, or until its time is over; it does not end with this process. `lockedAt` stays as it was.
    *
-   * @returns whether it is paused now; `false`: somebody holds it, or has paused it, as `listLocks` tells
-   * @throws LockError `INVALID_CONFIGURATION`, `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`:
-   *   in each case it is not paused, or is resumed in the background
+   * @returns whether it is paused now; `false`: somebody holds it, or has paused it, as `findLock` tells
+   * @throws LockError `INVALID_CONFIGURATION`. Whatever it throws, it is not paused, or is resumed in the background
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
-    await this.#rows.refuseWrongTable()
+    this.#rows.reopen()
+    await this.#table.refuseWrong()
     const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
-    return askAgain(pause, (paused) => paused, { timeout: wait, pause: 500 })
+    return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })
   }
 
   /**
    * Ends the pause of a job, whoever paused it.
    *
    * @returns whether it was paused, and is free now
-   * @throws LockError `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`
    */
   async resumeLock(name: string): Promise<boolean> {
-    const lock = (await this.listLocks()).find((each) => each.name === name)
+    const lock = await this.findLock(name)
     return lock?.paused === true && this.releaseLock(name, lock.lockedBy)
   }
 
   /**
-   * Makes the lock table unless it is there, as the migration does: for programs that run their migrations under a lock.
-   * However many processes call it at the same time, each succeeds. Not for Spanner.
+   * Makes the lock table unless it is there, as the migration does. However many processes call it at the same time, each
+   * succeeds. On Spanner with TypeORM only.
    *
-   * @throws LockError `TABLE_MISMATCH` when another table has the name, `INVALID_CLIENT`, `TIMEOUT`, `DATABASE_ERROR`
+   * @throws LockError `TABLE_MISMATCH` when another table has the name
    */
   createTable(): Promise<void> {
-    return this.#rows.createTable()
+    return this.#table.create()
   }
 }

@@ -1,3 +1,5 @@
+import { LockError, recogniseEveryCopy } from '../core'
+
 /** The values that a lock statement may need. A statement names them; whoever runs it binds them. */
 export interface Values {
   readonly name?: string
@@ -5,28 +7,29 @@ export interface Values {
   /** In milliseconds. */
   readonly lockAtMostFor?: number
   /** In milliseconds. */
-  readonly lockAtLeastFor?: number
+  readonly keepFor?: number
   readonly unlockedBy?: string
   /** In milliseconds since 1970. */
   readonly slot?: number | undefined
-  /** In milliseconds. */
-  readonly slotAtMostAhead?: number
+  /** Owner and `locked_at` of a row as it was seen. */
+  readonly seenBy?: string
+  readonly seenAt?: number
   readonly schema?: string | null
   readonly table?: string
 }
 
-/** SQL text with holes: there is always one piece of text more than there are holes. */
+/** SQL text with placeholders: there is always one piece of text more than there are parameters. */
 export interface Statement {
   readonly pieces: readonly string[]
   readonly parameters: readonly (keyof Values)[]
 }
 
-/** A hole for a value that is bound, never written into the text. */
+/** A value that is bound, never written into the text. */
 export function parameter(name: keyof Values): Statement {
   return { pieces: ['', ''], parameters: [name] }
 }
 
-/** Text as it is: for quoted identifiers and for what a dialect spells itself. */
+/** Text as it is: for quoted identifiers and for what a dialect writes itself. */
 export function raw(text: string): Statement {
   return { pieces: [text], parameters: [] }
 }
@@ -39,40 +42,72 @@ export function sql(text: TemplateStringsArray, ...parts: readonly Statement[]):
   }
   text.forEach((words, index) => {
     append(words.replace(/\s+/g, ' '))
-    parts[index]?.pieces.forEach((piece, hole) => {
-      if (hole === 0) append(piece)
+    parts[index]?.pieces.forEach((piece, position) => {
+      if (position === 0) append(piece)
       else pieces.push(piece)
     })
   })
   return { pieces, parameters: parts.flatMap((part) => part.parameters) }
 }
 
-/** A statement in the words of one client. */
-export interface Spelled {
-  readonly text: string
-  /** The values in the order of the holes; `null` for those that are not given. */
-  readonly bind: (values: Values) => (string | number | null)[]
+/**
+ * The text of a statement for one client.
+ *
+ * @param placeholder the text of the placeholder at this position, counted from 0. Default `?`
+ */
+export function render({ pieces }: Statement, placeholder: (position: number) => string = () => '?'): string {
+  return pieces.reduce((text, piece, index) => text + placeholder(index - 1) + piece).trim()
 }
+
+/** The values in the order of the placeholders; `null` for those that are not given. */
+export function bind({ parameters }: Statement, values: Values): (string | number | null)[] {
+  return parameters.map((name) => values[name] ?? null)
+}
+
+/** A column's name and type, as `LockStatements.describe` finds them; other queries name their own columns. */
+export type Row = Readonly<Record<string, unknown>>
 
 /**
- * Spells the holes as a client wants them.
- *
- * @param placeholder gives the text for the hole at this position, counted from 0
+ * How one client runs one statement: alone, in autocommit, on a connection that no transaction of the caller uses.
+ * Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` when the client cannot be used at all.
  */
-export function spell(statement: Statement, placeholder: (position: number) => string): Spelled {
-  const [first = '', ...rest] = statement.pieces
-  return {
-    text: rest.reduce((text, piece, position) => text + placeholder(position) + piece, first).trim(),
-    bind: (values) => statement.parameters.map((name) => values[name] ?? null),
+export interface SqlExecutor {
+  /** @returns how many rows were changed, `0` when the statement found none, `NaN` when the client does not tell */
+  execute(statement: Statement, values: Values): Promise<number>
+  /** @returns the rows, with the columns as the statement names them */
+  query(statement: Statement, values: Values): Promise<readonly Row[]>
+}
+
+/** An error of the database's driver, with what matters for a lock: what the server called it, and whether it was asked at all. */
+export class DriverError extends Error {
+  static {
+    recogniseEveryCopy(this, 'DriverError')
+  }
+
+  override readonly name = 'DriverError'
+  /** The server's own code as text (`'40001'`, `'1213'`); `undefined` when no answer came, so that nobody knows what happened. */
+  readonly code: string | undefined
+  /** `false` when it is certain that the statement never reached the server, because there was no connection for it. */
+  readonly sent: boolean
+
+  constructor(code: string | undefined, cause: unknown, sent = true) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.code = code
+    this.sent = sent
   }
 }
 
-/** Spells each statement once: they are made once for each table. */
-export function speller(placeholder: (position: number) => string): (statement: Statement) => Spelled {
-  const spelled = new WeakMap<Statement, Spelled>()
-  return (statement) => {
-    const known = spelled.get(statement) ?? spell(statement, placeholder)
-    spelled.set(statement, known)
-    return known
-  }
+/** @throws LockError `INVALID_CLIENT` when a client did not say how many rows a statement changed */
+export function changedRows(count: unknown): number {
+  const changed = Number(count)
+  if (Number.isSafeInteger(changed)) return changed
+  throw untold()
+}
+
+/** For an answer that does not tell what became of a statement. */
+export function untold(): LockError {
+  return new LockError(
+    'INVALID_CLIENT',
+    'This client does not tell how many rows a statement changed, so that nobody would know whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
+  )
 }

@@ -1,12 +1,53 @@
 import { LockError } from '../core'
-import type { Dialect, LockColumn } from './dialect'
-import type { LockTable } from './lock-table'
-import { TableFixes } from './table-fixes'
-import type { Row } from './sql-executor'
-import type { TableFinding, TableFindingCode } from './table-finding'
+import type { Dialect, LockColumn, LockTable } from './dialect'
+import type { Row } from './statement'
+import { COLUMNS, columnType, LENGTHS, title } from './table'
+import { addColumn, addKey, changeColumn, createTable } from './table-fixes'
 
-/** What a name and an owner may need. */
-const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
+/**
+ * What is wrong with a lock table.
+ *
+ * - `TABLE_MISSING` there is none, or this user may not see it
+ * - `COLUMN_MISSING` a column is not there
+ * - `COLUMN_TYPE` a type under which two could hold one lock, or a time would be rounded
+ * - `COLUMN_TOO_SHORT` a text column that does not hold every name or owner
+ * - `COLUMN_NULLABLE` a row without a time would be held for ever
+ * - `KEY_MISSING` no primary key and no unique index is on the name alone: two rows could have one name
+ * - `LOCKED_IN_FUTURE` somebody writes times of another clock or another time zone: two could hold one lock
+ * - `TIME_INVALID` a row has a time that is none, such as null or infinity: its lock may be held for ever
+ * - `OTHER_SCHEMA` it is not in the schema of this connection, but was found by a search path: another connection may find another
+ * - `CASE_IGNORED` names that differ in case only are one lock
+ * - `PRIVILEGE_MISSING` this user may not select, insert or update
+ * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
+ */
+export type TableFindingCode =
+  | 'TABLE_MISSING'
+  | 'COLUMN_MISSING'
+  | 'COLUMN_TYPE'
+  | 'COLUMN_TOO_SHORT'
+  | 'COLUMN_NULLABLE'
+  | 'KEY_MISSING'
+  | 'LOCKED_IN_FUTURE'
+  | 'TIME_INVALID'
+  | 'OTHER_SCHEMA'
+  | 'CASE_IGNORED'
+  | 'PRIVILEGE_MISSING'
+  | 'REFUSED'
+
+/** One thing that is wrong with a lock table, as `checkTable()` gives it. */
+export interface TableFinding {
+  readonly code: TableFindingCode
+  /** `error`: locks fail, or two could hold one. `warning`: it works, and could be better. */
+  readonly severity: 'error' | 'warning'
+  /** What is wrong, and what to do about it. */
+  readonly message: string
+  /**
+   * The SQL that fixes it, one statement each, without semicolons. Stop the jobs, and run the statements of all findings
+   * in their order, in one session. None stands there twice, and running all of them once more changes nothing. Empty
+   * where SQL cannot fix it, or where that of an earlier finding does.
+   */
+  readonly fix: readonly string[]
+}
 
 /** With these two could hold one lock, so none is given. */
 const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', 'COLUMN_TYPE', 'KEY_MISSING']
@@ -22,89 +63,95 @@ export function tableProblem(
   described: readonly Row[],
   cause?: unknown,
 ): LockError | undefined {
-  if (described.some((row) => told(row['autocommit']) === 0))
+  if (described.some((row) => toNumber(row['autocommit']) === 0))
     return new LockError(
       'INVALID_CLIENT',
       'Autocommit is off, so nobody else would see a lock – switch it on for this user or pool.',
       { cause },
     )
-  const problem = tableFindings(dialect, table, described).find(
-    ({ code, severity }) => severity === 'error' && FATAL.includes(code),
-  )
+  const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
+  const problem = tableFindings(dialect, table, described).find(isFatal)
   if (!problem) return undefined
   const code = problem.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
   return new LockError(code, problem.message, { cause })
 }
 
-/** All that is to be said about the described columns, each with all the SQL that fixes it, worst first. */
+/**
+ * All that is to be said about the described columns, each with all the SQL that fixes it, worst first.
+ *
+ * @param zone the time zone of the sessions that use the table, where that matters
+ */
 export function tableFindings(
   dialect: Dialect,
   table: LockTable,
   described: readonly Row[],
   zone?: string,
 ): TableFinding[] {
-  const { names } = table
-  const title = names.schema === undefined ? names.table : `${names.schema}.${names.table}`
-  const fixes = new TableFixes(dialect, table, zone)
   if (described.length === 0) {
-    return [
-      {
-        code: 'TABLE_MISSING',
-        severity: 'error',
-        message: `There is no lock table '${title}' that this connection can see – run the migration, or correct schema and tableName.`,
-        fix: fixes.create(),
-      },
-    ]
+    const message = `There is no lock table '${title(table.names)}' that this connection can see – run the migration, or correct schema and tableName. If none is pending, the table has another name: docs/tables.md says how to rename it.`
+    return [finding('TABLE_MISSING', 'error', message, createTable(dialect, table))]
   }
   const rows = new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
-  return (Object.keys(names.columns) as LockColumn[])
-    .flatMap((column) => columnFindings(dialect, title, names.columns[column], column, rows, fixes))
-    .sort((one, other) => one.severity.localeCompare(other.severity))
+  return COLUMNS.flatMap((column) => {
+    const name = table.names.columnNames[column]
+    const row = rows.get(name.toLowerCase())
+    if (row) return columnFindings(dialect, table, column, row, zone)
+    const message = `Table '${title(table.names)}' has no column '${name}' – add it, or correct columnNames.${column}.`
+    return finding('COLUMN_MISSING', 'error', message, addColumn(dialect, table, column))
+  }).sort(worstFirst)
 }
 
 function columnFindings(
   dialect: Dialect,
-  title: string,
-  name: string,
+  table: LockTable,
   column: LockColumn,
-  rows: ReadonlyMap<string, Row>,
-  fixes: TableFixes,
+  row: Row,
+  zone: string | undefined,
 ): TableFinding[] {
-  const row = rows.get(name.toLowerCase())
-  if (!row) {
-    const message = `Table '${title}' has no column '${name}' – add it, or correct columnNames.${column}.`
-    return [{ code: 'COLUMN_MISSING', severity: 'error', message, fix: fixes.addColumn(column) }]
-  }
+  const where = title(table.names)
+  const name = table.names.columnNames[column]
   const type = String(row['column_type'])
+  const nullable = toNumber(row['nullable']) === 1
   const findings: TableFinding[] = []
   const add = (code: TableFindingCode, severity: TableFinding['severity'], what: string): void => {
-    const message = `Column '${name}' of table '${title}' ${what} – make it '${dialect.ddl.columns[column]}'.`
-    findings.push({ code, severity, message, fix: fixes.changeColumn(column, type) })
+    const message = `Column '${name}' of table '${where}' ${what} – make it '${columnType(dialect, column)} not null'.`
+    findings.push(
+      finding(code, severity, message, changeColumn(dialect, table, column, { type, nullable }, zone)),
+    )
   }
 
-  const doubt = dialect.doubtfulTypes?.find(({ pattern }) => pattern.test(type))
-  if (!dialect.types[column].test(type)) {
+  const doubt = dialect.doubtfulType
+  if (!dialect.types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
     add('COLUMN_TYPE', 'error', `has type ${type}, under which two could hold one lock`)
-  } else if (doubt) {
-    add('COLUMN_TYPE', 'warning', `has type ${type}, ${doubt.why}`)
-  }
-  const length = told(row['max_length'])
+  else if (doubt?.pattern.test(type)) add('COLUMN_TYPE', 'warning', `has type ${type}, ${doubt.why}`)
+
+  const length = toNumber(row['max_length'])
   const needed = LENGTHS[column] ?? 0
   // SQL Server's varchar(max) is -1.
-  if (length !== undefined && length > 0 && length < needed) {
+  if (length !== undefined && length > 0 && length < needed)
     add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters but needs ${needed}`)
-  }
-  if (told(row['nullable']) === 1) {
-    add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
-  }
-  if (column === 'name' && told(row['unique_keys']) === 0) {
-    const message = `Table '${title}' has no primary key and no unique index on '${name}' alone, so that two could hold one lock – add one.`
-    findings.push({ code: 'KEY_MISSING', severity: 'error', message, fix: fixes.addKey() })
+  if (nullable) add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
+  if (column === 'name' && toNumber(row['unique_keys']) === 0) {
+    const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so that two could hold one lock – add one.`
+    findings.push(finding('KEY_MISSING', 'error', message, addKey(dialect, table)))
   }
   return findings
 }
 
+export function finding(
+  code: TableFindingCode,
+  severity: TableFinding['severity'],
+  message: string,
+  fix: readonly string[] = [],
+): TableFinding {
+  return { code, severity, message, fix }
+}
+
+export function worstFirst(one: TableFinding, other: TableFinding): number {
+  return one.severity.localeCompare(other.severity)
+}
+
 /** Drivers give whole numbers as number, bigint or text; a dialect whose `describe` does not tell, as nothing. */
-function told(value: unknown): number | undefined {
+function toNumber(value: unknown): number | undefined {
   return value === undefined || value === null ? undefined : Number(value)
 }

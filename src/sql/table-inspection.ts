@@ -1,171 +1,200 @@
-import type { Dialect } from './dialect'
-import { describeTable } from './lock-statements'
-import type { LockTable } from './lock-table'
-import { fixOnce } from './fix-once'
-import { DriverError, type SqlExecutor } from './sql-executor'
-import { raw, sql, type Statement } from './statement'
-import { tableFindings } from './table-check'
-import type { TableFinding } from './table-finding'
-import { TableFixes } from './table-fixes'
+import { SLOT_AT_MOST_AHEAD } from '../core'
+import type { Dialect, LockTable } from './dialect'
+import { columns } from './fragments'
+import { foreignClock, isHeldForEver, LAST_TIME, lockRecord, NEVER, type LockRecord } from './records'
+import { DriverError, raw, render, sql, type Row, type SqlExecutor, type Statement } from './statement'
+import { readRows, type LockStatements } from './statements'
+import { title } from './table'
+import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
+import { changeColumn } from './table-fixes'
 
-/**
- * Looks the table over: its columns and key, whether its names differ by case, and what this user may do. Changes nothing.
- *
- * @throws DriverError when the database does not answer
- */
-export async function inspectTable(
-  executor: SqlExecutor,
-  dialect: Dialect,
-  table: LockTable,
-): Promise<TableFinding[]> {
-  return new TableInspection(executor, dialect, table).findings()
+/** A table and who asks for it. */
+interface Inspected {
+  readonly executor: SqlExecutor
+  readonly dialect: Dialect
+  readonly table: LockTable
+  readonly statements: Pick<LockStatements, 'describe'>
 }
 
 /**
- * Above this, in milliseconds, a row was written by another clock or in another time zone. Below it, it may be a slot that an
- * instance with a fast clock took.
+ * Looks the table over: its columns and key, whether its names differ by case, its times, and what this user may do. Changes
+ * nothing.
+ *
+ * @throws DriverError when the database does not answer
  */
-const CLOCK_TOLERANCE = '3300000'
+export async function inspectTable(inspected: Inspected): Promise<TableFinding[]> {
+  const findings = (await allFindings(inspected)).sort(worstFirst)
+  // Each statement once, so that running all of them runs none twice.
+  const known = new Set<string>()
+  return findings.map((each) => {
+    const fix = each.fix.filter((statement) => !known.has(statement))
+    for (const statement of fix) known.add(statement)
+    if (fix.length > 0 || each.fix.length === 0) return { ...each, fix }
+    return { ...each, message: `${each.message} The SQL above does it.`, fix }
+  })
+}
 
-class TableInspection {
-  readonly #fixes: TableFixes
-  #columns: TableFinding[] = []
-
-  constructor(
-    private readonly executor: SqlExecutor,
-    private readonly dialect: Dialect,
-    private readonly table: LockTable,
-  ) {
-    this.#fixes = new TableFixes(dialect, table)
-  }
-
-  async findings(): Promise<TableFinding[]> {
-    const found = await this.#allFindings()
-    return fixOnce(found.sort((one, other) => one.severity.localeCompare(other.severity)))
-  }
-
-  async #allFindings(): Promise<TableFinding[]> {
-    const { schema, table } = this.table.names
-    const describe = describeTable(this.dialect, this.table)
-    const values = { schema: schema ?? null, table }
-    const zone = await this.#answer(this.dialect.inspection?.timeZone?.ask)
-    const refused = await this.#refusal('describe the table', async () => {
-      const described = await this.executor.query(describe, values)
-      this.#columns = tableFindings(this.dialect, this.table, described, zone)
-    })
-    if (refused) return [refused]
-    if (this.#columns.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING'))
-      return this.#columns
-    return [
-      ...this.#columns,
-      ...(await this.#privileges()),
-      ...(await this.#lockedInFuture()),
-      ...(await this.#caseIgnored()),
+async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
+  const { executor, dialect, table, statements } = inspected
+  const { schema = null, tableName } = table.names
+  const zone = await answer(inspected, dialect.inspection?.timeZone?.ask)
+  const ownSchema = schema === null ? await answer(inspected, dialect.inspection?.schema) : undefined
+  let found: TableFinding[] = []
+  const refused = await refusal(inspected, 'describe the table', async () => {
+    const described = await executor.query(statements.describe, { schema, table: tableName })
+    found = [
+      ...tableFindings(dialect, table, described, zone),
+      ...otherSchema(described, tableName, ownSchema),
     ]
-  }
+  })
+  if (refused.length > 0) return refused
+  if (found.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING')) return found
+  found.push(...(await privileges(inspected)))
+  found.push(...(await invalidTimes(inspected)))
+  found.push(...(await lockedInFuture(inspected)))
+  const caseIgnored = await caseFindings(inspected)
+  // What fixes a finding about the column's type fixes this as well.
+  const isFixed = caseIgnored.some(({ fix }) => found.some((each) => each.fix.join() === fix.join()))
+  return isFixed ? found : [...found, ...caseIgnored]
+}
 
-  /** Statements that touch no row: a name is never empty. */
-  async #privileges(): Promise<TableFinding[]> {
-    const { table, name, lockUntil, lockedAt, lockedBy } = this.table
-    const columns = sql`${name}, ${lockUntil}, ${lockedAt}, ${lockedBy}`
-    const nothing = sql`where ${name} = ''`
-    const select = sql`select ${columns} from ${table} ${nothing}`
-    const steps: Readonly<Record<string, () => Promise<unknown>>> = {
-      select: () => this.executor.query(select, {}),
-      insert: () => this.executor.execute(sql`insert into ${table} (${columns}) ${select}`, {}),
-      update: () =>
-        this.executor.execute(
-          sql`update ${table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`,
-          {},
-        ),
-    }
-    const findings = []
-    for (const [what, step] of Object.entries(steps)) findings.push(await this.#refusal(what, step))
-    return findings.filter((finding) => finding !== undefined)
-  }
+/** A search path finds the table in one schema today, and in another when somebody makes one there. */
+function otherSchema(described: readonly Row[], tableName: string, own: string | undefined): TableFinding[] {
+  const found: unknown = described[0]?.['table_schema']
+  if (own === undefined || typeof found !== 'string' || found === own) return []
+  const message = `Table '${tableName}' was found in schema '${found}', and this connection makes tables in '${own}' – name the schema, or another connection may find another table.`
+  return [finding('OTHER_SCHEMA', 'warning', message)]
+}
 
-  /** Nobody acquires a lock later than now: a row that says so comes from another clock or time zone. */
-  async #lockedInFuture(): Promise<TableFinding[]> {
-    const { table, name, lockedAt, names } = this.table
-    const late = this.dialect.plus(this.dialect.now, raw(CLOCK_TOLERANCE))
-    const ask = sql`select ${name} as job from ${table} where ${lockedAt} > ${late} order by ${name}`
-    const rows = await this.executor.query(ask, {}).catch(answered)
-    if (!rows?.length) return []
-    const [job] = Object.values(rows[0] ?? {})
-    return [
-      {
-        code: 'LOCKED_IN_FUTURE',
-        severity: 'error',
-        message: `${rows.length === 1 ? 'Lock' : `${rows.length} locks, the first of them`} '${String(job)}' has a time in '${names.columns.lockedAt}' that lies in the future, so that two could hold it – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), or sessions in different time zones.`,
-        fix: [],
-      },
-    ]
-  }
+/** Statements that touch no row: a name is never empty. */
+async function privileges(inspected: Inspected): Promise<TableFinding[]> {
+  const { executor, table } = inspected
+  const { lockUntil, lockedAt, lockedBy } = table
+  const nothing = sql`where ${table.name} = ''`
+  const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
+  const insert = sql`insert into ${table.table} (${columns(table)}) ${select}`
+  const update = sql`update ${table.table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`
+  return [
+    ...(await refusal(inspected, 'select', () => executor.query(select, {}))),
+    ...(await refusal(inspected, 'insert', () => executor.execute(insert, {}))),
+    ...(await refusal(inspected, 'update', () => executor.execute(update, {}))),
+  ]
+}
 
-  /** Asks under the collation of the column, without a row. */
-  async #caseIgnored(): Promise<TableFinding[]> {
-    const { table, name, names } = this.table
-    const probe = sql`
-      select probe.job from (select ${name} as job from ${table} where 1 = 0 union all select 'Job' ${this.#oneRow}) probe
-      where probe.job = 'job'`
-    const rows = await this.executor.query(probe, {}).catch(answered)
-    if (!rows?.length) return []
-    const fix = this.#fixes.changeColumn('name', '')
-    // What fixes a finding about the column's type fixes this as well.
-    if (this.#columns.some((finding) => finding.fix.join() === fix.join())) return []
-    return [
-      {
-        code: 'CASE_IGNORED',
-        // Never two holders, but jobs that keep each other out: so it is with most tables of Java services on MySQL.
-        severity: 'warning',
-        message: `Column '${names.columns.name}' treats 'Job' and 'job' as one lock – give it a case-sensitive collation.`,
-        fix,
-      },
-    ]
+async function refusal(
+  inspected: Inspected,
+  what: 'describe the table' | 'select' | 'insert' | 'update',
+  attempt: () => Promise<unknown>,
+): Promise<TableFinding[]> {
+  const { dialect, table } = inspected
+  try {
+    await attempt()
+    return []
+  } catch (error) {
+    if (!(error instanceof DriverError) || error.code === undefined) throw error
+    const refused = `The database refuses to ${what} on '${title(table.names)}': ${error.message}`
+    if (!dialect.inspection?.denied.includes(error.code))
+      return [finding('REFUSED', 'error', `${refused} – connect to the primary, as a user that may write.`)]
+    const grantee = (await answer(inspected, dialect.inspection.grantee)) ?? 'the_user'
+    const grant =
+      what === 'describe the table'
+        ? `grant usage on schema ${dialect.quote(table.names.schema ?? '')} to ${grantee}`
+        : `grant select, insert, update on ${render(table.table)} to ${grantee}`
+    const message = `${refused} – grant this user select, insert and update.`
+    return [finding('PRIVILEGE_MISSING', 'error', message, [grant])]
   }
+}
 
-  async #refusal(what: string, step: () => Promise<unknown>): Promise<TableFinding | undefined> {
-    try {
-      await step()
-      return undefined
-    } catch (error) {
-      if (!(error instanceof DriverError) || error.code === undefined) throw error
-      const { schema, table } = this.table.names
-      const refused = `The database refuses to ${what} on '${schema === undefined ? '' : `${schema}.`}${table}': ${error.message}`
-      if (!this.dialect.inspection?.denied.includes(error.code)) {
-        return {
-          code: 'REFUSED',
-          severity: 'error',
-          message: `${refused} – connect to the primary, as a user that may write.`,
-          fix: [],
-        }
-      }
-      const grantee = (await this.#answer(this.dialect.inspection.grantee)) ?? 'the_user'
-      return {
-        code: 'PRIVILEGE_MISSING',
-        severity: 'error',
-        message: `${refused} – grant this user select, insert and update.`,
-        fix: what === 'describe the table' ? this.#fixes.grantSchema(grantee) : this.#fixes.grant(grantee),
-      }
-    }
+/** Whatever a row has for a time: the lock is held or free as SQL compares it. */
+async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
+  const { dialect, table } = inspected
+  const until = dialect.epochMilliseconds(table.lockUntil)
+  const at = dialect.epochMilliseconds(table.lockedAt)
+  const wrongUntil = sql`${until} is null or ${until} < 0 or ${until} >= ${raw(String(LAST_TIME))}`
+  const wrongAt = sql`${at} is null or ${at} < 0`
+  const rows = await rowsWhere(inspected, sql`${wrongUntil} or ${wrongAt} order by ${table.name}`)
+  if (rows.length === 0) return []
+  const { lockUntil, lockedAt } = table.names.columnNames
+  const past = dialect.plus(dialect.epoch, raw(String(NEVER)))
+  const fix = [
+    setTime(table, table.lockUntil, past, wrongUntil),
+    setTime(table, table.lockedAt, past, wrongAt),
+  ]
+  const forEver = rows.filter(isHeldForEver)
+  if (forEver.length > 0) {
+    const message = `${which(forEver)} is held for ever: '${lockUntil}' has a time that never comes, or none – free it while the job does not run; to keep a job from running, pause it.`
+    return [finding('TIME_INVALID', 'error', message, fix)]
   }
+  const message = `${which(rows)} has a value in '${lockUntil}' or '${lockedAt}' that is no time since 1970 – set it to one that is past, in UTC.`
+  return [finding('TIME_INVALID', 'warning', message, fix)]
+}
 
-  /** One value, as text; `undefined` where it is not available. */
-  async #answer(question: Statement | undefined): Promise<string | undefined> {
-    if (!question) return undefined
-    const rows = await this.executor
-      .query(sql`select ${question} as answer ${this.#oneRow}`, {})
-      .catch(answered)
-    const value = Object.values(rows?.[0] ?? {})[0]
-    return typeof value === 'string' ? value : undefined
-  }
+/** Nobody acquires a lock much later than now: a row that says so comes from another clock or time zone. */
+async function lockedInFuture(inspected: Inspected): Promise<TableFinding[]> {
+  const { dialect, table } = inspected
+  const { lockedAt } = table
+  const rows = await rowsWhere(inspected, sql`${lockedAt} > ${dialect.now} order by ${lockedAt} desc`)
+  const ahead = rows.filter((row) => foreignClock(row) > 0)
+  const [first] = ahead
+  if (!first) return []
+  const message = `${which(ahead)}, last acquired by '${first.lockedBy}', has a time in '${table.names.columnNames.lockedAt}' that lies in the future, ${first.lockedAt.toISOString()}, and the database's clock says ${first.now.toISOString()}: two could hold the lock, and no slot before that time runs – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), for sessions in different time zones, or a clock that was set back. Set the time to now when that is cured.`
+  // Nearer ones pass by themselves, and may be slots.
+  const tooFar = sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(SLOT_AT_MOST_AHEAD)))}`
+  return [finding('LOCKED_IN_FUTURE', 'error', message, [setTime(table, lockedAt, dialect.now, tooFar)])]
+}
 
-  get #oneRow(): Statement {
-    return this.dialect.inspection?.from ?? raw('')
-  }
+/** Ends no lease of a holder: what is changed is wrong in any case. */
+function setTime(table: LockTable, column: Statement, time: Statement, condition: Statement): string {
+  return render(sql`update ${table.table} set ${column} = ${time} where ${condition}`)
+}
+
+/** Asks under the collation of the column, without a row. */
+async function caseFindings({ executor, dialect, table }: Inspected): Promise<TableFinding[]> {
+  const rows = await executor
+    .query(
+      sql`
+        select probe.job from (
+          select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${oneRow(dialect)}) probe
+        where probe.job = 'job'`,
+      {},
+    )
+    .catch(answered)
+  if (!rows?.length) return []
+  const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – give it a case-sensitive collation.`
+  // Never two holders, but jobs that keep each other out: so it is with most tables of Java services on MySQL.
+  return [
+    finding(
+      'CASE_IGNORED',
+      'warning',
+      message,
+      changeColumn(dialect, table, 'name', { type: '', nullable: false }),
+    ),
+  ]
+}
+
+async function rowsWhere({ executor, dialect, table }: Inspected, condition: Statement) {
+  const rows = await executor.query(readRows(dialect, table, sql`where ${condition}`), {}).catch(answered)
+  return rows?.map(lockRecord) ?? []
+}
+
+/** One value, as text; `undefined` where it is not available. */
+async function answer({ executor, dialect }: Inspected, value: Statement | undefined) {
+  if (!value) return undefined
+  const rows = await executor.query(sql`select ${value} as answer ${oneRow(dialect)}`, {}).catch(answered)
+  const [text] = Object.values(rows?.[0] ?? {})
+  return typeof text === 'string' ? text : undefined
+}
+
+function oneRow({ inspection }: Dialect): Statement {
+  return inspection?.from ?? raw('')
 }
 
 /** An answer that is an error leaves a question open; no answer ends the inspection. */
 function answered(error: unknown): undefined {
   if (!(error instanceof DriverError) || error.code === undefined) throw error
+}
+
+/** The subject of a sentence. */
+function which(rows: readonly LockRecord[]): string {
+  return `Lock '${rows[0]?.name ?? ''}'${rows.length > 1 ? ` (and ${rows.length - 1} more)` : ''}`
 }

@@ -4,16 +4,5 @@
  *
  * @module shedlock-orm/storage
  */
-export {
-  checkDuration,
-  checkLockConfiguration,
-  checkLockName,
-  checkOptions,
-  later,
-  Lease,
-  LONGEST_TIMEOUT,
-  milliseconds,
-  simpleLock,
-  slotTooFarAhead,
-} from '../core'
+export { checkLockConfiguration, createLock, later, Lease, slotTooFarAhead, tokenOfRetry } from '../core'
 export type { Acquisition, CheckedLockConfiguration, Clock } from '../core'

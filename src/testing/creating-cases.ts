@@ -1,83 +1,163 @@
-import { expectFree, expectHeld, expectRefused, newConfiguration, take } from './expectations'
-import type { LockProviderEnvironment } from './lock-provider-environment'
-import type { CaseDefinition } from './suite-case'
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import {
+  acquire,
+  acquireAndRelease,
+  expectFree,
+  expectHeld,
+  expectLockError,
+  expectRefused,
+  newConfiguration,
+  prepare,
+  untilFree,
+} from './expectations'
+import type { Cases, LockProviderEnvironment } from './lock-provider-environment'
 
-export const creatingCases: readonly CaseDefinition<LockProviderEnvironment>[] = [
-  {
-    title: 'takes a lock and frees it',
-    run: async (environment) => {
-      const provider = await environment.createProvider()
-      const configuration = newConfiguration()
-      const lock = await take(provider, configuration)
-      await expectHeld(environment, configuration.name)
-      await lock.unlock()
-      await expectFree(environment, configuration.name)
-    },
+const HOSTILE_NAMES = [
+  `'; drop table shedlock; --`,
+  `" or "1"="1`,
+  '`name`',
+  String.raw`back\slash \' \0 %s %_`,
+  '$1 ? :name @0 #{name} ${name}',
+  'null',
+  'Žluťoučký kůň 漢字 🔒',
+  '-- /* comment */',
+]
+
+/** One lock: acquiring it, whose it is, and its name. All holders are in one process: host and process id do not tell them apart. */
+export const creatingCases: Cases<LockProviderEnvironment> = {
+  'acquires a lock and releases it': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const lock = await acquire(provider, configuration)
+    await expectHeld(environment, configuration.name)
+    await lock.unlock()
+    await expectFree(environment, configuration.name)
   },
-  {
-    title: 'refuses a second lock of the same name while the first is held',
-    run: async (environment) => {
-      const configuration = newConfiguration()
-      const lock = await take(await environment.createProvider(), configuration)
-      await expectRefused(await environment.createProvider(), configuration)
-      await lock.unlock()
-    },
+  'refuses a second lock of the same name while the first is held': async (environment) => {
+    const configuration = newConfiguration()
+    const lock = await acquire(await environment.createProvider(), configuration)
+    await expectRefused(await environment.createProvider(), configuration)
+    await lock.unlock()
   },
-  {
-    title: 'refuses the holder itself a second lock of the same name',
-    run: async (environment) => {
+  'refuses the holder itself a second lock of the same name': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const lock = await acquire(provider, configuration)
+    await expectRefused(provider, configuration)
+    await lock.unlock()
+  },
+  'keeps locks of different names apart': async (environment) => {
+    const provider = await environment.createProvider()
+    const [one, other] = [newConfiguration(), newConfiguration()]
+    const first = await acquire(provider, one)
+    const second = await acquire(provider, other)
+    await first.unlock()
+    await expectHeld(environment, other.name)
+    await second.unlock()
+    await expectFree(environment, other.name)
+  },
+  'can be acquired, by whomever, as soon as it is released': async (environment) => {
+    const configuration = newConfiguration()
+    for (let round = 0; round < 10; round++) {
       const provider = await environment.createProvider()
-      const configuration = newConfiguration()
-      const lock = await take(provider, configuration)
+      const lock = await acquire(provider, configuration)
       await expectRefused(provider, configuration)
       await lock.unlock()
-    },
+    }
   },
-  {
-    title: 'keeps locks of different names apart',
-    run: async (environment) => {
-      const provider = await environment.createProvider()
-      const [one, other] = [newConfiguration(), newConfiguration()]
-      const first = await take(provider, one)
-      const second = await take(provider, other)
-      await first.unlock()
-      await expectHeld(environment, other.name)
-      await second.unlock()
-      await expectFree(environment, other.name)
-    },
+  'is never refused in 200 acquisitions right after a release': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    for (let round = 0; round < 200; round++) {
+      await acquireAndRelease(provider, configuration)
+    }
   },
-  {
-    title: 'can be locked, by whomever, as soon as it is unlocked',
-    run: async (environment) => {
-      const configuration = newConfiguration()
-      for (let round = 0; round < 10; round++) {
+  'releases the lock at the end of `await using`': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const lock = await acquire(provider, configuration)
+    await lock[Symbol.asyncDispose]()
+    await expectFree(environment, configuration.name)
+    await lock[Symbol.asyncDispose]()
+  },
+  'does not let a late holder release the lock of its successor': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const late = await acquire(provider, { ...configuration, lockAtMostFor: '2s' })
+    await untilFree(environment, configuration.name)
+    const successor = await acquire(provider, configuration)
+    await late.unlock()
+    await expectHeld(environment, configuration.name)
+    await successor.unlock()
+  },
+  'does not let a late holder with a lockAtLeastFor change the lease of its successor': async (
+    environment,
+  ) => {
+    const { provider, configuration } = await prepare(environment)
+    const late = await acquire(provider, { ...configuration, lockAtMostFor: '2s', lockAtLeastFor: '2s' })
+    await untilFree(environment, configuration.name)
+    const successor = await acquire(provider, { ...configuration, lockAtMostFor: '1s' })
+    await late.unlock()
+    await untilFree(environment, configuration.name)
+    assert.equal(successor.remaining(), 0, 'the lock was free while its holder trusted it')
+  },
+  'does not let a late holder extend the lock of its successor': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
+    const late = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    const successor = await acquire(provider, { ...configuration, lockAtMostFor: '2s' })
+    await expectLockError(late.extend('5m'), 'LOCK_LOST')
+    assert(successor.remaining() <= 2_000)
+    await untilFree(environment, configuration.name)
+  },
+  'does nothing when a lock is released twice': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const lock = await acquire(provider, configuration)
+    await lock.unlock()
+    const successor = await acquire(provider, configuration)
+    await lock.unlock()
+    await expectHeld(environment, configuration.name)
+    await successor.unlock()
+  },
+  'tells names apart that differ only in case, accents or composition': async (environment) => {
+    const provider = await environment.createProvider()
+    const suffix = randomUUID()
+    for (const name of ['Job', 'job', 'jób', 'jo\u0301b', 'JOB', 'ﬀ', 'ff', 'ß', 'ss']) {
+      await acquire(provider, newConfiguration({ name: `${name} ${suffix}` }))
+    }
+  },
+  ...Object.fromEntries(
+    HOSTILE_NAMES.map((hostile) => [
+      `has locks with a name such as ${hostile}`,
+      async (environment: LockProviderEnvironment) => {
+        const name = `${hostile} ${randomUUID().slice(0, 8)}`
+        const lock = await acquire(await environment.createProvider(), newConfiguration({ name }))
+        await expectHeld(environment, name)
+        await lock.unlock()
+        await expectFree(environment, name)
+      },
+    ]),
+  ),
+  'tells names of 64 characters apart that differ only in the last one': async (environment) => {
+    const provider = await environment.createProvider()
+    const start = `${randomUUID()}${'ň'.repeat(64)}`.slice(0, 63)
+    for (const end of 'ab') {
+      await acquireAndRelease(provider, newConfiguration({ name: `${start}${end}` }))
+      await acquire(provider, newConfiguration({ name: `${start}${end}` }))
+    }
+  },
+  ...Object.fromEntries(
+    Object.entries({
+      'of 65 characters': 'x'.repeat(65),
+      'of 150 characters': 'x'.repeat(150),
+      'that is empty': '',
+      'with a blank at its end': 'job ',
+      'with a blank at its beginning': ' job',
+      'with a line break': 'a\nb',
+      'with a zero': 'a\0b',
+      'with half of a surrogate pair': 'a\ud83d',
+    }).map(([which, name]) => [
+      `refuses a name ${which}`,
+      async (environment: LockProviderEnvironment) => {
         const provider = await environment.createProvider()
-        const lock = await take(provider, configuration)
-        await expectRefused(provider, configuration)
-        await lock.unlock()
-      }
-    },
-  },
-  {
-    title: 'is never refused in 500 locks right after their unlock',
-    run: async (environment) => {
-      const provider = await environment.createProvider()
-      const configuration = newConfiguration()
-      for (let round = 0; round < 500; round++) {
-        const lock = await take(provider, configuration)
-        await lock.unlock()
-      }
-    },
-  },
-  {
-    title: 'frees the lock at the end of `await using`',
-    run: async (environment) => {
-      const configuration = newConfiguration()
-      const provider = await environment.createProvider()
-      const lock = await take(provider, configuration)
-      await lock[Symbol.asyncDispose]()
-      await expectFree(environment, configuration.name)
-      await lock[Symbol.asyncDispose]()
-    },
-  },
-]
+        await expectLockError(provider.lock(newConfiguration({ name })), 'INVALID_CONFIGURATION')
+      },
+    ]),
+  ),
+}

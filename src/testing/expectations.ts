@@ -3,33 +3,66 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   LockError,
+  type Lock,
   type LockConfiguration,
   type LockErrorCode,
   type LockProvider,
-  type SimpleLock,
+  type RefusalReason,
 } from '../core'
-import type { LockProviderEnvironment } from './lock-provider-environment'
-
-/** What a failure says, since test runners show little else of it. */
-export const NOT_EXTENDED = 'the lock is held, but extend() gave no lock'
-export const EXTENDED = 'the lock is over, but extend() gave one'
-export const GIVEN_TWICE = 'the lock is held, but was given to another'
-export const NO_ROW = 'the lock has no row in the table'
+import type {
+  LockProviderEnvironment,
+  LockRow,
+  SqlLockProviderEnvironment,
+} from './lock-provider-environment'
 
 /** A configuration with a name of its own, and a lease that no test outlives. */
 export function newConfiguration(rest: Partial<LockConfiguration> = {}): LockConfiguration {
   return { name: randomUUID(), lockAtMostFor: '5m', ...rest }
 }
 
-export async function take(provider: LockProvider, configuration: LockConfiguration): Promise<SimpleLock> {
+/** A provider, and a configuration for it. */
+export async function prepare(environment: LockProviderEnvironment, rest?: Partial<LockConfiguration>) {
+  return { provider: await environment.createProvider(), configuration: newConfiguration(rest) }
+}
+
+export async function acquire(provider: LockProvider, configuration: LockConfiguration): Promise<Lock> {
   const lock = await provider.lock(configuration)
   assert(lock, `lock '${configuration.name}' is free, but was refused`)
   return lock
 }
 
-export async function expectRefused(provider: LockProvider, configuration: LockConfiguration): Promise<void> {
-  const lock = await provider.lock(configuration)
-  assert.equal(lock, undefined, `lock '${configuration.name}' is held, but was given to another`)
+export async function acquireAndRelease(
+  provider: LockProvider,
+  configuration: LockConfiguration,
+): Promise<void> {
+  await (await acquire(provider, configuration)).unlock()
+}
+
+/** Acquires a lock of a name of its own. */
+export async function acquireNew(
+  environment: LockProviderEnvironment,
+  rest?: Partial<LockConfiguration>,
+): Promise<Lock> {
+  return acquire(await environment.createProvider(), newConfiguration(rest))
+}
+
+export function expectRefused(provider: LockProvider, configuration: LockConfiguration): Promise<void> {
+  return expectReason(provider, configuration, 'held')
+}
+
+export function expectAlreadyRun(provider: LockProvider, configuration: LockConfiguration): Promise<void> {
+  return expectReason(provider, configuration, 'already-run')
+}
+
+async function expectReason(
+  provider: LockProvider,
+  configuration: LockConfiguration,
+  expected: RefusalReason,
+): Promise<void> {
+  let reason = 'held'
+  const lock = await provider.lock(configuration, { onRefused: (why) => (reason = why) })
+  assert.equal(lock, undefined, `lock '${configuration.name}' is ${expected}, but was acquired by another`)
+  assert.equal(reason, expected)
 }
 
 export async function expectHeld(environment: LockProviderEnvironment, name: string): Promise<void> {
@@ -38,6 +71,12 @@ export async function expectHeld(environment: LockProviderEnvironment, name: str
 
 export async function expectFree(environment: LockProviderEnvironment, name: string): Promise<void> {
   assert.equal(await environment.isHeld(name), false, `lock '${name}' should be free`)
+}
+
+export async function expectRow(environment: SqlLockProviderEnvironment, name: string): Promise<LockRow> {
+  const row = await environment.findRow(name)
+  assert(row, `lock '${name}' has no row in the table`)
+  return row
 }
 
 /** Waits until the lease is over by the storage's clock. */

@@ -3,11 +3,7 @@
  *
  * @module shedlock-orm/testing
  */
-export { InMemoryLockProvider } from '../core'
-export { alwaysFree } from './always-free'
-export { assumeLocked } from './assume-locked'
-export { FakeClock } from './fake-clock'
-export { assertFree, assertHeld } from './lock-assertions'
+export { InMemoryLockProvider, makeAllAssertsPass } from '../core'
 export type {
   CallerTransaction,
   Counter,
@@ -17,5 +13,5 @@ export type {
   TableNames,
 } from './lock-provider-environment'
 export { lockProviderSuite, sqlLockProviderSuite } from './lock-provider-suite'
-export type { SuiteCase, SuiteOptions } from './suite-case'
-export { makeAllAssertsPass } from './make-all-asserts-pass'
+export type { SuiteCase, SuiteOptions } from './lock-provider-suite'
+export { alwaysFree, assertFree, assertHeld, assumeLocked, FakeClock } from './unit-test-support'

@@ -1,90 +1,79 @@
 import assert from 'node:assert/strict'
+import { Lease } from '../core'
 import {
-  NO_ROW,
-  NOT_EXTENDED,
+  acquire,
+  acquireAndRelease,
+  acquireNew,
   expectHeld,
   expectRefused,
+  expectRow,
   newConfiguration,
-  take,
+  prepare,
   untilFree,
 } from './expectations'
-import type { LockProviderEnvironment, SqlLockProviderEnvironment } from './lock-provider-environment'
-import type { CaseDefinition } from './suite-case'
+import type { Cases, LockProviderEnvironment, SqlLockProviderEnvironment } from './lock-provider-environment'
 
-export const leaseCases: readonly CaseDefinition<LockProviderEnvironment>[] = [
-  {
-    title: 'frees a lock that nobody unlocked when its lease is over',
-    run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '2s' })
-      const provider = await environment.createProvider()
-      const dead = await take(provider, configuration)
-      await untilFree(environment, configuration.name)
-      assert.equal(dead.remaining(), 0, 'the holder trusts its lock longer than the storage')
-      const lock = await take(provider, configuration)
-      await lock.unlock()
-    },
+export const leaseCases: Cases<LockProviderEnvironment> = {
+  'lets a lock expire that nobody releases': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
+    const dead = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    assert.equal(dead.remaining(), 0, 'the holder trusts its lock longer than the storage')
+    await acquireAndRelease(provider, configuration)
   },
-  {
-    title: 'keeps the lock for lockAtLeastFor, however short the task is',
-    run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '4s', lockAtLeastFor: '2s' })
-      const provider = await environment.createProvider()
-      const first = await take(provider, configuration)
-      await first.unlock()
-      await expectRefused(provider, configuration)
-      await untilFree(environment, configuration.name)
-      assert(first.remaining() <= 2_000, 'the lock was free before lockAtLeastFor was over')
-      await take(provider, configuration)
-    },
+  'keeps the lock for lockAtLeastFor, however short the task is': async (environment) => {
+    const { provider, configuration } = await prepare(environment, {
+      lockAtMostFor: '4s',
+      lockAtLeastFor: '2s',
+    })
+    const first = await acquire(provider, configuration)
+    await first.unlock()
+    await expectRefused(provider, configuration)
+    await untilFree(environment, configuration.name)
+    assert(first.remaining() <= 2_000, 'the lock was free before lockAtLeastFor was over')
+    await acquire(provider, configuration)
   },
-  {
-    title: 'takes one configuration object again and again, with a full lease each time',
-    run: async (environment) => {
-      const configuration = Object.freeze(newConfiguration({ lockAtMostFor: '2s' }))
-      const provider = await environment.createProvider()
-      await take(provider, configuration)
-      await untilFree(environment, configuration.name)
-      await take(provider, configuration)
-      await expectHeld(environment, configuration.name)
-    },
+  'acquires by one configuration object again and again, with a full lease each time': async (
+    environment,
+  ) => {
+    const configuration = Object.freeze(newConfiguration({ lockAtMostFor: '2s' }))
+    const provider = await environment.createProvider()
+    await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await acquire(provider, configuration)
+    await expectHeld(environment, configuration.name)
   },
-  {
-    title: 'holds a lease of 60 days, which a 32-bit number of milliseconds cannot hold',
-    run: async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '60d', lockAtLeastFor: '60d' })
-      const provider = await environment.createProvider()
-      const lock = await take(provider, configuration)
-      await expectRefused(provider, configuration)
-      const longer = await lock.extend('60d')
-      assert(longer, NOT_EXTENDED)
-      await longer.unlock()
-      await expectHeld(environment, configuration.name)
-      await expectRefused(provider, configuration)
-    },
+  'holds a lease of 60 days, which a 32-bit number of milliseconds cannot hold': async (environment) => {
+    const { provider, configuration } = await prepare(environment, {
+      lockAtMostFor: '60d',
+      lockAtLeastFor: '60d',
+    })
+    const lock = await acquire(provider, configuration)
+    await expectRefused(provider, configuration)
+    await lock.extend('60d')
+    await lock.unlock()
+    await expectHeld(environment, configuration.name)
+    await expectRefused(provider, configuration)
   },
-]
+}
 
 const DAY = 86_400_000
 
-export const sqlLeaseCases: readonly CaseDefinition<SqlLockProviderEnvironment>[] = [
-  ...[10_000, 60_000, 60 * DAY, 36_500 * DAY].map(
-    (lockAtMostFor): CaseDefinition<SqlLockProviderEnvironment> => ({
-      title: `writes the times of a lease of ${lockAtMostFor} ms by the clock of the database, in UTC`,
-      run: async (environment) => {
-        const configuration = newConfiguration({ lockAtMostFor })
+export const sqlLeaseCases: Cases<SqlLockProviderEnvironment> = {
+  ...Object.fromEntries(
+    [10_000, 60_000, 60 * DAY, 36_500 * DAY].map((lockAtMostFor) => [
+      `writes the times of a lease of ${lockAtMostFor} ms by the clock of the database, in UTC`,
+      async (environment: SqlLockProviderEnvironment) => {
         const before = await environment.clock()
-        const lock = await take(await environment.createProvider(), configuration)
+        const lock = await acquireNew(environment, { lockAtMostFor })
         const after = await environment.clock()
-        const taken = await environment.findRow(configuration.name)
-        assert(taken, NO_ROW)
-        assertBetween(taken.lockedAt, before, after, 'locked_at')
-        assertBetween(taken.lockUntil, before + lockAtMostFor, after + lockAtMostFor, 'lock_until')
+        const acquired = await expectRow(environment, lock.name)
+        assertBetween(acquired.lockedAt, before, after, 'locked_at')
+        assertBetween(acquired.lockUntil, before + lockAtMostFor, after + lockAtMostFor, 'lock_until')
 
-        const longer = await lock.extend(lockAtMostFor)
-        assert(longer, NOT_EXTENDED)
-        const extended = await environment.findRow(configuration.name)
-        assert(extended, NO_ROW)
-        assert.equal(extended.lockedAt, taken.lockedAt, 'an extension is not an acquisition')
+        await lock.extend(lockAtMostFor)
+        const extended = await expectRow(environment, lock.name)
+        assert.equal(extended.lockedAt, acquired.lockedAt, 'an extension is not an acquisition')
         const extendedAt = await environment.clock()
         assertBetween(
           extended.lockUntil,
@@ -94,42 +83,34 @@ export const sqlLeaseCases: readonly CaseDefinition<SqlLockProviderEnvironment>[
           'lock_until after extend',
         )
 
-        await longer.unlock()
-        const unlocked = await environment.findRow(configuration.name)
-        assert(unlocked, NO_ROW)
+        await lock.unlock()
+        const unlocked = await expectRow(environment, lock.name)
         assertBetween(unlocked.lockUntil, extendedAt, await environment.clock(), 'lock_until after unlock')
-        const readable = taken.lockedBy.replace(/\/[^/]*$/, '')
+        const readable = acquired.lockedBy.replace(/\/[^/]*$/, '')
         assert(unlocked.lockedBy.startsWith(readable), `locked_by is '${unlocked.lockedBy}'`)
       },
-    }),
+    ]),
   ),
-  {
-    title: 'leaves the lock taken until exactly lockAtLeastFor after it was taken',
-    run: async (environment) => {
-      const configuration = newConfiguration({ lockAtLeastFor: '2m' })
-      const lock = await take(await environment.createProvider(), configuration)
-      await lock.unlock()
-      const row = await environment.findRow(configuration.name)
-      assert(row, NO_ROW)
-      assert.equal(row.lockUntil - row.lockedAt, 120_000, 'lock_until is not lockAtLeastFor after locked_at')
-    },
+  'leaves the lock held until lockAtLeastFor after the acquisition, and not for much longer': async (
+    environment,
+  ) => {
+    const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '2m' })
+    const began = new Lease(120_000)
+    await acquireAndRelease(provider, configuration)
+    const took = 120_000 - began.remaining()
+    const row = await expectRow(environment, configuration.name)
+    const kept = row.lockUntil - row.lockedAt
+    assert(kept >= 120_000, `it is kept for ${kept} ms from the acquisition, which is too short`)
+    assert(kept <= 120_000 + took + 2, `it is kept for ${kept} ms, and was unlocked after ${took} ms`)
   },
-  {
-    title: 'never lets the holder trust its lock longer than the database does',
-    run: async (environment) => {
-      const configuration = newConfiguration()
-      const lock = await take(await environment.createProvider(), configuration)
-      const row = await environment.findRow(configuration.name)
-      assert(row, NO_ROW)
-      const left = row.lockUntil - (await environment.clock())
-      // The database's times are cut to milliseconds, each by less than one.
-      assert(
-        lock.remaining() <= left + 2,
-        `the holder trusts ${lock.remaining()} ms, the database ${left} ms`,
-      )
-    },
+  'never lets the holder trust its lock longer than the database does': async (environment) => {
+    const lock = await acquireNew(environment)
+    const row = await expectRow(environment, lock.name)
+    const left = row.lockUntil - (await environment.clock())
+    // The database's times are cut to milliseconds, each by less than one.
+    assert(lock.remaining() <= left + 2, `the holder trusts ${lock.remaining()} ms, the database ${left} ms`)
   },
-]
+}
 
 function assertBetween(value: number, from: number, to: number, what: string): void {
   assert(value >= from && value <= to, `${what} is ${value}, not between ${from} and ${to}`)

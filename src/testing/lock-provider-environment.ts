@@ -92,3 +92,20 @@ export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
   /** The same database with another, new lock table. */
   withTable?(names: TableNames): Promise<SqlLockProviderEnvironment>
 }
+
+/** The names of what an environment may leave out. */
+export type OptionalAbility<Environment> = {
+  [Key in keyof Environment]-?: undefined extends Environment[Key] ? Key : never
+}[keyof Environment] &
+  string
+
+/** What a provider is tried for, by titles. */
+export type Cases<Environment> = Readonly<
+  Record<string, (environment: Required<Environment>) => Promise<void>>
+>
+
+/** Cases that are skipped where the environment lacks an ability. */
+export interface CasesThatNeed<Environment> {
+  readonly needs: OptionalAbility<Environment>
+  readonly cases: Cases<Environment>
+}

@@ -1,17 +1,42 @@
+import { checkDuration, checkOptions, type Duration } from '../core'
 import { creatingCases } from './creating-cases'
 import { extendingCases } from './extending-cases'
 import { fencingTokenCases, sqlFencingTokenCases } from './fencing-token-cases'
-import { fuzzCases, sqlFuzzCases } from './fuzz-cases'
+import { lastRunCases } from './last-run-cases'
 import { leaseCases, sqlLeaseCases } from './lease-cases'
-import type { LockProviderEnvironment, SqlLockProviderEnvironment } from './lock-provider-environment'
-import { nameCases } from './name-cases'
-import { ownershipCases } from './ownership-cases'
+import type {
+  Cases,
+  CasesThatNeed,
+  LockProviderEnvironment,
+  OptionalAbility,
+  SqlLockProviderEnvironment,
+} from './lock-provider-environment'
+import { raceCases, sqlRaceCases, transactionRaceCases } from './race-cases'
+import { retryCases } from './retry-cases'
 import { slotCases } from './slot-cases'
-import { slotRaceCases } from './slot-race-cases'
-import { bindCases, type SuiteCase, type SuiteOptions } from './suite-case'
-import { tableCases } from './table-cases'
-import { timeZoneCases } from './time-zone-cases'
+import { tableCases, tableNameCases } from './table-cases'
+import { summerTimeCases, timeZoneCases } from './time-zone-cases'
 import { transactionCases } from './transaction-cases'
+
+/** One test, for whichever test runner you have. */
+export interface SuiteCase {
+  readonly title: string
+  /** Why it cannot be run here; `undefined` when it can. */
+  readonly skip: string | undefined
+  /**
+   * How many milliseconds it may take, for your runner: `test(title, run, timeLimit)` in Jest, `{ timeout:
+   * timeLimit }` in `node:test`. Jest's own limit of 5 seconds is too short on a busy machine.
+   */
+  readonly timeLimit: number
+  /** Rejects with an `AssertionError` when the provider does not keep its promise. */
+  readonly run: () => Promise<void>
+}
+
+/** Options of the suites. */
+export interface SuiteOptions {
+  /** How long each case may take, its `timeLimit`. Default one minute. */
+  readonly timeLimit?: Duration | undefined
+}
 
 /**
  * What every lock provider has to keep, whatever it stores its locks in: for those who write one.
@@ -27,21 +52,8 @@ import { transactionCases } from './transaction-cases'
  * @throws LockError `INVALID_CONFIGURATION` for wrong options
  */
 export function lockProviderSuite(environment: LockProviderEnvironment, options?: SuiteOptions): SuiteCase[] {
-  return bindCases(
-    [
-      ...creatingCases,
-      ...extendingCases,
-      ...leaseCases,
-      ...ownershipCases,
-      ...nameCases,
-      ...slotCases,
-      ...fencingTokenCases,
-      ...fuzzCases,
-      ...slotRaceCases,
-    ],
-    environment,
-    options,
-  )
+  const all = [creatingCases, extendingCases, leaseCases, slotCases, retryCases, fencingTokenCases, raceCases]
+  return bind(all, [], environment, options)
 }
 
 /**
@@ -52,17 +64,33 @@ export function sqlLockProviderSuite(
   environment: SqlLockProviderEnvironment,
   options?: SuiteOptions,
 ): SuiteCase[] {
-  return bindCases(
-    [
-      ...tableCases,
-      ...sqlLeaseCases,
-      ...sqlFencingTokenCases,
-      ...timeZoneCases,
-      ...transactionCases,
-      ...sqlFuzzCases,
-    ],
-    environment,
-    options,
-    environment.reasons,
-  )
+  const all = [tableCases, sqlLeaseCases, lastRunCases, sqlFencingTokenCases, sqlRaceCases]
+  const some = [tableNameCases, timeZoneCases, summerTimeCases, ...transactionCases, transactionRaceCases]
+  return bind(all, some, environment, options, environment.reasons)
+}
+
+/** @param reasons why the environment lacks an ability */
+function bind<Environment extends object>(
+  everywhere: readonly Cases<Environment>[],
+  elsewhere: readonly CasesThatNeed<Environment>[],
+  environment: Environment,
+  options: SuiteOptions = {},
+  reasons: Partial<Record<OptionalAbility<Environment>, string>> = {},
+): SuiteCase[] {
+  checkOptions(options, ['timeLimit'], 'options of the suite')
+  const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '1m')
+  const bound = (cases: Cases<Environment>, skip?: string): SuiteCase[] =>
+    Object.entries(cases).map(([title, run]) => ({
+      title,
+      skip,
+      timeLimit,
+      run: () => run(environment as Required<Environment>),
+    }))
+  return [
+    ...everywhere.flatMap((cases) => bound(cases)),
+    ...elsewhere.flatMap(({ needs, cases }) => {
+      const has = environment[needs] !== undefined
+      return bound(cases, has ? undefined : (reasons[needs] ?? `the environment has no ${needs}`))
+    }),
+  ]
 }

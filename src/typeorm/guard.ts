@@ -1,21 +1,14 @@
-import { activeLock, LockError, type ActiveLock, type SimpleLock } from '../core'
+import { activeLock, type ActiveLock, invalidClient } from '../core'
 import { guardTransaction, sqlAcquisition } from '../sql'
 import type { QueryRunnerLike } from './data-source-like'
 import { queryRunnerSqlExecutor } from './query-runner-sql-executor'
 
-/** What this library uses of a `QueryRunner` with a transaction. */
-export interface TransactionQueryRunnerLike extends QueryRunnerLike {
-  readonly isTransactionActive: boolean
-}
-
 /** An `EntityManager` of a transaction, or the `QueryRunner` that began one. */
-export type TransactionLike =
-  TransactionQueryRunnerLike | { readonly queryRunner?: TransactionQueryRunnerLike | undefined }
+export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined }
 
 /**
- * Lets a transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit stale
- * work. Call it as the last thing before the commit: until then the lock's row is pinned, and neither an extension nor
- * a successor gets past it.
+ * Lets a transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit stale work.
+ * Call it last before the commit: until then neither an extension nor a successor gets past the lock's row.
  *
  * ```ts
  * await dataSource.transaction(async (manager) => {
@@ -27,14 +20,13 @@ export type TransactionLike =
  * The lock table has to be in the database of the transaction.
  *
  * @param lock default: the innermost active lock
- * @throws LockError `LOCK_LOST` when the lock is no longer held: let it pass, so that the transaction rolls back;
- *   `NOT_LOCKED` outside of a locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a
- *   lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as
- *   TypeORM's own error: run the transaction again.
+ * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
+ *   locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a lock that is not kept in SQL;
+ *   `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as TypeORM's own error: run it again.
  */
 export async function guard(
   transaction: TransactionLike,
-  lock: ActiveLock | SimpleLock | undefined = activeLock(),
+  lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
   const acquisition = sqlAcquisition(lock)
   const queryRunner = queryRunnerOf(transaction)
@@ -42,11 +34,10 @@ export async function guard(
   await guardTransaction(executor, acquisition)
 }
 
-function queryRunnerOf(transaction: TransactionLike): TransactionQueryRunnerLike {
-  const queryRunner = 'isTransactionActive' in transaction ? transaction : transaction.queryRunner
+function queryRunnerOf(transaction: TransactionLike): QueryRunnerLike {
+  const queryRunner = 'connect' in transaction ? transaction : transaction.queryRunner
   if (!queryRunner?.isTransactionActive) {
-    throw new LockError(
-      'INVALID_CLIENT',
+    throw invalidClient(
       'guard needs an open transaction – give it the EntityManager that dataSource.transaction passes in, or a QueryRunner after startTransaction.',
     )
   }

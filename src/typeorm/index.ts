@@ -3,14 +3,13 @@
  *
  * @module shedlock-orm/typeorm
  */
-export { CLIENT_DIALECTS } from './client-dialects'
-export type { DataSourceLike, LoggerLike, QueryResultLike, QueryRunnerLike } from './data-source-like'
-export { createShedLockTable } from './create-shed-lock-table'
+export type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 export { guard } from './guard'
-export type { TransactionLike, TransactionQueryRunnerLike } from './guard'
-export { shedLockEntity } from './shed-lock-entity'
-export type { ShedLock, ShedLockEntityOptions } from './shed-lock-entity'
-export { createShedLockMigration } from './shed-lock-migration'
-export type { MigrationQueryRunnerLike, ShedLockMigration } from './shed-lock-migration'
+export type { TransactionLike } from './guard'
+export { createShedLockMigration, shedLockEntity } from './lock-table'
+export type { ShedLock, ShedLockEntityOptions, ShedLockMigration } from './lock-table'
 export { typeOrmLockProvider } from './typeorm-lock-provider'
 export type { TypeOrmLockProviderOptions } from './typeorm-lock-provider'
+
+/** @internal for the command line */
+export { CLIENT_DIALECTS } from './data-source-like'

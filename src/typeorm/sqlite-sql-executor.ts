@@ -1,91 +1,136 @@
 import { drivers, sqlExecutor, type Answer } from '../drivers'
-import { DriverError, idleConnection, type SqlExecutor } from '../sql'
+import { DriverError, idleConnection, type Row, type SqlExecutor } from '../sql'
 import { checkInitialised, type DataSourceLike } from './data-source-like'
-import {
-  betterSqlite3Connection,
-  rawConnection,
-  sqlJsConnection,
-  type BetterSqlite3Like,
-  type SqliteConnection,
-  type SqlJsLike,
-} from './sqlite-connection'
+
+/** What this library uses of TypeORM's drivers for SQLite. */
+interface SqliteDriverLike {
+  /** The connection of the app. */
+  readonly databaseConnection: object
+  /** Opens the file once more; of better-sqlite3 alone. */
+  createDatabaseConnection(): Promise<BetterSqlite3Like>
+  /** sql.js lives in memory: with `autoSave` it is written to its file after each change. */
+  autoSave?(): Promise<void>
+}
+
+/** What this library uses of better-sqlite3. */
+interface BetterSqlite3Like {
+  prepare(text: string): {
+    /** Whether it has a result. */
+    readonly reader: boolean
+    run(...values: unknown[]): { changes: number }
+    all(...values: unknown[]): unknown[]
+  }
+  close(): unknown
+  pragma(text: string): unknown
+}
+
+/** What this library uses of sql.js. */
+interface SqlJsLike {
+  prepare(text: string): {
+    getColumnNames(): unknown[]
+    bind(values: unknown[]): unknown
+    step(): boolean
+    getAsObject(): Row
+    free(): unknown
+  }
+  getRowsModified(): number
+}
+
+/** Runs a statement on one connection synchronously: what happens in one tick cannot be mixed with the app's own. */
+type Run = (text: string, values?: unknown[]) => Answer
 
 /**
  * SQLite in TypeORM has one connection for everything, so a lock on it would be part of whatever transaction the app
  * has open, and vanish with its rollback. A file is therefore opened a second time. What lives in memory has no second
- * connection: there a lock is taken between the app's transactions, in one tick, and waits while one is open.
+ * connection: there a lock is acquired between the app's transactions, in one tick, and waits while one is open.
  */
 export function sqliteSqlExecutor(dataSource: DataSourceLike): SqlExecutor {
-  const use = connectionOf(dataSource)
+  const { type, database } = dataSource.options
+  // Not kept: a DataSource that gets other options makes another one.
+  const driver = () => dataSource.driver as SqliteDriverLike
+  const shared = (): Run =>
+    type === 'sqljs'
+      ? onSqlJs(driver().databaseConnection as SqlJsLike)
+      : onBetterSqlite3(driver().databaseConnection as BetterSqlite3Like)
+  const run = type === 'sqljs' || isInMemory(database) ? inTransaction(shared) : onSecondConnection(driver)
   return sqlExecutor(drivers.sqlite, async (text, values) => {
     checkInitialised(dataSource)
-    const answer = await use((connection) => connection.run(text, values))
-    if (Number(answer.changed) > 0) await autoSave(dataSource)
+    const answer = await run(text, values)
+    if (Number(answer.changed) > 0) await autoSave(driver())
     return answer
   })
-}
-
-type Use = (work: (connection: SqliteConnection) => Answer) => Promise<Answer>
-
-function connectionOf(dataSource: DataSourceLike): Use {
-  const { type, database } = dataSource.options
-  if (type === 'sqljs') return sharedConnection(() => sqlJsConnection(rawConnection(dataSource) as SqlJsLike))
-  return isInMemory(database)
-    ? sharedConnection(() => betterSqlite3Connection(rawConnection(dataSource) as BetterSqlite3Like))
-    : secondConnection(dataSource)
 }
 
 function isInMemory(database: unknown): boolean {
   return typeof database !== 'string' || database === '' || /:memory:|mode=memory/.test(database)
 }
 
-/** A positive busy timeout would freeze the event loop while the app itself holds the write lock: better-sqlite3 is synchronous. */
-function secondConnection(dataSource: DataSourceLike): Use {
-  const driver = dataSource.driver as {
-    createDatabaseConnection(): Promise<BetterSqlite3Like & { pragma(text: string): unknown }>
-  }
-  const open = async (): Promise<SqliteConnection> => {
-    const database = await driver.createDatabaseConnection()
+function onSecondConnection(
+  driver: () => SqliteDriverLike,
+): (text: string, values: unknown[]) => Promise<Answer> {
+  const open = async () => {
+    const database = await driver().createDatabaseConnection()
+    // better-sqlite3 is synchronous: a positive one would freeze the event loop while the app itself holds the write lock.
     database.pragma('busy_timeout = 0')
-    return betterSqlite3Connection(database)
+    return { run: onBetterSqlite3(database), close: () => database.close() }
   }
-  return idleConnection(open, (connection) => {
-    connection.close()
-  })
+  const use = idleConnection(open, ({ close }) => close())
+  return (text, values) => use(({ run }) => run(text, values))
 }
 
-function sharedConnection(connect: () => SqliteConnection): Use {
+function inTransaction(connect: () => Run): (text: string, values: unknown[]) => Promise<Answer> {
   // eslint-disable-next-line @typescript-eslint/require-await -- what it throws rejects
-  return async (work) => {
-    const connection = connect()
+  return async (text, values) => {
+    const run = connect()
     try {
-      connection.run('begin')
+      run('begin')
     } catch (error) {
       throw new DriverError('SQLITE_BUSY', error)
     }
-    return commitOrRollBack(connection, work)
-  }
-}
-
-function commitOrRollBack<T>(connection: SqliteConnection, work: (connection: SqliteConnection) => T): T {
-  try {
-    const result = work(connection)
-    connection.run('commit')
-    return result
-  } catch (error) {
     try {
-      connection.run('rollback')
-    } catch {
-      // A full disk, say, has rolled it back already. The first error is the one to tell.
+      const answer = run(text, values)
+      run('commit')
+      return answer
+    } catch (error) {
+      try {
+        run('rollback')
+      } catch {
+        // A full disk, say, has rolled it back already. The first error is the one to tell.
+      }
+      throw error
     }
-    throw error
   }
 }
 
-/** sql.js lives in memory; with `autoSave` TypeORM writes it to its file after each change. */
-async function autoSave(dataSource: DataSourceLike): Promise<void> {
+function onBetterSqlite3(database: BetterSqlite3Like): Run {
+  const prepared = new Map<string, ReturnType<BetterSqlite3Like['prepare']>>()
+  return (text, values = []) => {
+    const statement = prepared.get(text) ?? database.prepare(text)
+    prepared.set(text, statement)
+    return statement.reader
+      ? { rows: statement.all(...values) as Row[], changed: 0 }
+      : { rows: [], changed: statement.run(...values).changes }
+  }
+}
+
+function onSqlJs(database: SqlJsLike): Run {
+  return (text, values = []) => {
+    const statement = database.prepare(text)
+    try {
+      statement.bind(values)
+      const rows = []
+      while (statement.step()) rows.push(statement.getAsObject())
+      const isRead = statement.getColumnNames().length > 0
+      return { rows, changed: isRead ? 0 : database.getRowsModified() }
+    } finally {
+      statement.free()
+    }
+  }
+}
+
+async function autoSave(driver: SqliteDriverLike): Promise<void> {
   try {
-    await (dataSource.driver as { autoSave?(): Promise<void> }).autoSave?.()
+    await driver.autoSave?.()
   } catch (error) {
     // It is done, but not saved: nobody knows whether it will be there after a restart.
     throw new DriverError(undefined, error)

@@ -97,7 +97,9 @@ async function findServer(
     const started = await start?.()
     if (typeof started === 'object') {
       stops.push(() => started.stop())
-      await untilReady(server, started.url)
+      await untilReady(server, started.url).catch((error: unknown) => {
+        throw new Error(`${started.note} did not get ready: ${String(error)}`)
+      })
       return { url: started.url, note: started.note }
     }
     if (started !== undefined) why.push(started)

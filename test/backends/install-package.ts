@@ -16,18 +16,24 @@ export function folderOf(name: string, version: string): string {
  *
  * @param options.scripts the packages whose scripts may run
  * @param options.together the packages that are installed beside it
+ * @param options.overrides versions in place of those that its dependencies want
  * @returns its folder
  */
 export async function installPackage(
   name: string,
   version: string,
-  options: { scripts?: readonly string[]; together?: Readonly<Record<string, string>> } = {},
+  options: {
+    scripts?: readonly string[]
+    together?: Readonly<Record<string, string>>
+    overrides?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<string> {
   const folder = folderOf(name, version)
   if (existsSync(folder)) return folder
   const project = {
     private: true,
     dependencies: { [name]: version, ...options.together },
+    overrides: options.overrides ?? {},
     allowScripts: Object.fromEntries((options.scripts ?? []).map((each) => [each, true])),
   }
   const cwd = join(folder, ...name.split('/').map(() => '..'), '..')

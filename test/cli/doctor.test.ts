@@ -18,6 +18,8 @@ interface Diagnosis {
 
 const backends = availableBackends().filter(({ shared }) => shared)
 const installed = (program: string): boolean => spawnSync(program, ['--version']).status === 0
+/** One of each severity: all that can be wrong is in test/sql/table-inspection.test.ts. */
+const FAULTS = ['no column locked_by', 'a name that ignores case']
 let cli: string
 
 beforeAll(() => {
@@ -55,12 +57,13 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   it('finds nothing wrong after the migration', async () => {
     await dataSource.runMigrations()
     const { status, stdout } = await runCli(cli, ['doctor', '--url', database.url])
-    expect(stdout).toMatch(/^ok +table: /)
+    expect(stdout).toMatch(/^ok +place: table .*\nok +table: /)
     expect(stdout).toMatch(/\n0 errors, 0 warnings\n$/)
     expect(status).toBe(0)
   })
 
-  for (const { fault, make, severity = 'error' } of tableFaults[backend.dialect] ?? []) {
+  const faults = (tableFaults[backend.dialect] ?? []).filter(({ fault }) => FAULTS.includes(fault))
+  for (const { fault, make, severity = 'error' } of faults) {
     it(`finds, and fixes with the SQL that it prints: ${fault}`, async () => {
       for (const statement of make) await dataSource.query(statement)
 

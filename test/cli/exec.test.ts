@@ -8,6 +8,7 @@ import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { blackHole } from './black-hole'
 import { buildCli, runCli, type Finished } from './built-cli'
 import { itIf } from '../it-if'
 import { eventually } from '../eventually'
@@ -16,18 +17,22 @@ const root = join(__dirname, '..', '..')
 const backends = availableBackends().filter(({ shared }) => shared)
 const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
 /** How a server ends the other connections of a database. */
-const KILL: Readonly<Record<string, { find: string; kill: string }>> = {
+const KILL: Readonly<Record<string, { find: string; kill: (id: number) => string }>> = {
   postgres: {
     find: "select pid as id from pg_stat_activity where datname = current_database() and application_name = 'shedlock'",
-    kill: 'select pg_terminate_backend',
+    kill: (id) => `select pg_terminate_backend(${id})`,
   },
   mariadb: {
     find: 'select id from information_schema.processlist where db = database() and id <> connection_id()',
-    kill: 'kill ',
+    kill: (id) => `kill ${id}`,
+  },
+  mssql: {
+    find: 'select session_id as id from sys.dm_exec_sessions where database_id = db_id() and session_id <> @@spid',
+    kill: (id) => `kill ${id}`,
   },
   mysql: {
     find: 'select id from performance_schema.processlist where db = database() and id <> connection_id()',
-    kill: 'kill ',
+    kill: (id) => `kill ${id}`,
   },
 }
 const canMakeNamespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
@@ -39,7 +44,7 @@ function installed(file: string): string {
   mkdirSync(join(app, 'node_modules/.bin'), { recursive: true })
   chmodSync(file, 0o755)
   symlinkSync(file, join(app, 'node_modules/.bin/shedlock-orm'))
-  for (const driver of ['pg', 'mysql2', 'better-sqlite3'])
+  for (const driver of ['pg', 'mysql2', 'better-sqlite3', 'mssql', 'oracledb'])
     symlinkSync(join(root, 'node_modules', driver), join(app, 'node_modules', driver))
   return app
 }
@@ -77,7 +82,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
 
   it('runs the command under the lock, frees it, and has its exit code', async () => {
     const script = 'console.log(process.argv.slice(1).join()); process.exitCode = 42'
-    expect(await exec(...LOCK, ...node(script), '--', '-x', 'y z')).toEqual({
+    expect(await exec(...LOCK, '--quiet', ...node(script), '--', '-x', 'y z')).toEqual({
       status: 42,
       stdout: '-x,y z\n',
       stderr: '',
@@ -94,6 +99,92 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect({ status, stdout }).toEqual({ status: 75, stdout: '' })
     expect(stderr).toMatch(/Lock 'job' is held by \S+ until \S+ .* was skipped/)
     expect((await exec(...LOCK, '--skipped-exit-code', '0', ...node(''))).status).toBe(0)
+  })
+
+  itIf(backend.dialect in KILL, 'a server')(
+    'frees the lock though the connection broke in the meantime',
+    async () => {
+      const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
+      const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
+        cwd: root,
+      })
+      const ended = new Promise((resolve) => child.on('exit', resolve))
+      await new Promise((resolve) => child.stdout.once('data', resolve))
+      const { find, kill } = KILL[backend.dialect] ?? { find: '', kill: () => '' }
+      const connections: { id: number }[] = await dataSource.query(find)
+      expect(connections).toHaveLength(1)
+      for (const { id } of connections) await dataSource.query(kill(id))
+      child.stdin.end('stop')
+      expect(await ended).toBe(0)
+      expect(await held()).toBe(false)
+    },
+  )
+
+  itIf(backend.dialect in KILL, 'a server')('on a line that goes dead', async () => {
+    const url = new URL(database.url)
+    const line = await blackHole(Number(url.port))
+    url.port = String(line.port)
+    try {
+      const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
+      const start = (...options: string[]) => {
+        const args = [cli, 'exec', 'job', '--url', url.href, ...options, ...node(script)]
+        const child = spawn(process.execPath, args, { cwd: root })
+        return { child, ended: once(child, 'exit'), up: once(child.stdout, 'data') }
+      }
+      // Extends its lock, and frees it, by a new connection.
+      const first = start('--lock-at-most-for', '7s', '--keep-alive')
+      await first.up
+      line.swallow()
+      await eventually(async () => {
+        const lock = await provider.findLock('job')
+        expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
+      })
+      line.swallow()
+      first.child.stdin.end('stop')
+      expect(await first.ended).toEqual([0, null])
+      expect(await held()).toBe(false)
+      // Ends though nobody answers, and at SIGTERM at once; its lock expires.
+      const second = start('--lock-at-most-for', '10m')
+      await second.up
+      line.swallow(true)
+      second.child.stdin.end('stop')
+      expect(await second.ended).toEqual([0, null])
+      expect(await held()).toBe(true)
+      const third = start('--lock-at-most-for', '10m')
+      third.child.kill('SIGTERM')
+      expect(await third.ended).toEqual([null, 'SIGTERM'])
+    } finally {
+      line.close()
+    }
+  })
+
+  // What follows is the same on each.
+  if (backend !== backends[0]) return
+
+  it('runs once for a slot under the longest name that a lock can have', async () => {
+    const once = [
+      'exec',
+      'j'.repeat(64),
+      '--wait',
+      '1m',
+      '--slot',
+      '2026-11-21T10:00:00Z',
+      '--',
+      'echo',
+      'done',
+    ]
+    expect(await exec(...once)).toMatchObject({ status: 0, stdout: 'done\n' })
+    expect(await exec(...once)).toMatchObject({ status: 0, stdout: '' })
+  })
+
+  it('is quiet for crontabs, and says all else', async () => {
+    await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    expect(await exec(...LOCK, '--quiet', ...node(''))).toEqual({ status: 75, stdout: '', stderr: '' })
+    expect((await exec(...LOCK, ...node(''))).stderr).toMatch(
+      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job'/,
+    )
+    const failed = await exec(...LOCK, '--quiet', '--table', 'other', ...node(''))
+    expect(failed).toMatchObject({ status: 3, stderr: expect.stringContaining("no lock table 'other'") })
   })
 
   it('passes signals on, and frees the lock after the command has ended', async () => {
@@ -149,24 +240,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await held()).toBe(false)
   })
 
-  itIf(backend.dialect in KILL, 'a server')(
-    'frees the lock though the connection broke in the meantime',
-    async () => {
-      const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
-      const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
-        cwd: root,
-      })
-      const ended = new Promise((resolve) => child.on('exit', resolve))
-      await new Promise((resolve) => child.stdout.once('data', resolve))
-      const connections: { id: number }[] = await dataSource.query(KILL[backend.dialect]?.find ?? '')
-      expect(connections).toHaveLength(1)
-      for (const { id } of connections) await dataSource.query(`${KILL[backend.dialect]?.kill}(${id})`)
-      child.stdin.end('stop')
-      expect(await ended).toBe(0)
-      expect(await held()).toBe(false)
-    },
-  )
-
   it('stops the command when the lock is lost', async () => {
     const forever = node('setInterval(() => 0, 1e6)')
     const { status, stderr } = await exec('exec', 'job', '--lock-at-most-for', '2s', ...forever)
@@ -174,9 +247,28 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(stderr).toContain('The command is stopped')
   })
 
+  it('stops the command at the end of --keep-alive-at-most, and not before', async () => {
+    const forever = node('setInterval(() => 0, 1e6)')
+    const limited = ['--lock-at-most-for', '4s', '--keep-alive-at-most', '5s']
+    const running = exec('exec', 'job', ...limited, ...forever)
+    // Extended at least once.
+    await eventually(async () => {
+      const [lock] = await provider.listLocks()
+      expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(5_000)
+    })
+    const { status, stderr } = await running
+    expect({ status, stderr }).toEqual({
+      status: 76,
+      stderr: expect.stringMatching(
+        /^shedlock-orm: Lock 'job' .* no more, .*--keep-alive-at-most.* The command is stopped\.$/m,
+      ),
+    })
+    expect(await held()).toBe(false)
+  })
+
   it('keeps the lock while the command runs, with --keep-alive', async () => {
     const script = "process.stdin.on('data', () => process.exit(0))"
-    const options = ['--lock-at-most-for', '6s', '--keep-alive', '--url', database.url]
+    const options = ['--lock-at-most-for', '6s', '--keep-alive', '-q', '--url', database.url]
     const child = spawn(process.execPath, [cli, 'exec', 'job', ...options, ...node(script)], { cwd: root })
     const errors: Buffer[] = []
     child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
@@ -199,9 +291,17 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
 it.each([
   [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
   [['exec', 'job', '--lock-at-most-for', '10m'], 'command'],
+  [['exec', 'job', 'echo', '-n', 'x'], 'stand behind --: exec <name>'],
+  [['exec', 'job', '--lock-at-most-for', '1x', '--', 'true'], 'Give a duration such as 90s'],
+  [['exec', 'job', '--lock-at-most-for', '-5m', '--', 'true'], 'negative'],
   [[...LOCK, '--skipped-exit-code', '256', '--', 'true'], '0 to 255'],
   [['exec', 'job', '--lock-at-most-for', '10', '--', 'true'], 'no unit – write 10s or 10m'],
   [[...LOCK, '--lock-at-least-for', '0.5', '--', 'true'], 'no unit'],
+  [[...LOCK, '--keep-alive-at-most', '2', '--', 'true'], 'no unit – write 2s or 2m'],
+  [
+    [...LOCK, '--keep-alive-at-most', 'soon', '--url', 'file:x.sqlite', '--', 'true'],
+    "'--keep-alive-at-most <duration>' argument 'soon' is invalid. Give a duration such as 90s",
+  ],
   [['exec', 'job', '--lock-at-most-for', 'soon', '--url', 'file:x.sqlite', '--', 'true'], "'soon'"],
 ] as const)('%j is refused', async (args, message) => {
   const { status, stderr } = await runCli(cli, args)

@@ -11,9 +11,10 @@ import {
   type LockRecord,
   type SqlLockProvider,
 } from '../../src/sql'
+import { drivers } from '../../src/drivers'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { hostileNames } from '../sql/hostile-names'
+import { hostileNamesOn } from '../sql/hostile-names'
 import { buildCli, runCli, type Finished, type RunOptions } from './built-cli'
 
 const root = join(__dirname, '..', '..')
@@ -49,6 +50,8 @@ const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
   mysql: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
   mariadb: ['mysql2', 'mariadb', '@prisma/adapter-mariadb'],
   sqlite: ['better-sqlite3', '@prisma/adapter-better-sqlite3'],
+  mssql: ['mssql', '@prisma/adapter-mssql'],
+  oracle: ['oracledb'],
 }
 
 describeBackends(backends)('the command line on $name', (backend) => {
@@ -86,7 +89,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     const { status, stdout } = await run(['list'])
     expect(status).toBe(0)
     expect(stdout).toMatch(
-      /^NAME +STATE +LOCKED BY +LOCKED AT +LOCK UNTIL\ncleanup +free +host-1\/42\/.*\nreport +held, 1h (29m \d+|30m 0)s left +host-1\/42\//,
+      /^NAME +STATE +LAST RUN +LOCKED BY +LOCKED AT +LOCK UNTIL\ncleanup +free +unlocked \d+s ago, took [\d.]+s +host-1\/42 .*\nreport +held, 1h (29m \d+|30m 0)s left +host-1\/42 /,
     )
     expect((await run(['list', '--held'])).stdout).not.toContain('cleanup')
 
@@ -110,7 +113,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('shows one lock, or says that there is none', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['show', 'report'])).stdout).toMatch(
-      /^name +report\nstate +held, .*\nlocked by +host-1\/42/,
+      /^name +report\nstate +held, .*\nlast run +goes on\nlocked by +host-1\/42/,
     )
     expect(JSON.parse((await run(['show', 'report', '--json'])).stdout)).toMatchObject({
       name: 'report',
@@ -123,9 +126,41 @@ describeBackends(backends)('the command line on $name', (backend) => {
     })
   })
 
+  it('shows whatever others wrote as text that steers no terminal, and as JSON the same value', async () => {
+    const name = 'a\u001b[2J\u202eb\u009b31m\u2028\n9 errors'
+    const { placeholder } = drivers[backend.dialect]
+    const forEver = `${backend.dialect === 'oracle' ? 'timestamp ' : ''}'9999-12-31 23:59:59.999'`
+    await dataSource.query(
+      `insert into shedlock (name, lock_until, locked_at, locked_by) values (${placeholder(0)}, ${forEver}, ${forEver}, ${placeholder(1)})`,
+      [name, 'host\u0007\nok       table: all is well'],
+    )
+    const shown = 'a\\u001b[2J\\u202eb\\u009b31m\\u2028\\u000a9 errors'
+    for (const command of [
+      ['list'],
+      ['show', name],
+      ['doctor'],
+      ['pause', name, '--for', '1h', '--reason', 'r'],
+    ]) {
+      const { stdout, stderr } = await run(command)
+      expect(stdout + stderr).toContain(command[0] === 'pause' ? shown.slice(0, 20) : shown)
+      expect(stdout + stderr).not.toMatch(/[^\P{Cc}\n]|[\u2028\u202e]|\nok +table|\n9 errors/u)
+    }
+    expect((await run(['list'])).stdout).toContain('held for ever')
+    for (const command of [
+      ['list', '--json'],
+      ['show', '--json', name],
+      ['doctor', '--json'],
+    ]) {
+      const { stdout } = await run(command)
+      expect(stdout).toContain('a\\u001b[2J\\u202eb\\u009b31m\\u2028\\n9 errors')
+      expect(stdout).not.toMatch(/[^\P{Cc}\n]|[\u2028\u202e]/u)
+      expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(name).slice(1, -1))
+    }
+  })
+
   it('releases a held lock when it is told to', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    expect(await run(['release', 'report', '--yes'])).toMatchObject({ status: 0, stderr: '' })
+    expect(await run(['release', 'report', '--yes'])).toMatchObject({ status: 0 })
     expect(await held('report')).toBe(false)
     expect((await run(['release', 'report', '--yes'])).stdout).toContain('It is free already.')
     expect((await run(['release', 'other', '--yes'])).status).toBe(1)
@@ -146,6 +181,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   })
 
   it('finds the table under any names', async () => {
+    const hostileNames = hostileNamesOn(backend.dialect)
     for (const statement of tableDefinition(dialects[backend.dialect], hostileNames).up)
       await dataSource.query(statement)
     provider = typeOrmLockProvider(dataSource, hostileNames)
@@ -183,6 +219,9 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(status).toBe(3)
     expect(stderr).toMatch(/^shedlock-orm: There is no lock table 'other' .*\n$/)
   })
+
+  // What a file exports is read alike for each.
+  if (backend !== backends[0]) return
 
   it.each([
     ['typeorm', 'cjs', 'module.exports = new DataSource(options)'],

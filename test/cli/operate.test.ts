@@ -7,6 +7,7 @@ import type { SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { eventually } from '../eventually'
+import { itIf } from '../it-if'
 import { buildCli, runCli, type Finished } from './built-cli'
 
 const root = join(__dirname, '..', '..')
@@ -54,21 +55,104 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(json.status).toBe(1)
   })
 
+  it('tells how the last run ended, and whether it succeeded', async () => {
+    const limits = ['check', 'job=1h', '--succeeded', '--running-at-most', '1ms']
+    const end = async (outcome?: 'succeeded' | 'failed'): Promise<void> => {
+      await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
+    }
+    await end('succeeded')
+    expect((await run('list')).stdout).toMatch(/^job +free +succeeded \d+s ago, took [\d.]+s /m)
+    expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No lock is overdue.\n' })
+    await end('failed')
+    expect((await run('show', 'job')).stdout).toMatch(/^last run +failed \d+s ago, took [\d.]+s$/m)
+    expect(await run(...limits)).toMatchObject({
+      status: 1,
+      stdout: 'job: its last run has failed; of the runs before it the table knows nothing.\n',
+    })
+    expect((await run('check', 'job=1h')).status).toBe(0)
+    await end()
+    expect((await run(...limits)).stdout).toMatch(/^job: its last run is not known to have succeeded;/)
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    expect((await run('show', 'job')).stdout).toMatch(/^last run +goes on$/m)
+    expect(await run(...limits)).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(/^job has been running for \d+s, and should be done in 1ms\.\n$/),
+    })
+    expect((await run('check', 'job=1h', '--succeeded')).status).toBe(0)
+    await lock?.unlock({ outcome: 'succeeded' })
+    await dataSource.query("update shedlock set locked_by = 'java-host'")
+    expect((await run('show', 'job')).stdout).toMatch(/^last run +not known: another program has run it/m)
+    expect((await run('check', 'job=1h', '--succeeded')).status).toBe(1)
+  })
+
+  it('tells a time that lies in the future: show, check and doctor', async () => {
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: Date.now() })
+    await lock?.unlock()
+    const calm = await run('show', 'job')
+    expect(calm.stdout).not.toContain('warning')
+    await dataSource.query(
+      `update shedlock set locked_by = 'java-host', locked_at = '${new Date(Date.now() + 3_000_000).toISOString().slice(0, -1).replace('T', ' ')}'`,
+    )
+    expect((await run('show', 'job')).stdout).toMatch(
+      /\nwarning +locked at is (50m 0s|49m \d+s) ahead of now: another clock or time zone wrote it; ask shedlock-orm doctor\n$/,
+    )
+    const check = await run('check', 'job=2h')
+    expect(check.status).toBe(1)
+    expect(check.stdout).toMatch(
+      /^job may be overdue: \S+Z, when it was last taken, is (50m 0s|49m \d+s) ahead of the clock/,
+    )
+    const doctor = await run('doctor')
+    expect(doctor.status).toBe(1)
+    expect(doctor.stdout).toMatch(
+      /\nerror +table: Lock 'job', last acquired by 'java-host', has a time in 'locked_at' that lies in the future/,
+    )
+  })
+
+  itIf(['mysql', 'mariadb'].includes(backend.dialect), 'a collation that ignores case')(
+    'finds and names the row that the database takes for a name',
+    async () => {
+      await dataSource.query(
+        'alter table shedlock modify name varchar(64) collate utf8mb4_general_ci not null',
+      )
+      await (await provider.lock({ name: 'report', lockAtMostFor: '1m' }))?.unlock()
+      const pause = ['pause', 'Report', '--for', '8h', '--reason', 'migration', '--by', 'ann']
+      expect(await run(...pause)).toMatchObject({
+        status: 0,
+        stdout: expect.stringMatching(/^name +report\n/),
+      })
+      expect(await run(...pause)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("Lock 'report' is paused by ann"),
+      })
+      expect((await run('show', 'REPORT')).stdout).toMatch(/^name +report\nstate +paused/)
+      expect((await run('check', 'Report=1h')).status).toBe(0)
+      expect((await run('release', 'Report', '--yes')).stderr).toContain('shedlock-orm resume report')
+      expect((await run('resume', 'Report')).stdout).toMatch(/^name +report\nstate +free/)
+      await provider.lock({ name: 'report', lockAtMostFor: '1m' })
+      expect(await run('release', 'Report', '--yes')).toMatchObject({ status: 0 })
+      expect((await provider.findLock('report'))?.held).toBe(false)
+    },
+  )
+
   it('pauses a job and resumes it', async () => {
     const pause = ['pause', 'job', '--for', '8h', '--reason', 'migration', '--by', 'ann']
     expect((await run(...pause)).stdout).toMatch(
-      /^name +job\nstate +paused, .* left\nlocked by +paused by ann: migration\/.*\nlocked at +never\n/,
+      /^name +job\nstate +paused, .* left\nlast run +never\nlocked by +paused by ann: migration\/.*\nlocked at +never\n/,
     )
     expect((await run('list')).stdout).toMatch(/\njob +paused, /)
+    expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ paused: true, lockedAt: null }])
+    expect(JSON.parse((await run('check', 'job=1h', 'other=1h', '--json')).stdout)).toEqual([
+      { name: 'other', limit: 3_600_000, reason: 'late', lockedAt: null, age: null },
+    ])
     const again = await run(...pause)
     expect(again.status).toBe(1)
     expect(again.stderr).toMatch(
-      /^shedlock-orm: Lock 'job' is paused by ann: migration until \S+ \(.*left\) – it was/,
+      /^shedlock-orm: table .*\nshedlock-orm: Lock 'job' is paused by ann: migration until \S+ \(.*left\) – it was/,
     )
     const skipped = await run('exec', 'job', '--lock-at-most-for', '1m', '--', 'true')
     expect(skipped.status).toBe(75)
     expect(skipped.stderr).toMatch(
-      /^shedlock-orm: Lock 'job' is paused by ann: migration until .* true was skipped\.\n$/,
+      /\nshedlock-orm: Lock 'job' is paused by ann: migration until .* true was skipped\.\n$/,
     )
     const released = await run('release', 'job', '--yes')
     expect(released).toMatchObject({ status: 1, stderr: expect.stringContaining('shedlock-orm resume job') })
@@ -94,18 +178,21 @@ describeBackends(backends)('the command line on $name', (backend) => {
   })
 
   it('waits for the lock, and does once what succeeded', async () => {
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: 5_000 })
     const exec = ['exec', 'job', '--wait', '1m', '--url', database.url, ...SLOT, '--']
     const child = spawn(process.execPath, [cli, ...exec, 'sh', '-c', 'exit 4'], { cwd: root })
     const ended = once(child, 'exit')
-    const [line] = (await once(child.stderr, 'data')) as [Buffer]
-    expect(String(line)).toMatch(
-      /^shedlock-orm: Lock 'job' is held by host-1\/42 until .* – waiting for 1m at most\.\n$/,
-    )
+    let lines = ''
+    child.stderr.on('data', (chunk) => (lines += String(chunk)))
+    await eventually(() => {
+      expect(lines).toMatch(
+        /\nshedlock-orm: Lock 'job' is held by host-1\/42 until .* – waiting for 1m at most\.\n$/,
+      )
+    })
     await lock?.unlock()
     // It failed, so it is to be done again.
     expect(await ended).toEqual([4, null])
-    expect(await run(...exec, 'echo', 'done')).toEqual({ status: 0, stdout: 'done\n', stderr: '' })
+    expect(await run(...exec, 'echo', 'done')).toMatchObject({ status: 0, stdout: 'done\n' })
     expect(await run(...exec, 'echo', 'done')).toMatchObject({ status: 0, stdout: '' })
     // Whoever is late or older has nothing to do either; the next release has.
     const at = (slot: string) => run('exec', 'job', '--wait', '1m', '--slot', slot, '--', 'echo', 'done')
@@ -118,7 +205,11 @@ describeBackends(backends)('the command line on $name', (backend) => {
     const exec = ['exec', 'job', '--wait', '1m', '--url', database.url, '--', 'true']
     const child = spawn(process.execPath, [cli, ...exec], { cwd: root })
     const ended = once(child, 'exit')
-    await once(child.stderr, 'data')
+    let lines = ''
+    child.stderr.on('data', (chunk) => (lines += String(chunk)))
+    await eventually(() => {
+      expect(lines).toContain('waiting for')
+    })
     child.kill('SIGTERM')
     expect(await ended).toEqual([143, null])
     expect(await run('exec', 'job', '--wait', '1ms', '--', 'true')).toMatchObject({ status: 75 })
@@ -135,7 +226,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     })
     await lock?.unlock()
     await eventually(() => {
-      expect(lines).toMatch(/\n\S+Z Lock 'job' is free\n$/)
+      expect(lines).toMatch(/\n\S+Z Lock 'job' is free, its last run unlocked \d+s ago, took [\d.]+s\n$/)
     })
     child.kill('SIGINT')
     expect(await ended).toEqual([0, null])
@@ -145,10 +236,13 @@ describeBackends(backends)('the command line on $name', (backend) => {
 it.each([
   [['check', 'job'], 'name=duration'],
   [['check', 'job=10'], 'no unit'],
-  [['check', 'job=soon', '--url', 'file:x.sqlite'], "'soon'"],
+  [['check', 'job=soon', '--url', 'file:x.sqlite'], "'job=soon' is invalid"],
   [['pause', 'job', '--for', '8h'], '--reason'],
   [['pause', 'job', '--reason', 'r'], '--for'],
   [['pause', 'job', '--for', '8', '--reason', 'r'], 'no unit'],
+  [['pause', 'job', '--for', '0s', '--reason', 'r'], 'after which it ends'],
+  [['pause', 'job', '--for', '8h', '--reason', ' '], 'It is empty'],
+  [['unlock', 'job'], 'release frees a lock'],
   [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
   [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], 'a time with its zone'],
 ] as const)('%j is refused', async (args, message) => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from '@jest/globals'
@@ -64,8 +64,9 @@ describe('shedlock-orm sql', () => {
     [['sql', 'mysql', '--column-locked-at', ''], /--column-locked-at is empty/],
     [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
     [['frobnicate'], /unknown command 'frobnicate'/],
+    [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*this one with none of them/],
     [['list'], /Give --url, DATABASE_URL .*--env, or --data-source/],
-    [['list', '--url', 'redis://localhost'], /'redis' is none of them/],
+    [['list', '--url', 'redis://localhost'], /this one with none of them/],
     [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
   ] as const)('refuses %j with one line and exit status 2', async (args, message) => {
     const { status, stdout, stderr } = await runCli(cli, args)
@@ -86,7 +87,12 @@ describe('shedlock-orm sql', () => {
   })
 
   it('writes to a file, but not over one that is there', async () => {
-    const file = join(folder, 'new', 'V1__shedlock.sql')
+    const file = join(folder, 'V1__shedlock.sql')
+    expect(await runCli(cli, ['sql', 'sqlite', '--out', join(folder, 'no', 'such.sql')])).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/such\.sql cannot be written: .* – make its folder first\n$/),
+    })
+    expect(existsSync(join(folder, 'no'))).toBe(false)
     expect(await runCli(cli, ['sql', 'sqlite', '--out', file])).toMatchObject({ status: 0, stdout: '' })
     writeFileSync(file, 'mine')
     expect((await runCli(cli, ['sql', 'sqlite', '--out', file])).status).toBe(2)
@@ -97,35 +103,28 @@ describe('shedlock-orm sql', () => {
 })
 
 describe('shedlock-orm prisma', () => {
+  const names = ['--table', 'Lock "s"', '--column-name', 'jobName']
+
+  // The tests' own clients are generated from the models of all providers.
   it.each(['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver'])(
-    'prints a model for %s that Prisma takes',
+    'prints a model for %s with these names',
     async (provider) => {
-      const { stdout } = await runCli(cli, [
-        'prisma',
-        provider,
-        '--table',
-        'Lock "s"',
-        '--column-name',
-        'jobName',
-      ])
-      const schema = join(folder, `${provider}.prisma`)
-      writeFileSync(
-        schema,
-        `generator client {\n provider = "prisma-client"\n output = "./client"\n}\ndatasource db {\n provider = "${provider}"\n}\n${stdout}`,
-      )
-      // `validate` needs no engine, but looks for one.
-      execFileSync(
-        process.execPath,
-        [require.resolve('prisma/build/index.js'), 'validate', '--schema', schema],
-        {
-          env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' },
-          stdio: 'pipe',
-        },
-      )
+      const { stdout } = await runCli(cli, ['prisma', provider, ...names])
       expect(stdout).toContain('@@map("Lock \\"s\\"")')
       expect(stdout).toContain('@id @map("jobName")')
     },
   )
+
+  it('prints names as Prisma takes them', async () => {
+    const { stdout } = await runCli(cli, ['prisma', 'sqlite', ...names])
+    const schema = join(folder, 'schema.prisma')
+    const rest = 'generator client {\n provider = "prisma-client"\n output = "./client"\n}'
+    writeFileSync(schema, `${rest}\ndatasource db {\n provider = "sqlite"\n}\n${stdout}`)
+    // `validate` needs no engine, but looks for one.
+    const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
+    const validate = [require.resolve('prisma/build/index.js'), 'validate', '--schema', schema]
+    execFileSync(process.execPath, validate, { env, stdio: 'pipe' })
+  })
 })
 
 describe('shedlock-orm --help', () => {

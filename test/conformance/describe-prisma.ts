@@ -12,9 +12,12 @@ import { prismaClient, type Connected } from './prisma-client'
 import { register, registerOn } from './register'
 import { createAppTables, sqlEnvironment, type Observer } from './sql-environment'
 
-/** The ways in which apps connect to a backend, where there are several. */
-function variantsOf({ name }: PrismaBackend): readonly { variant: string; wal: boolean }[] {
-  if (name !== 'sqlite') return [{ variant: '', wal: false }]
+/**
+ * The ways in which apps connect to a backend, where there are several. The journal is the file's, and what differs with it
+ * is seen through better-sqlite3; libsql has one transaction at a time with either.
+ */
+function variantsOf({ name, adapter }: PrismaBackend): readonly { variant: string; wal: boolean }[] {
+  if (name !== 'sqlite' || adapter === 'libsql') return [{ variant: '', wal: false }]
   return [
     { variant: ' with a rollback journal', wal: false },
     { variant: ' with WAL', wal: true },

@@ -8,7 +8,10 @@ import { describeBackends } from '../backends'
 
 const LEASE = 1_000
 
-describeBackends(everyClient())('a lock that comes too late by $title', (each) => {
+// A whole statement is late, whatever client sends it: one for each database is enough.
+const clients = everyClient().filter(({ orm }) => orm === 'TypeORM')
+
+describeBackends(clients)('a lock that comes too late by $title', (each) => {
   let client: OpenClient
 
   beforeAll(async () => {

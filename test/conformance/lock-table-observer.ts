@@ -1,4 +1,4 @@
-import { dialects, lockTable, spell, tableDefinition, type DialectName, type Statement } from '../../src/sql'
+import { dialects, lockTable, render, tableDefinition, type DialectName, type Statement } from '../../src/sql'
 import type { LockRow, TableNames } from '../../src/testing'
 import { drivers } from '../../src/drivers'
 
@@ -67,7 +67,7 @@ export function observeLockTable(observer: Observer, dialectName: DialectName, n
   const dialect = dialects[dialectName]
   const time = TIME[dialectName]
   const placeholder = drivers[dialectName].placeholder
-  const text = (statement: Statement): string => spell(statement, placeholder).text
+  const text = (statement: Statement): string => render(statement, placeholder)
   const table = lockTable(dialect, names)
   const [rows, name, lockUntil, lockedAt, lockedBy] = [
     table.table,

@@ -45,7 +45,7 @@ describeBackends(clients)('a session of $title', (each) => {
     'that waited in vain for a %s row, which a foreign transaction keeps, does not count it as held',
     async (name) => {
       client = await each.open({ innodb_lock_wait_timeout: 1 })
-      const provider = client.createProvider({ timeLimit: '10s' })
+      const provider = client.createProvider({ timeLimit: '3s' })
       await (await provider.lock({ name: 'free', lockAtMostFor: '1m' }))?.unlock()
       const foreign = client.observer.createQueryRunner()
       await foreign.startTransaction('REPEATABLE READ')

@@ -1,12 +1,17 @@
-import { DriverError, type SqlExecutor } from '../../src/sql'
+import { DriverError, type SqlExecutor, type Statement } from '../../src/sql'
 
 /**
  * What becomes of a statement on its way: `late` keeps it from the database until it is delivered by hand, so that whoever
- * sent it hears nothing before.
+ * sent it hears nothing before; `cut off` too, but its sender hears at once that the connection has failed.
  */
-export type Delivery = 'in time' | 'answer lost' | Late
+export type Delivery = 'in time' | 'answer lost' | 'cut off' | Late
 /** Two boxes, which are emptied one after the other. */
 export type Late = 'late' | 'very late'
+
+/** SQL Server's are queries as well, whose rows tell what they changed. */
+export function isWrite({ pieces }: Statement): boolean {
+  return /\b(insert|update) /.test(pieces.join('?'))
+}
 
 /** A real SQL executor behind a bad network: one statement at a time can be postponed, or its answer lost. */
 export class PostalSqlExecutor implements SqlExecutor {
@@ -25,18 +30,12 @@ export class PostalSqlExecutor implements SqlExecutor {
     this.#next = delivery
   }
 
-  readonly query: SqlExecutor['query'] = (...all) => this.#sql.query(...all)
-
-  readonly execute: SqlExecutor['execute'] = async (...all) => {
-    this.sent++
-    const delivery = this.#next
-    this.#next = 'in time'
-    if (delivery === 'late' || delivery === 'very late')
-      return this.#postpone(delivery, () => this.#sql.execute(...all))
-    const changed = await this.#sql.execute(...all)
-    if (delivery === 'answer lost') throw new DriverError(undefined, 'ECONNRESET')
-    return changed
+  readonly query: SqlExecutor['query'] = (...all) => {
+    const send = () => this.#sql.query(...all)
+    return isWrite(all[0]) ? this.#send(send) : send()
   }
+
+  readonly execute: SqlExecutor['execute'] = (...all) => this.#send(() => this.#sql.execute(...all))
 
   /** Delivers what lies in this box now, in the order in which it was sent; resolves when the database has answered all. */
   deliver(box: Late): Promise<void> {
@@ -50,6 +49,19 @@ export class PostalSqlExecutor implements SqlExecutor {
     return async () => {
       for (const { send } of collected) await send()
     }
+  }
+
+  async #send<T>(work: () => Promise<T>): Promise<T> {
+    this.sent++
+    const delivery = this.#next
+    this.#next = 'in time'
+    if (delivery === 'late' || delivery === 'very late') return this.#postpone(delivery, work)
+    if (delivery === 'cut off') void this.#postpone('late', work)
+    else {
+      const answer = await work()
+      if (delivery === 'in time') return answer
+    }
+    throw new DriverError(undefined, 'ECONNRESET')
   }
 
   #postpone<T>(late: Late, work: () => Promise<T>): Promise<T> {

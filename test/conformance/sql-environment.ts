@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LockProvider } from '../../src/core'
-import type { DialectName } from '../../src/sql'
+import { dialects, type DialectName } from '../../src/sql'
 import type { CallerTransaction, SqlLockProviderEnvironment, TableNames } from '../../src/testing'
 import { drivers } from '../../src/drivers'
 import { observeLockTable, type Observer } from './lock-table-observer'
@@ -46,9 +46,10 @@ export function sqlEnvironment(
     return {
       ...transaction,
       isVisible: async () => {
-        const found = await observer.query<unknown[]>(`select id from note where id = ${placeholder(0)}`, [
-          note,
-        ])
+        // Without versions of rows a reader would wait there for the end of the transaction.
+        const hint = dialect === 'mssql' ? ' with (readpast)' : ''
+        const sql = `select id from note${hint} where id = ${placeholder(0)}`
+        const found = await observer.query<unknown[]>(sql, [note])
         return found.length > 0
       },
     }
@@ -93,11 +94,13 @@ export function sqlEnvironment(
   }
 }
 
-/** Spanner has no other characters in a name, and takes a column that is called as its table for the whole row. */
+/** Spanner takes a column that is called as its table for the whole row. */
 function allowedNames(dialect: DialectName, names: TableNames): TableNames {
-  if (dialect !== 'spanner') return names
-  const allowed = (name: string): string => name.replace(/\W/g, '_')
-  const columns = Object.entries(names.columnNames ?? {}).map(([role, name]) => [role, `${allowed(name)}_`])
+  const refused = dialects[dialect].notInIdentifiers
+  if (!refused) return names
+  const allowed = (name: string): string => name.replaceAll(new RegExp(refused, 'gu'), '_')
+  const end = dialect === 'spanner' ? '_' : ''
+  const columns = Object.entries(names.columnNames ?? {}).map(([role, name]) => [role, allowed(name) + end])
   return {
     ...names,
     ...(names.tableName !== undefined && { tableName: allowed(names.tableName) }),

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from '@jest/globals'
 import {
+  createLock,
   LockError,
   LockingTaskExecutor,
-  simpleLock,
+  type Lock,
   type LockConfiguration,
   type LockProvider,
-  type SimpleLock,
 } from '../../src/core'
 
 /** What becomes of one step: it works, it fails and did nothing, it fails but was done all the same, or it is refused. */
@@ -23,7 +23,7 @@ class SimulatedProvider implements LockProvider {
     private readonly fates: fc.Stream<Fate>,
   ) {}
 
-  async lock({ name }: LockConfiguration): Promise<SimpleLock | undefined> {
+  async lock({ name }: LockConfiguration): Promise<Lock | undefined> {
     const me = ++this.#acquisitions
     const taken = await this.#step('lock', () => {
       if (this.holder !== undefined) return false
@@ -37,9 +37,9 @@ class SimulatedProvider implements LockProvider {
     return taken ? this.#lock(name, me) : undefined
   }
 
-  #lock(name: string, me: number): SimpleLock {
+  #lock(name: string, me: number): Lock {
     const lease = { remaining: () => 60_000 }
-    return simpleLock(name, {
+    return createLock(name, {
       lease,
       unlock: async () => {
         await this.#step('unlock', () => {
@@ -145,10 +145,10 @@ it('keeps its promises in every order of answers and failures', async () => {
         if (!refused) expect(provider.holder).toBeUndefined()
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   )
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', note)
   expect(unhandled).toEqual([])
-  expect(ran).toBeGreaterThan(1_000)
+  expect(ran).toBeGreaterThan(500)
 })

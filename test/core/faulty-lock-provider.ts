@@ -1,4 +1,4 @@
-import { simpleLock, type LockConfiguration, type LockProvider, type SimpleLock } from '../../src/core'
+import { createLock, type Lock, type LockConfiguration, type LockProvider } from '../../src/core'
 
 type Step = 'lock' | 'extend' | 'unlock'
 
@@ -17,26 +17,22 @@ export class FaultyLockProvider implements LockProvider {
     this.#provider = provider
   }
 
-  async lock(configuration: LockConfiguration): Promise<SimpleLock | undefined> {
+  async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
     await this.#step('lock')
     const lock = await this.#provider.lock(configuration)
     return lock && this.#wrap(lock)
   }
 
-  #wrap(lock: SimpleLock): SimpleLock {
-    let latest = lock
-    return simpleLock(lock.name, {
+  #wrap(lock: Lock): Lock {
+    return createLock(lock.name, {
       lease: lock,
-      unlock: async (early) => {
+      unlock: async (outcome) => {
         await this.#step('unlock')
-        if (early) latest = (await latest.extend(1, 0)) ?? latest
-        await latest.unlock()
+        await lock.unlock({ outcome })
       },
       extend: async (lockAtMostFor, lockAtLeastFor) => {
         await this.#step('extend')
-        const longer = this.refusesExtensions ? undefined : await latest.extend(lockAtMostFor, lockAtLeastFor)
-        if (longer) latest = longer
-        return longer
+        return this.refusesExtensions ? undefined : await lock.extend(lockAtMostFor, lockAtLeastFor)
       },
     })
   }

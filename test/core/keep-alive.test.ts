@@ -1,11 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import {
-  InMemoryLockProvider,
-  KeepAliveLockProvider,
-  LockError,
-  LockingTaskExecutor,
-  type SimpleLock,
-} from '../../src/core'
+import { InMemoryLockProvider, KeepAliveLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { LateAnswers } from './late-answers'
@@ -35,8 +29,8 @@ function extensions(): number {
 
 async function keptAlive(configuration: { lockAtMostFor: string; lockAtLeastFor?: string } = job) {
   const lock = await new KeepAliveLockProvider(provider).lock({ name: 'job', ...configuration })
-  if (!lock?.signal) throw new Error('not given')
-  return lock as SimpleLock & { signal: AbortSignal }
+  if (!lock) throw new Error('not given')
+  return lock
 }
 
 describe('KeepAliveLockProvider', () => {
@@ -107,12 +101,13 @@ describe('KeepAliveLockProvider', () => {
     await lock.unlock()
   })
 
-  it('does not trust an extension that is answered after the lease was over, and an extension by hand frees it', async () => {
+  it('does not trust an extension that is answered after the lease was over, and its unlock releases it', async () => {
     const lock = await new KeepAliveLockProvider(new LateAnswers(storage, 6 * MINUTE)).lock(job)
     await jest.advanceTimersByTimeAsync(11 * MINUTE)
     expect(lock?.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     expect(storage.isLocked('job')).toBe(true)
-    expect(await lock?.extend('10m')).toBeUndefined()
+    await expect(lock?.extend('10m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    await lock?.unlock()
     expect(storage.isLocked('job')).toBe(false)
   })
 
@@ -126,18 +121,19 @@ describe('KeepAliveLockProvider', () => {
     expect(storage.isLocked('job')).toBe(false)
   })
 
-  it('goes on with the length of an extension by hand', async () => {
+  it('goes on with lockAtMostFor after an extension by hand, for longer or for shorter', async () => {
     const lock = await keptAlive()
-    const longer = await lock.extend('60m')
-    await jest.advanceTimersByTimeAsync(29 * MINUTE)
+    await lock.extend('60m')
+    await jest.advanceTimersByTimeAsync(55 * MINUTE - 1)
     expect(extensions()).toBe(1)
-    await jest.advanceTimersByTimeAsync(2 * MINUTE)
+    await jest.advanceTimersByTimeAsync(1)
     expect(extensions()).toBe(2)
-    expect(longer?.remaining()).toBeGreaterThan(58 * MINUTE)
-    const shorter = await longer?.extend('1m')
-    await jest.advanceTimersByTimeAsync(10 * MINUTE)
-    expect(shorter?.remaining()).toBeGreaterThan(0)
-    await shorter?.unlock()
+    expect(lock.remaining()).toBe(10 * MINUTE)
+    await lock.extend('1m')
+    await jest.advanceTimersByTimeAsync(20 * MINUTE)
+    expect(extensions()).toBe(3 + 4)
+    expect(lock.remaining()).toBeGreaterThanOrEqual(5 * MINUTE)
+    await lock.unlock()
     expect(storage.isLocked('job')).toBe(false)
   })
 
@@ -148,9 +144,9 @@ describe('KeepAliveLockProvider', () => {
     await jest.advanceTimersByTimeAsync(5 * MINUTE)
     const byHand = lock.extend('20m')
     gate.resolve()
-    const longer = await byHand
+    await byHand
     expect(provider.calls).toEqual(['lock', 'extend', 'extend'])
-    await longer?.unlock()
+    await lock.unlock()
     expect(storage.isLocked('job')).toBe(false)
   })
 
@@ -215,7 +211,7 @@ describe('keepAlive: true', () => {
       await lock.extend('30m')
       await jest.advanceTimersByTimeAsync(120 * MINUTE)
       expect(signal.aborted).toBe(false)
-      expect(extensions()).toBe(1 + 8)
+      expect(extensions()).toBe(1 + 20)
     })
   })
 
@@ -249,5 +245,94 @@ describe('keepAlive: true', () => {
       expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     })
     expect(extensions()).toBe(0)
+  })
+})
+
+describe('keepAlive: { atMost }', () => {
+  let heard: string[]
+  let executor: LockingTaskExecutor
+
+  beforeEach(() => {
+    const { listener, heard: events } = recorder()
+    heard = events
+    executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+  })
+
+  const limited = { ...job, keepAlive: { atMost: '30m' } }
+
+  it('tells the task to stop, once, and leaves the lock to expire though the task goes on', async () => {
+    await executor.executeWithLock(limited, async ({ signal, lock }) => {
+      await jest.advanceTimersByTimeAsync(30 * MINUTE - 1)
+      expect(signal.aborted).toBe(false)
+      expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
+      await jest.advanceTimersByTimeAsync(1)
+      expect(signal.reason).toMatchObject({
+        code: 'LOCK_LOST',
+        lockName: 'job',
+        message: expect.stringContaining('keepAlive.atMost'),
+      })
+      expect(lock.remaining()).toBe(0)
+      await expect(lock.extend('1h')).rejects.toBe(signal.reason)
+      await expect(lock.fencingToken()).rejects.toBe(signal.reason)
+      const extended = extensions()
+      expect(storage.isLocked('job')).toBe(true)
+      await jest.advanceTimersByTimeAsync(10 * MINUTE)
+      expect(extensions()).toBe(extended)
+      const next = await storage.lock(job)
+      expect(next).toBeDefined()
+      return next
+    })
+    expect(heard.filter((event) => event === 'onLockLost job')).toHaveLength(1)
+    // The release of a lock that is lost does nothing to that of its successor.
+    expect(storage.isLocked('job')).toBe(true)
+    storage.clear()
+  })
+
+  it('says nothing of a task that ends before, and leaves no timer', async () => {
+    const result = await executor.executeWithLock(limited, async () => {
+      await jest.advanceTimersByTimeAsync(29 * MINUTE)
+      return 'done'
+    })
+    expect(result).toEqual({ executed: true, value: 'done' })
+    expect(storage.isLocked('job')).toBe(false)
+    expect(jest.getTimerCount()).toBe(0)
+    await jest.advanceTimersByTimeAsync(60 * MINUTE)
+    expect(heard).not.toContain('onLockLost job')
+  })
+
+  it('says once that the lock is lost, whatever happened first', async () => {
+    await executor.executeWithLock(limited, async ({ signal }) => {
+      provider.refusesExtensions = true
+      await jest.advanceTimersByTimeAsync(5 * MINUTE)
+      const { reason } = signal as { reason: unknown }
+      await jest.advanceTimersByTimeAsync(60 * MINUTE)
+      expect(signal.reason).toBe(reason)
+    })
+    expect(heard.filter((event) => event === 'onLockLost job')).toHaveLength(1)
+  })
+
+  it('releases the lock of a task that stops when it is told to', async () => {
+    await executor.executeWithLock(limited, async ({ signal }) => {
+      const stopped = new Promise((resolve) => {
+        signal.addEventListener('abort', resolve)
+      })
+      await jest.advanceTimersByTimeAsync(30 * MINUTE)
+      await stopped
+    })
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('may be left out, and is refused when it is no duration', async () => {
+    await executor.executeWithLock({ ...job, keepAlive: {} }, async ({ signal }) => {
+      await jest.advanceTimersByTimeAsync(120 * MINUTE)
+      expect(signal.aborted).toBe(false)
+    })
+    for (const keepAlive of [{ atMost: 'soon' }, { atMost: -1 }, { atmost: '1h' }, 'yes', null]) {
+      const wrong = { ...job, keepAlive } as never
+      await expect(executor.executeWithLock(wrong, () => 1)).rejects.toMatchObject({
+        code: 'INVALID_CONFIGURATION',
+        message: expect.stringContaining('keepAlive'),
+      })
+    }
   })
 })

@@ -1,4 +1,4 @@
-import { simpleLock, type LockConfiguration, type LockProvider, type SimpleLock } from '../../src/core'
+import { createLock, Lease, type Lock, type LockConfiguration, type LockProvider } from '../../src/core'
 
 /** Another provider, whose answer to an extension comes late. */
 export class LateAnswers implements LockProvider {
@@ -10,19 +10,19 @@ export class LateAnswers implements LockProvider {
     this.#lateBy = lateBy
   }
 
-  async lock(configuration: LockConfiguration): Promise<SimpleLock | undefined> {
+  async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
     const lock = await this.#provider.lock(configuration)
     return lock && this.#wrap(lock)
   }
 
-  #wrap(lock: SimpleLock): SimpleLock {
-    let latest = lock
-    return simpleLock(lock.name, {
-      lease: lock,
-      unlock: () => latest.unlock(),
+  #wrap(lock: Lock): Lock {
+    return createLock(lock.name, {
+      // The inner lock knows of an extension before its answer is heard.
+      lease: new Lease(lock.remaining()),
+      unlock: () => lock.unlock(),
       extend: async (lockAtMostFor, lockAtLeastFor) => {
-        const longer = await latest.extend(lockAtMostFor, lockAtLeastFor)
-        if (longer) latest = longer
+        await lock.extend(lockAtMostFor, lockAtLeastFor)
+        const longer = new Lease(lock.remaining())
         await new Promise((resolve) => setTimeout(resolve, this.#lateBy))
         return longer
       },

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from '@jest/globals'
+import { afterEach, expect, it, jest } from '@jest/globals'
 import {
   InMemoryLockProvider,
   leaderElection,
@@ -24,6 +24,7 @@ function stand(provider: LockProvider, callbacks: LeaderCallbacks, lockAtMostFor
 }
 
 afterEach(async () => {
+  jest.useRealTimers()
   await Promise.all(elections.splice(0).map((election) => election.stop()))
 })
 
@@ -37,8 +38,8 @@ it('one leads, and the next one when it stops and has put its work away', async 
       tokens.push(await lock.fencingToken())
       told.push('first elected')
     },
-    onDeposed: async (reason) => {
-      told.push(`first deposed: ${(reason as LockError).code}`)
+    onStepDown: async (reason) => {
+      told.push(`first stepped down: ${(reason as LockError).code}`)
       await putAway.promise
       told.push('first has put its work away')
     },
@@ -55,7 +56,7 @@ it('one leads, and the next one when it stops and has put its work away', async 
   expect([first.isLeader(), second.isLeader()]).toEqual([true, false])
   const stopped = first.stop()
   await eventually(() => {
-    expect(told).toEqual(['first elected', 'first deposed: SHUTDOWN'])
+    expect(told).toEqual(['first elected', 'first stepped down: SHUTDOWN'])
   })
   expect([first.isLeader(), second.isLeader()]).toEqual([false, false])
   putAway.resolve()
@@ -80,7 +81,7 @@ it('whoever lost the lock is told at once, and stands again', async () => {
           })
         })
       },
-      onDeposed: (reason) => told.push((reason as LockError).code),
+      onStepDown: (reason) => told.push((reason as LockError).code),
     },
     '2s',
   )
@@ -104,14 +105,14 @@ it('whoever lost the lock is told at once, and stands again', async () => {
 it('an onElected that throws gives the lock away, and the error is told', async () => {
   const provider = new InMemoryLockProvider()
   const errors: unknown[] = []
-  const deposed: unknown[] = []
+  const stepDowns: unknown[] = []
   const failure = new Error('no')
   let attempts = 0
   stand(provider, {
     onElected: () => {
       if (attempts++ < 2) throw failure
     },
-    onDeposed: (reason) => deposed.push(reason),
+    onStepDown: (reason) => stepDowns.push(reason),
     onError: (error) => {
       errors.push(error)
       throw new Error('dropped, but for a warning')
@@ -121,7 +122,7 @@ it('an onElected that throws gives the lock away, and the error is told', async 
     expect(attempts).toBe(3)
   })
   expect(errors).toEqual([failure, failure])
-  expect(deposed).toEqual([failure, failure])
+  expect(stepDowns).toEqual([failure, failure])
 })
 
 it('a database that does not answer is told, and asked again', async () => {
@@ -137,6 +138,21 @@ it('a database that does not answer is told, and asked again', async () => {
     expect(election.isLeader()).toBe(true)
   })
   expect(errors).toEqual([failure])
+})
+
+it('pauses for as long as it is told to, though no timer is that long', async () => {
+  jest.useFakeTimers()
+  let asked = 0
+  const lock = (): Promise<never> => {
+    asked++
+    return Promise.reject(new LockError('TIMEOUT', 'no answer'))
+  }
+  const configuration = { name: 'leader', lockAtMostFor: '1h', pause: '30d' }
+  const callbacks = { onElected: () => undefined, onError: () => undefined }
+  const election = leaderElection({ lock }, configuration, callbacks)
+  await jest.advanceTimersByTimeAsync(60_000)
+  expect(asked).toBe(1)
+  await election.stop()
 })
 
 it('refuses what can never work', () => {

@@ -24,7 +24,11 @@ async function everything(executor: LockingTaskExecutor): Promise<unknown[]> {
   const outcomes: unknown[] = []
   const run = async (work: Promise<unknown>) =>
     outcomes.push(await work.catch((error: unknown) => String(error)))
-  await run(executor.executeWithLock(job, ({ lock }) => lock.extend('20m')))
+  await run(
+    executor.executeWithLock(job, async ({ lock }) => {
+      await lock.extend('20m')
+    }),
+  )
   const held = await storage.lock(job)
   await run(executor.executeWithLock(job, () => 'skipped'))
   await held?.unlock()

@@ -4,7 +4,7 @@ import { collectGarbage } from './garbage'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const RUNS = 300
-const NAMES = 30_000
+const NAMES = 10_000
 
 describe('memory', () => {
   it('does not keep the past runs of a job that starts itself again inside of its own task', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { describe, expect, it } from '@jest/globals'
-import { assertLocked, InMemoryLockProvider, LockingTaskExecutor, TrackingLockProvider } from '../../src/core'
+import { assertLocked, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core'
 
 const thrown = (name?: string): unknown => {
   try {
@@ -34,15 +34,5 @@ describe('assertLocked', () => {
       })
       expect(thrown('inner')).toMatchObject({ code: 'NOT_LOCKED' })
     })
-  })
-})
-
-describe('a lock that is over at once', () => {
-  it('is no error of a provider that keeps track of it, and is forgotten', async () => {
-    let time = 0
-    const provider = new TrackingLockProvider(new InMemoryLockProvider({ now: () => (time += 1_000) }))
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: 500 })
-    expect(lock?.remaining() ?? 0).toBe(0)
-    expect(provider.activeLocks).toEqual([])
   })
 })

@@ -1,8 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { assertLocked, InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import {
+  assertLocked,
+  InMemoryLockProvider,
+  LockError,
+  LockingTaskExecutor,
+  type LockProvider,
+  type LockSkippedEvent,
+} from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { FaultyLockProvider } from './faulty-lock-provider'
+import { recorder } from './recorder'
 import { eventually } from '../eventually'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -78,6 +86,49 @@ describe('shutdown', () => {
     await eventually(() => {
       expect(storage.isLocked('job')).toBe(false)
     })
+  })
+
+  it('tells listeners of a lock that it no longer waits for: not acquired, because of the shutdown', async () => {
+    const reason = jest.fn()
+    const { listener, heard } = recorder()
+    const listeners = [
+      listener,
+      { onLockNotAcquired: (event: LockSkippedEvent) => void reason(event.reason) },
+    ]
+    const asked = promiseWithResolvers()
+    const stalled: LockProvider = {
+      lock: (_, { signal } = {}) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => {
+            reject(signal.reason as Error)
+          })
+          asked.resolve()
+        }),
+    }
+    executor = new LockingTaskExecutor(stalled, { listeners })
+    const run = executor.executeWithLock(job, () => 'not run')
+    await asked.promise
+    expect(await executor.shutdown()).toEqual([])
+    expect(await run).toEqual({ executed: false, reason: 'shutdown' })
+    expect(heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job'])
+    expect(reason.mock.calls).toEqual([['shutdown']])
+  })
+
+  it('gives what is released in the background the time that is left', async () => {
+    const gate = promiseWithResolvers()
+    const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
+    executor = new LockingTaskExecutor({ lock: (...all) => storage.lock(...all), drain })
+    const run = executor.executeWithLock(job, () => gate.promise)
+    await locked()
+    expect(await executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
+    expect(await executor.shutdown({ timeout: 0 })).toEqual(['job'])
+    gate.resolve()
+    await run
+    await executor.shutdown({ timeout: '1h' })
+    const [first, second, last] = drain.mock.calls.map(([options]) => Number(options?.timeout))
+    expect(first).toBeLessThan(20)
+    expect(second).toBe(0)
+    expect(last).toBeGreaterThan(3_500_000)
   })
 
   it('bears a lock that came too late and cannot be freed', async () => {

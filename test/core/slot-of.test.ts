@@ -1,3 +1,4 @@
+import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { describe, expect, it } from '@jest/globals'
 import { InMemoryLockProvider, LockingTaskExecutor, slotOf } from '../../src/core'
@@ -28,6 +29,32 @@ describe('the slot of a cron expression', () => {
     expect(slotOf(cron, due)).toEqual(due)
     expect(slotOf(cron, Number(due) + 60_000)).toEqual(due)
     expect(slotOf(cron, Number(next) - 60_000)).toEqual(due)
+  })
+
+  it.each(['*/15 * * * *', '5,35 * * * * *', '0 9 * * 1-5', '0 0 1 2 *'])(
+    'of cron is that of croner: %s',
+    (expression) => {
+      const cronTime = new CronTime(expression, 'Europe/Berlin')
+      for (const now of ['2026-11-21T12:14:59.900Z', '2026-11-22T12:00:00.000Z', '2026-11-20T07:59:59.990Z'])
+        expect(slotOf(cronTime, new Date(now))).toEqual(slotOf(new Cron(expression, BERLIN), new Date(now)))
+    },
+  )
+
+  it('of cron is that of the job, with an offset and after a change of its time', () => {
+    const now = new Date('2026-11-22T12:00:00.000Z')
+    const job = CronJob.from({ cronTime: '0 9 * * *', utcOffset: 330, onTick: () => undefined })
+    expect(slotOf(job.cronTime, now).toISOString()).toBe('2026-11-22T03:30:00.000Z')
+    job.setTime(new CronTime('0 10 * * *', 'UTC'))
+    expect(slotOf(job.cronTime, now).toISOString()).toBe('2026-11-22T10:00:00.000Z')
+  })
+
+  it.each([
+    ['croner', (due: Date) => new Cron(due, { paused: true })],
+    ['cron', (due: Date) => new CronTime(due)],
+  ])('of a single time of %s is that time, once it has come', (_, timeOf) => {
+    const due = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 60_000)
+    expect(slotOf(timeOf(due), Number(due) + 100_000)).toEqual(due)
+    expect(() => slotOf(timeOf(due))).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
   })
 
   it('is never in the future, and in the hour that comes twice one of its first time, as croner counts', () => {

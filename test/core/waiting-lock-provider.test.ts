@@ -57,5 +57,8 @@ it('refuses a pause of 0, a timeout that is none, and options that do not exist'
   const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
   expect(() => new WaitingLockProvider(storage, { timeout: '1m', pause: 0 })).toThrow(invalid)
   expect(() => new WaitingLockProvider(storage, { timeout: 'soon' })).toThrow(invalid)
-  expect(() => new WaitingLockProvider(storage, { timeout: '1m', retries: 3 } as never)).toThrow(invalid)
+  expect(() => new WaitingLockProvider(storage, undefined as never)).toThrow(invalid)
+  expect(() => new WaitingLockProvider(storage, { timeout: '1m', retries: 3 } as never)).toThrow(
+    "Unknown option 'retries' in the waiting options – known are timeout, pause.",
+  )
 })

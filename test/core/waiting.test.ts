@@ -3,18 +3,11 @@ import {
   InMemoryLockProvider,
   LockingTaskExecutor,
   WaitingLockProvider,
-  type LockConfiguration,
   type LockProvider,
-  type SimpleLock,
 } from '../../src/core'
 import { eventually } from '../eventually'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
-
-/** As the lock of a provider will be asked for. */
-interface Signalled {
-  lock(configuration: LockConfiguration, options?: { signal?: AbortSignal }): Promise<SimpleLock | undefined>
-}
 
 /** A lock that is never had. */
 function heldForEver(): LockProvider & { asked: number } {
@@ -44,7 +37,7 @@ describe('waiting for a lock', () => {
 
   it('ends when its signal aborts, with the reason of the signal', async () => {
     const held = heldForEver()
-    const waiting = new WaitingLockProvider(held, { timeout: '1m', pause: 10 }) as Signalled
+    const waiting = new WaitingLockProvider(held, { timeout: '1m', pause: 10 })
     const controller = new AbortController()
     const locked = waiting.lock(job, { signal: controller.signal })
     const reason = new Error('changed my mind')
@@ -58,7 +51,7 @@ describe('waiting for a lock', () => {
 
   it('does not begin when its signal has aborted', async () => {
     const held = heldForEver()
-    const waiting = new WaitingLockProvider(held, { timeout: '50ms', pause: 10 }) as Signalled
+    const waiting = new WaitingLockProvider(held, { timeout: '50ms', pause: 10 })
     const reason = new Error('too late')
     await expect(waiting.lock(job, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(held.asked).toBe(0)
@@ -67,7 +60,7 @@ describe('waiting for a lock', () => {
 
 describe('a lock in memory', () => {
   it('is not given to a signal that has aborted', async () => {
-    const provider: Signalled & InMemoryLockProvider = new InMemoryLockProvider()
+    const provider = new InMemoryLockProvider()
     const reason = new Error('too late')
     await expect(provider.lock(job, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(provider.isLocked('job')).toBe(false)

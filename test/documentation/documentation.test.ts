@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { build, stop } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { pages } from './documents'
 import { onAFile } from './on-a-file'
@@ -17,6 +18,7 @@ import { programs } from './programs'
 const root = join(__dirname, '../..')
 const all = pages(root).flatMap((page) => programs(root, page))
 const toRun = all.filter(({ run }) => run)
+const pagesToRun = [...new Set(toRun.map(({ page }) => page))]
 let folder: string
 
 /** Each page has a folder of its own, so that it may have files of its own. */
@@ -25,8 +27,7 @@ function folderOf(page: string): string {
 }
 
 function node(cwd: string, ...args: string[]): void {
-  const env = { ...process.env, TSX_TSCONFIG_PATH: join(folder, 'tsconfig.run.json') }
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, env, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
 }
 
@@ -69,40 +70,54 @@ function installPackage(): void {
   node(root, join(root, 'scripts/build-entries.mjs'), join(installed, 'dist'))
   copyFileSync(join(root, 'package.json'), join(installed, 'package.json'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-  writeFileSync(
-    join(folder, 'tsconfig.run.json'),
-    JSON.stringify({ compilerOptions: { experimentalDecorators: true } }),
-  )
 }
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the README has programs, and all that stands in the documentation compiles', () => {
+test('the README has programs, and all that stands in the documentation compiles', async () => {
   expect(toRun.filter(({ page }) => page === 'README.md').length).toBeGreaterThan(1)
   node(folder, join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json')
   // Compiled as they stand, run without a server.
-  for (const { page, file } of all) {
-    for (const path of [join(folderOf(page), file), join(folderOf(page), 'data-source.ts')])
-      writeFileSync(path, onAFile(readFileSync(path, 'utf8')))
-  }
+  const programFiles = all.map(({ page, file }) => join(folderOf(page), file))
+  const toDeploy = pagesToRun.map((page) => join(folderOf(page), 'data-source.ts'))
+  for (const path of new Set([...programFiles, ...toDeploy]))
+    writeFileSync(path, onAFile(readFileSync(path, 'utf8')))
+  // Each with the files that it imports in it, so that a process starts without a compiler.
+  await build({
+    entryPoints: [...toRun.map(({ page, file }) => join(folderOf(page), file)), ...toDeploy],
+    ...{
+      outdir: folder,
+      outbase: folder,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      packages: 'external',
+    },
+    ...{
+      platform: 'node',
+      format: 'esm',
+      tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
+    },
+  })
+  await stop()
 }, 300_000)
 
-/** What a deploy does before the instances start. */
-const DEPLOY = `import { dataSource } from './data-source.js'
-await dataSource.initialize()
-await dataSource.runMigrations()
-await dataSource.destroy()
-`
+/** What a deploy does before the instances start: on each page, in one process. */
+const DEPLOY = `for (const page of process.argv.slice(1)) {
+  process.chdir(page)
+  const { dataSource } = await import(page + '/data-source.mjs')
+  await dataSource.initialize()
+  await dataSource.runMigrations()
+  await dataSource.destroy()
+}`
 
-test.each([...new Set(toRun.map(({ page }) => page))])('deploys: %s', (page) => {
-  writeFileSync(join(folderOf(page), 'deploy.mts'), DEPLOY)
-  node(folderOf(page), '--import', 'tsx', 'deploy.mts')
+test('each page deploys its data source', () => {
+  node(folder, '--input-type=module', '-e', DEPLOY, ...pagesToRun.map(folderOf))
 })
 
 test.each(toRun)('runs: $page, $heading', ({ page, file }) => {
   // A scheduler would keep it running; what matters is that it gets to its last line.
-  writeFileSync(join(folderOf(page), 'run.mts'), `await import('./${file}')\nprocess.exit()\n`)
-  node(folderOf(page), '--import', 'tsx', 'run.mts')
+  const run = `await import('./${file.replace(/ts$/, 'js')}'); process.exit()`
+  node(folderOf(page), '--input-type=module', '-e', run)
 })

@@ -3,11 +3,18 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 
 const root = join(__dirname, '../..')
-const rows = readFileSync(join(root, 'docs', 'maintainers', 'features.md'), 'utf8')
-  .split('\n')
-  .filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
-  .map((line) => line.split('|').map((cell) => cell.trim()))
-  .map((cells) => ({ subject: cells[1] ?? '', proof: cells.at(-2) ?? '' }))
+const read = (page: string): string => readFileSync(join(root, page), 'utf8')
+const rowsOf = (page: string): string[][] =>
+  read(page)
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+const features = rowsOf('docs/maintainers/features.md').map((cells) => ({
+  ...{ subject: cells[1] ?? '', proof: cells.at(-2) ?? '' },
+}))
+const promises = rowsOf('docs/maintainers/promises.md')
+  .slice(1)
+  .map(([, page = '', promise = '', proof = '']) => ({ page, promise, subject: promise, proof }))
 
 const sources = ['test', 'src/testing']
   .flatMap((folder) =>
@@ -23,12 +30,18 @@ function exists(path: string): boolean {
   )
 }
 
-describe('docs/maintainers/features.md', () => {
+describe('docs/maintainers', () => {
   it('has rows', () => {
-    expect(rows.length).toBeGreaterThan(60)
+    expect(features.length).toBeGreaterThan(60)
+    expect(promises.length).toBeGreaterThan(40)
   })
 
-  it.each(rows)('names tests that exist: $subject', ({ proof }) => {
+  it.each(promises)('promises what $page says: $promise', ({ page, promise }) => {
+    const words = (text: string): string => text.replaceAll('**', '').replace(/\s+/g, ' ')
+    expect(words(read(page === 'README' ? 'README.md' : page))).toContain(words(promise))
+  })
+
+  it.each([...features, ...promises])('names tests that exist: $subject', ({ proof }) => {
     const paths = [...proof.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)
     expect(paths.filter((path) => !exists(path))).toEqual([])
     const titles = [...proof.matchAll(/"([^"]+)"/g)].flatMap(([, title = '']) => title.split('…'))

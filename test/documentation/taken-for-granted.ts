@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test as TestOfNest } from '@nestjs/testing'
-import type { Express } from 'express'
 import type { LockingTaskExecutor } from 'shedlock-orm'
 import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma'
 import type { Row, SqlLockProvider } from 'shedlock-orm/sql'
@@ -8,13 +8,46 @@ import { PrismaClient } from '../prisma/generated/sqlite/client'
 
 /** What a `ts fragment` in the documentation may use without making it: a reader has it in his app. */
 declare global {
-  const app: Express
+  /** An `Express`, which is not installed here. */
+  const app: {
+    post(path: string, handle: (request: object, response: { json(body: object): void }) => unknown): void
+    use(path: string, handle: (request: AppRequest, response: ServerResponse) => unknown): void
+  }
+  interface AppUser {
+    readonly name: string
+    readonly isAdmin: boolean
+  }
+  /** What the app's own sign-in left in a request: of Express, of NestJS upon it, and of Fastify. */
+  type AppRequest = IncomingMessage & { readonly user?: AppUser }
+  type AppFastifyRequest = { readonly raw: IncomingMessage; readonly user?: AppUser }
+  class AdminGuard {
+    canActivate(): boolean
+  }
+  /** The app's sign-in under Next. */
+  function currentUser(): Promise<AppUser | undefined>
   const dataSource: DataSource
   /** Of Prisma 8, which is not installed here. */
   const db: Prisma8ClientLike & {
     transaction<R>(work: (tx: Prisma8TransactionLike) => PromiseLike<R>): Promise<R>
   }
   const executor: LockingTaskExecutor
+  /** A `FastifyInstance`, which is not installed here. */
+  const fastify: {
+    all(
+      path: string,
+      handle: (request: AppFastifyRequest, reply: { raw: ServerResponse; hijack: () => unknown }) => unknown,
+    ): void
+  }
+  /** A `Hono`, which is not installed here. */
+  const hono: {
+    all(
+      path: string,
+      handle: (context: {
+        req: { raw: Request }
+        get(key: 'user'): AppUser | undefined
+      }) => Promise<Response>,
+    ): void
+  }
   const logger: Console
   /** A `Pool` of pg, whose types are not installed here. */
   const pool: { query(text: string, values: unknown[]): Promise<{ rows: Row[]; rowCount: number | null }> }
@@ -24,7 +57,9 @@ declare global {
   class AppModule {}
   class PrismaModule {}
   class PrismaService extends PrismaClient {}
-  class Reports {}
+  class Reports {
+    send(): Promise<void>
+  }
   /** Of @nestjs/testing. */
   const Test: typeof TestOfNest
   function dataSourceOf(tenant: string): DataSource

@@ -1,47 +1,54 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from '@jest/globals'
-import { AXIS, timeline, type Case } from './timelines'
+import { beforeAll, expect, it } from '@jest/globals'
+import { pictures } from '../../scripts/timeline-pictures'
+import { CASES, timeline, type Case } from '../../scripts/timelines'
 
-const page = readFileSync(join(__dirname, '../../docs/guides/durations.md'), 'utf8')
+const docs = join(__dirname, '../../docs')
+const page = readFileSync(join(docs, 'guides/durations.md'), 'utf8')
+let drawn: ReadonlyMap<string, string>
 
-const CASES: readonly Case[] = [
-  {
-    title: '1. A run of 3 minutes, lockAtMostFor 10m: one instance runs, the other skips',
-    ...{ run: 3, lockAtMostFor: 10 },
-  },
-  {
-    title:
-      "2. A run of 1 minute, B's clock is a minute late, no lockAtLeastFor: every tick runs twice (wrong)",
-    ...{ run: 1, lockAtMostFor: 10, late: 1 },
-  },
-  {
-    title: '3. The same with lockAtLeastFor 3m: the lock is still there when B comes',
-    ...{ run: 1, lockAtMostFor: 10, lockAtLeastFor: 3, late: 1 },
-  },
-  {
-    title: '4. A run of 20 minutes, lockAtMostFor 1h: the tick that comes meanwhile is skipped',
-    ...{ run: 20, lockAtMostFor: 60 },
-  },
-  {
-    title: '5. The same with lockAtMostFor 10m: the lock ends under the run, two run at once (wrong)',
-    ...{ run: 20, lockAtMostFor: 10 },
-  },
-  {
-    title: '6. lockAtLeastFor 15m, just as long as the interval: every other tick is skipped (wrong)',
-    ...{ run: 1, lockAtMostFor: 20, lockAtLeastFor: 15 },
-  },
-  {
-    title: '7. A is killed after 2 minutes, lockAtMostFor 20m: B takes over at the first tick after that',
-    ...{ run: 3, lockAtMostFor: 20, killedAfter: 2 },
-  },
-]
-
-it.each(CASES)('the page shows what happens: $title', async (each) => {
-  const drawn = await timeline(each)
-  expect(page).toContain(`${drawn}\n`)
+beforeAll(async () => {
+  drawn = await pictures()
 })
 
-it('the page has the minutes above the lines', () => {
-  expect(page).toContain(`\n${AXIS}\n`)
+it('each picture is as npm run timelines draws it, and stands in the page', () => {
+  for (const [file, text] of drawn) {
+    expect(readFileSync(join(docs, 'durations', file), 'utf8')).toBe(text)
+    expect(page).toMatch(new RegExp(`!\\[[^\\]]+\\]\\(../durations/${file}\\)`))
+  }
+  expect(readdirSync(join(docs, 'durations')).sort()).toEqual([...drawn.keys()].sort())
+})
+
+it('no text is cut off', () => {
+  for (const [file, text] of drawn) {
+    const width = Number(/viewBox="0 0 (\d+)/.exec(text)?.[1])
+    for (const [, x = '', words = ''] of text.matchAll(/<text x="([\d.]+)"[^>]*>([^<]*)/g))
+      expect([file, words, Number(x) + words.length * 7.5 <= width]).toEqual([file, words, true])
+  }
+})
+
+/** What each instance does, a character for a minute. */
+async function shown(file: Case['file']): Promise<string[]> {
+  const found = CASES.find((each) => each.file === file)
+  if (!found) throw new Error(`There is no picture ${file}`)
+  const letters = { runs: 'r', skips: 's', locked: 'l', killed: 'x', none: '.' }
+  return (await timeline(found)).map((minutes) =>
+    minutes
+      .map((minute) => letters[minute ?? 'none'])
+      .join('')
+      .slice(0, 32),
+  )
+}
+
+it.each([
+  ['one-runs', 'rrr............s..............rr', 's..............rrr............s.'],
+  ['late-clock', 'r..............r..............r.', '.r..............r..............r'],
+  ['at-least', 'rll............rll............rl', '.s..............s..............s'],
+  ['long-run', 'rrrrrrrrrrrrrrrrrrrr..........rr', 's..............s..............s.'],
+  ['expired', 'rrrrrrrrrrrrrrrrrrrr..........rr', 's..............rrrrrrrrrrrrrrrrr'],
+  ['at-least-too-long', 'rlllllllllllllls..............rl', 's..............s..............s.'],
+  ['killed', 'rrxlllllllllllllllll............', 's..............s..............rr'],
+])('the page shows what happens: %s', async (file, a, b) => {
+  expect(await shown(file)).toEqual([a, b])
 })

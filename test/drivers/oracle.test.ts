@@ -56,7 +56,7 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     expect(await lock()).toBeDefined()
     expect(asked.map(({ autoCommit }) => autoCommit)).toEqual([true, true])
     expect(asked[1]?.text).toMatch(
-      /^update "SHEDLOCK" set "LOCK_UNTIL" = .* \+ numtodsinterval\(:1 \/ 1000, 'second'\)/,
+      /^update "ANY"."SHEDLOCK" set "LOCK_UNTIL" = .* \+ numtodsinterval\(:1 \/ 1000, 'second'\)/,
     )
     expect(asked[1]?.binds).toEqual([60 * 86_400_000, expect.any(String), 'job'])
   })
@@ -64,7 +64,7 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
   it('makes the row when there is none', async () => {
     answers = [FREE, NOTHING, TAKEN]
     expect(await lock()).toBeDefined()
-    expect(asked[2]?.text).toMatch(/^insert into "SHEDLOCK"/)
+    expect(asked[2]?.text).toMatch(/^insert into "ANY"."SHEDLOCK"/)
   })
 
   it('gives no lock in a table of its own without a key', async () => {
@@ -79,14 +79,21 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     expect(await lock()).toBeDefined()
   })
 
+  it('refuses a name that Oracle cannot have, before it is asked', () => {
+    expect(() => typeOrmLockProvider(dataSource, { tableName: 'my"locks' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
+    )
+  })
+
   it('loses in one round trip', async () => {
     answers = [HELD]
     expect(await lock()).toBeUndefined()
   })
 
-  it('loses when another session took the row in between', async () => {
-    answers = [FREE, NOTHING, NOTHING]
+  it('looks again when another session took the row in between', async () => {
+    answers = [FREE, NOTHING, NOTHING, HELD]
     expect(await lock()).toBeUndefined()
+    expect(answers).toEqual([])
   })
 
   it('frees in one round trip', async () => {
@@ -95,8 +102,9 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     expect(answers).toEqual([])
   })
 
-  it.each(Object.entries(oracle.errors.conflict))('asks again after %s: %s', async (code, message) => {
-    answers = [FREE, { error: `${code}: ${message}` }, HELD]
+  it.each(Object.entries(oracle.transientErrors))('tries again after %s: %s', async (code, message) => {
+    const error = { error: `${code}: ${message}` }
+    answers = [error, FREE, error, HELD]
     expect(await lock()).toBeUndefined()
     expect(answers).toEqual([])
   })
@@ -115,6 +123,6 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     await eventually(() => {
       expect(asked.length).toBe(3)
     })
-    expect(asked[2]?.text).toMatch(/^update "SHEDLOCK" set "LOCK_UNTIL" = cast/)
+    expect(asked[2]?.text).toMatch(/^update "ANY"."SHEDLOCK" set "LOCK_UNTIL" = cast/)
   })
 })

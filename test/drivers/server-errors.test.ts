@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import type { LockErrorCode } from '../../src/core'
+import type { Duration, LockErrorCode } from '../../src/core'
 import { dialects, type DialectName } from '../../src/sql'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
@@ -47,8 +47,8 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
     await database.drop()
   })
 
-  const lock = () =>
-    typeOrmLockProvider(dataSource, { dialect, timeLimit: '2s' }).lock({ name: 'job', lockAtMostFor: '1m' })
+  const lock = (timeLimit: Duration = '2s') =>
+    typeOrmLockProvider(dataSource, { dialect, timeLimit }).lock({ name: 'job', lockAtMostFor: '1m' })
   const raiseAlways = async (code: string): Promise<void> => {
     for (const statement of raise(code)) await dataSource.query(statement)
   }
@@ -60,13 +60,16 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
     expect(await lock()).toBeDefined()
   })
 
-  it.each(Object.entries(dialects[dialect].errors.conflict))(
-    'takes error %s for a lost race: %s',
-    async (code) => {
-      await raiseAlways(code)
-      expect(await lock()).toBeUndefined()
-    },
+  const transient = Object.entries(dialects[dialect].transientErrors).filter(([code]) =>
+    /^\w{4,5}$/.test(code),
   )
+  it.each(transient)('tries again after error %s, and fails in the end: %s', async (code) => {
+    await raiseAlways(code)
+    await expect(lock('300ms')).rejects.toMatchObject({
+      code: 'TIMEOUT' satisfies LockErrorCode,
+      message: expect.stringContaining('too busy'),
+    })
+  })
 
   for (const code of UNKNOWN[backend.dialect] ?? []) {
     it(`does not take error ${code} for an answer`, async () => {

@@ -26,12 +26,14 @@ const NOTHING: SpannerAnswer = { changed: 0 }
 describe('Spanner through the real TypeORM, answered by a fake client', () => {
   const asked: SpannerRequest[] = []
   let answers: SpannerAnswer[]
+  let columns: typeof COLUMNS
   let dataSource: DataSource
 
   beforeEach(async () => {
     asked.length = 0
+    columns = COLUMNS
     const client = fakeSpannerClient((request) => {
-      if (request.text.includes('information_schema')) return { rows: COLUMNS }
+      if (request.text.includes('information_schema')) return { rows: columns }
       asked.push(request)
       const next = answers.shift()
       if (!next) throw new Error(`Not expected: ${request.text}`)
@@ -74,20 +76,13 @@ describe('Spanner through the real TypeORM, answered by a fake client', () => {
     expect(answers).toEqual([])
   })
 
-  it.each(Object.entries(dialects.spanner.errors.conflict))(
-    'asks again after %s: %s',
+  it.each(Object.entries(dialects.spanner.transientErrors))(
+    'tries again after %s: %s',
     async (code, details) => {
-      answers = [FREE, { code: Number(code), details }, HELD]
+      const error = { code: Number(code), details }
+      answers = [error, FREE, error, HELD]
       expect(await lock()).toBeUndefined()
       expect(answers).toEqual([])
-    },
-  )
-
-  it.each(Object.entries(dialects.spanner.errors.busy))(
-    'waits, and asks again, after %s: %s',
-    async (code, details) => {
-      answers = [{ code: Number(code), details }, FREE, TAKEN]
-      expect(await lock()).toBeDefined()
     },
   )
 
@@ -116,6 +111,17 @@ describe('Spanner through the real TypeORM, answered by a fake client', () => {
     await migration.down(queryRunner)
     await queryRunner.release()
     expect(asked.map(({ by }) => by)).toEqual(['schema', 'transaction', 'schema'])
+  })
+
+  it('makes the table by a change of the schema without a migration, unless it is there', async () => {
+    columns = []
+    answers = [NOTHING, NOTHING]
+    const provider = typeOrmLockProvider(dataSource)
+    await provider.createTable()
+    expect(asked.map(({ by }) => by)).toEqual(['schema', 'transaction'])
+    columns = COLUMNS
+    await provider.createTable()
+    expect(answers).toEqual([])
   })
 
   it('lets TypeORM make the columns of the migration', () => {

@@ -16,18 +16,30 @@ export interface TdsRequest {
   readonly parameters: string
 }
 
+/** Who asks to be let in. */
+export interface TdsLogin {
+  readonly user: string
+  readonly password: string
+  readonly database: string
+  readonly encrypted: boolean
+}
+
 /**
  * Not SQL Server: it knows no SQL, and answers as the test says, in the token stream that the specification of the
  * Tabular Data Stream gives to such an answer ([MS-TDS] 2.2.7, DONE and ERROR tokens). So the real `mssql` and `tedious`
  * can be seen to read it.
  */
-export async function tdsServer(answer: (request: TdsRequest) => TdsAnswer) {
+export async function tdsServer(
+  answer: (request: TdsRequest) => TdsAnswer,
+  onLogin: (login: TdsLogin) => void = () => undefined,
+) {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
     let buffered = Buffer.alloc(0)
     let message = Buffer.alloc(0)
+    let encrypted = false
     socket.on('data', (data) => {
       buffered = Buffer.concat([buffered, data])
       while (buffered.length >= HEADER && buffered.length >= buffered.readUInt16BE(2)) {
@@ -36,6 +48,8 @@ export async function tdsServer(answer: (request: TdsRequest) => TdsAnswer) {
         const [type, status] = buffered
         buffered = buffered.subarray(length)
         if (status === undefined || (status & END_OF_MESSAGE) === 0) continue
+        if (type === REQUEST.preLogin) encrypted = wantsEncryption(message)
+        if (type === REQUEST.login) onLogin({ ...readLogin(message), encrypted })
         const body = reply(type ?? 0, message, answer)
         if (body) socket.write(packet(body))
         else socket.destroy()
@@ -87,6 +101,31 @@ function reply(
 function preLogin(): Buffer {
   const options = Buffer.from([0x00, 0, 11, 0, 6, 0x01, 0, 17, 0, 1, 0xff])
   return Buffer.concat([options, Buffer.from([16, 0, 0x10, 0, 0, 0]), Buffer.from([0x02])])
+}
+
+/** [MS-TDS] 2.2.6.5: each option is a token, where its value is, and how long that is. */
+function wantsEncryption(message: Buffer): boolean {
+  const [encryption, end] = [0x01, 0xff]
+  let at = 0
+  while (message.readUInt8(at) !== encryption && message.readUInt8(at) !== end) at += 5
+  return message.readUInt8(message.readUInt16BE(at + 1)) === 0x01
+}
+
+/** [MS-TDS] 2.2.6.4; the bytes of the password are turned, and mixed with A5. */
+function readLogin(message: Buffer): Omit<TdsLogin, 'encrypted'> {
+  const part = (at: number): Buffer => {
+    const start = message.readUInt16LE(at)
+    return message.subarray(start, start + 2 * message.readUInt16LE(at + 2))
+  }
+  const password = part(44).map((byte) => {
+    const turned = byte ^ 0xa5
+    return ((turned & 0x0f) << 4) | (turned >> 4)
+  })
+  return {
+    user: part(40).toString('utf16le'),
+    password: Buffer.from(password).toString('utf16le'),
+    database: part(68).toString('utf16le'),
+  }
 }
 
 function loginAck(): Buffer {

@@ -1,14 +1,15 @@
 import TestSequencer from '@jest/test-sequencer'
 
-/** What takes minutes, so that the last worker does not begin with it. Jest knows it only after a first run. */
+/** What takes longest, so that the last worker does not begin with it. Jest knows it only after a first run. */
 const LONGEST = [
-  'conformance/orders-of-delivery',
   'conformance/prisma',
   'conformance/typeorm',
-  'conformance/migrated-table',
+  'conformance/orders-of-delivery',
+  'documentation/documentation',
+  'conformance/keep-alive',
+  'conformance/mysql-sessions',
   'processes/',
   'cli/',
-  'documentation/documentation',
 ]
 
 export default class LongestFirst extends TestSequencer {

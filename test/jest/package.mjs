@@ -3,7 +3,7 @@ import config from '../../jest.config.mjs'
 /** For `npm run check:package`: all about the package, with what is installed from npm's registry. Prisma 8 and the runtimes look for PostgreSQL themselves. */
 export default {
   ...config,
-  globalSetup: undefined,
+  globalSetup: '<rootDir>/test/processes/package/global-setup.ts',
   globalTeardown: undefined,
   reporters: undefined,
   testMatch: ['<rootDir>/test/processes/package/**/*.test.ts'],

@@ -4,8 +4,8 @@ import config from '../../jest.config.mjs'
 process.env.BACKENDS = 'sqlite'
 
 const SLOW = [
-  ...['processes/(?!chaos)', 'documentation/documentation', 'cli/'],
-  ...['conformance/prisma', 'conformance/migrated-table'],
+  ...['processes/(?!chaos|versions)', 'documentation/documentation', 'cli/'],
+  'conformance/prisma',
 ]
 
 export default {

@@ -1,10 +1,11 @@
-import { Injectable } from '@nestjs/common'
+import { Injectable, Logger } from '@nestjs/common'
 import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
-import { describe, expect, test } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core'
+import { afterEach, describe, expect, jest, test } from '@jest/globals'
+import { InMemoryLockProvider, runNow } from '../../src/core'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
-import { cronSlot } from '../../src/nestjs/cron-slot'
+import { CronSlots } from '../../src/nestjs/cron-slot'
+import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { startApplication } from './application'
 
@@ -57,6 +58,17 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
       expect(await Promise.resolve(two[name]())).toBeUndefined()
     },
   )
+
+  test('runs by hand without its slot, and says whether it ran', async () => {
+    const provider = new InMemoryLockProvider()
+    const jobs = await start(provider, CronTime)
+    await Promise.resolve(jobs.inside())
+    expect(await Promise.resolve(jobs.inside())).toBeUndefined()
+    expect(await runNow(() => jobs.inside())).toEqual({ executed: true, value: 'ran' })
+    const other = await provider.lock({ name: 'inside', lockAtMostFor: '1m' })
+    expect(await runNow(() => jobs.inside())).toMatchObject({ executed: false, reason: 'held' })
+    await other?.unlock()
+  })
 
   test('has a slot of its own, or none', async () => {
     const jobs = await start(new InMemoryLockProvider(), CronTime)
@@ -121,6 +133,38 @@ describe('@SchedulerLock with catchUp', () => {
     expect(runs).toBe(1)
   })
 
+  test('takes a refusal for what it is, and any other error for an error', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
+    afterTest(() => {
+      error.mockRestore()
+    })
+    const storage = new InMemoryLockProvider()
+    const asked: string[] = []
+    const lockProvider = {
+      lock: (...parameters: Parameters<InMemoryLockProvider['lock']>) => {
+        asked.push(parameters[0].name)
+        return storage.lock(...parameters)
+      },
+    }
+    let ran = 0
+    class Throwing {
+      @Cron('0 3 * * *')
+      @SchedulerLock({ name: 'throwing', lockAtMostFor: '1m', catchUp: true, onNotAcquired: 'throw' })
+      nightly(): void {
+        ran++
+        throw new Error('boom')
+      }
+    }
+    const imports = [ShedLockModule.forRoot({ lockProvider, cronTime: CronTime })]
+    for (const starts of [1, 2, 3]) {
+      const application = await startApplication({ imports, providers: [Throwing] })
+      await application.close()
+      expect(asked).toHaveLength(starts)
+    }
+    expect(ran).toBe(1)
+    expect(error.mock.calls).toEqual([['Throwing.nightly failed when it caught up', expect.any(String)]])
+  })
+
   test('is refused at the start for a method without slots', async () => {
     const lockProvider = new InMemoryLockProvider()
     for (const providers of [[WithoutSlots], [CatchingUp]]) {
@@ -134,21 +178,125 @@ describe('@SchedulerLock with catchUp', () => {
 })
 
 describe('the slot of @Cron', () => {
-  test.each([
-    ['*/15 * * * *', '2026-11-21T12:00:00.000Z', '2026-11-21T12:00:00.000Z'],
-    ['*/15 * * * *', '2026-11-21T12:14:59.000Z', '2026-11-21T12:00:00.000Z'],
-    ['*/15 * * * *', '2026-11-21T12:14:59.990Z', '2026-11-21T12:15:00.000Z'],
-    ['* * * * * *', '2026-11-21T12:14:59.700Z', '2026-11-21T12:14:59.000Z'],
-    ['0 9 * * 1-5', '2026-11-22T12:00:00.000Z', '2026-11-20T08:00:00.000Z'],
-    ['0 0 29 2 *', '2026-11-22T12:00:00.000Z', '2024-02-28T23:00:00.000Z'],
-    // The day without this time, the day with two of it, and the hour that comes twice.
-    ['30 2 * * *', '2026-03-29T12:00:00.000Z', '2026-03-29T01:00:00.000Z'],
-    ['30 2 * * *', '2026-10-25T12:00:00.000Z', '2026-10-25T00:30:00.000Z'],
-    ['*/10 * * * * *', '2026-10-25T00:30:07.000Z', '2026-10-25T00:30:00.000Z'],
-    ['*/10 * * * * *', '2026-10-25T01:30:07.000Z', '2026-10-25T01:30:00.000Z'],
-  ])('%s at %s was due at %s', (expression, now, due) => {
+  type Options = Parameters<typeof Cron>[1]
+
+  const decorated = (expression: string, options: Options): object => {
     const method = (): void => undefined
-    Cron(expression, BERLIN)({}, 'method', { value: method })
-    expect(new Date(cronSlot(method, CronTime, Date.parse(now)) ?? NaN).toISOString()).toBe(due)
+    Cron(expression, options)({}, 'method', { value: method })
+    return method
+  }
+  const iso = (slot: number | undefined): string => new Date(slot ?? NaN).toISOString()
+
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
+  test.each([
+    ['*/15 * * * *', BERLIN, '2026-11-21T12:00:00.000Z', '2026-11-21T12:00:00.000Z'],
+    ['*/15 * * * *', BERLIN, '2026-11-21T12:14:59.000Z', '2026-11-21T12:00:00.000Z'],
+    ['*/15 * * * *', BERLIN, '2026-11-21T12:14:59.990Z', '2026-11-21T12:15:00.000Z'],
+    ['* * * * * *', BERLIN, '2026-11-21T12:14:59.700Z', '2026-11-21T12:14:59.000Z'],
+    ['0 9 * * 1-5', BERLIN, '2026-11-22T12:00:00.000Z', '2026-11-20T08:00:00.000Z'],
+    ['0 0 29 2 *', BERLIN, '2026-11-22T12:00:00.000Z', '2024-02-28T23:00:00.000Z'],
+    // Ten minutes late, when the next time has passed too.
+    ['*/5 * * * *', BERLIN, '2026-11-21T12:10:01.000Z', '2026-11-21T12:10:00.000Z'],
+    ['0 9 * * *', { utcOffset: 330 }, '2026-11-22T12:00:00.000Z', '2026-11-22T03:30:00.000Z'],
+    ['0 9 * * *', { utcOffset: -210 }, '2026-11-22T12:00:00.000Z', '2026-11-21T12:30:00.000Z'],
+    ['0 9 * * *', { utcOffset: 0 }, '2026-11-22T12:00:00.000Z', '2026-11-22T09:00:00.000Z'],
+    // The day without this time, the day with two of it, and the hour that comes twice.
+    ['30 2 * * *', BERLIN, '2026-03-29T12:00:00.000Z', '2026-03-29T01:00:00.000Z'],
+    ['30 2 * * *', BERLIN, '2026-10-25T12:00:00.000Z', '2026-10-25T00:30:00.000Z'],
+    ['*/10 * * * * *', BERLIN, '2026-10-25T00:30:07.000Z', '2026-10-25T00:30:00.000Z'],
+    ['*/10 * * * * *', BERLIN, '2026-10-25T01:30:07.000Z', '2026-10-25T01:30:00.000Z'],
+  ])('%s %j at %s was due at %s', (expression, options, now, due) => {
+    const slots = new CronSlots(CronTime)
+    expect(iso(slots.slotOf(decorated(expression, options), Date.parse(now)))).toBe(due)
+  })
+
+  test.each([
+    ['*/30 * * * *', 'Europe/Berlin', '2026-03-29T00:00:00Z'],
+    ['*/30 * * * *', 'Europe/Berlin', '2026-10-24T23:30:00Z'],
+    ['*/30 * * * *', 'Australia/Lord_Howe', '2026-10-03T14:30:00Z'],
+    ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z'],
+    ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z'],
+  ])('%s in %s is what the scheduler fires when clocks change after %s', (expression, timeZone, from) => {
+    const method = decorated(expression, { timeZone })
+    const cron = new CronTime(expression, timeZone)
+    const kept = new CronSlots(CronTime)
+    for (let fire = Date.parse(from), fires = 0; fires < 6; fires++) {
+      // Between two equal local times the library chooses by the season in which it is asked.
+      jest.useFakeTimers({ now: fire })
+      fire = cron.sendAt().toMillis()
+      for (const now of [fire - 40, fire + 3, fire + 1_500, fire + 600_000]) {
+        jest.setSystemTime(now)
+        expect([kept, new CronSlots(CronTime)].map((slots) => iso(slots.slotOf(method)))).toEqual([
+          iso(fire),
+          iso(fire),
+        ])
+      }
+    }
+  })
+
+  test('is each second where the method is due each second', () => {
+    const [slots, method] = [new CronSlots(CronTime), decorated('* * * * * *', BERLIN)]
+    const begin = Date.parse('2026-11-21T12:00:00Z')
+    for (let fire = begin; fire < begin + 5_000; fire += 1_000)
+      expect(iso(slots.slotOf(method, fire + 3))).toBe(iso(fire))
+  })
+
+  test('is the time of a @Cron with a single one, and none before it', () => {
+    const [slots, due] = [new CronSlots(CronTime), new Date('2026-11-21T12:00:00Z')]
+    const method = (): void => undefined
+    Cron(due)({}, 'method', { value: method })
+    expect(slots.slotOf(method, Number(due) - 1_000)).toBeUndefined()
+    expect(slots.slotOf(method, Number(due) + 1_000)).toBe(Number(due))
+  })
+
+  test('goes back with a clock that is set back', () => {
+    const [slots, method] = [new CronSlots(CronTime), decorated('*/15 * * * *', BERLIN)]
+    const at = (now: string): string => iso(slots.slotOf(method, Date.parse(now)))
+    expect(at('2026-11-21T12:20:00.000Z')).toBe('2026-11-21T12:15:00.000Z')
+    expect(at('2026-11-21T11:20:00.000Z')).toBe('2026-11-21T11:15:00.000Z')
+    expect(at('2026-11-21T12:20:00.000Z')).toBe('2026-11-21T12:15:00.000Z')
+  })
+
+  test('is had where the library goes back in the hour that comes twice', () => {
+    const due = Date.parse('2026-04-04T15:00:00Z')
+    const again = { toMillis: () => due, zoneName: null }
+    class Stuck {
+      source = '*/15 * * * *'
+      sendAt = () => again
+      getNextDateFrom = () => again
+    }
+    expect(new CronSlots(Stuck).slotOf(decorated('*/15 * * * *', {}), due + 600_000)).toBe(due)
+  })
+
+  test('is that of the decorator by which the scheduler calls', () => {
+    const method = decorated('0 3 * * *', BERLIN)
+    const slots = new CronSlots(CronTime)
+    expect(slots.slotOf(method)).toBeDefined()
+    Interval(1_000)({}, 'method', { value: method })
+    expect(slots.slotOf(method)).toBeUndefined()
+    Cron('0 4 * * *', { timeZone: 'UTC' })({}, 'method', { value: method })
+    expect(iso(slots.slotOf(method, Date.parse('2026-11-21T12:00:00Z')))).toBe('2026-11-21T04:00:00.000Z')
+  })
+
+  test('is had by one look of the library when a run is on time, and by none until it is due again', () => {
+    const looks = jest.spyOn(CronTime.prototype, 'getNextDateFrom')
+    afterTest(() => {
+      looks.mockRestore()
+    })
+    const lookedFor = (now: number): number => {
+      looks.mockClear()
+      slots.slotOf(method, now)
+      return looks.mock.calls.length
+    }
+    const [slots, method] = [new CronSlots(CronTime), decorated('0 3 * * *', BERLIN)]
+    const [due, day] = [Date.parse('2026-11-20T02:00:00Z'), 86_400_000]
+    slots.slotOf(method, due - day)
+    expect([lookedFor(due + 3), lookedFor(due + 900)]).toEqual([1, 0])
+    // By hand, later that day: it looks when the method is due next.
+    expect([lookedFor(due + 36_000_000), lookedFor(due + 36_000_001)]).toEqual([2, 0])
+    expect(lookedFor(due + day + 3)).toBeLessThanOrEqual(1)
   })
 })

@@ -1,31 +1,33 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
-import { expect, test } from '@jest/globals'
+import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
+import { expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, type ActiveLock, type LockError } from '../../src/core'
 import { LeaderElections, ShedLockModule } from '../../src/nestjs'
 import { promiseWithResolvers } from '../promise-with-resolvers'
+import { afterTest } from '../after-test'
+import { eventually } from '../eventually'
 import { startApplication } from './application'
 
 @Injectable()
 class Feed implements OnApplicationBootstrap {
   readonly elected = promiseWithResolvers<ActiveLock>()
-  readonly deposed: unknown[] = []
+  readonly stepDowns: unknown[] = []
 
   constructor(@Inject(LeaderElections) private readonly elections: LeaderElections) {}
 
   onApplicationBootstrap(): void {
-    this.elections.stand(
+    this.elections.join(
       { name: 'feed', lockAtMostFor: '1m', provider: 'other' },
       {
         onElected: (lock) => {
           this.elected.resolve(lock)
         },
-        onDeposed: (reason) => this.deposed.push(reason),
+        onStepDown: (reason) => this.stepDowns.push(reason),
       },
     )
   }
 }
 
-test('a service stands for leader, and gives way when the application shuts down', async () => {
+test('a service joins an election, and steps down when the application shuts down', async () => {
   const other = new InMemoryLockProvider()
   const application = await startApplication({
     imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), lockProviders: { other } })],
@@ -37,10 +39,37 @@ test('a service stands for leader, and gives way when the application shuts down
   expect(other.isLocked('feed')).toBe(true)
   await application.close()
   expect(other.isLocked('feed')).toBe(false)
-  expect(feed.deposed.map((reason) => (reason as LockError).code)).toEqual(['SHUTDOWN'])
+  expect(feed.stepDowns.map((reason) => (reason as LockError).code)).toEqual(['SHUTDOWN'])
   expect(() =>
     application
       .get(LeaderElections)
-      .stand({ name: 'feed', lockAtMostFor: '1m', provider: 'none' }, { onElected: () => undefined }),
+      .join({ name: 'feed', lockAtMostFor: '1m', provider: 'none' }, { onElected: () => undefined }),
   ).toThrow("no lock provider 'none'")
+})
+
+test('a leader that does not end is waited for only so long, and named', async () => {
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
+  afterTest(() => {
+    warn.mockRestore()
+  })
+  const lockProvider = new InMemoryLockProvider()
+  const application = await startApplication({
+    imports: [ShedLockModule.forRoot({ lockProvider, shutdownTimeout: 20 })],
+  })
+  const elections = application.get(LeaderElections)
+  const [elected, work] = [promiseWithResolvers(), promiseWithResolvers()]
+  const onElected = (): Promise<unknown> => {
+    elected.resolve()
+    return work.promise
+  }
+  elections.join({ name: 'stubborn', lockAtMostFor: '1m' }, { onElected })
+  elections.join({ name: 'obedient', lockAtMostFor: '1m' }, { onElected: () => undefined })
+  await elected.promise
+  await application.close()
+  expect(warn.mock.calls).toEqual([[expect.stringMatching(/^Leaders did not end .*: stubborn$/)]])
+  expect(lockProvider.isLocked('stubborn')).toBe(true)
+  work.resolve()
+  await eventually(() => {
+    expect(lockProvider.isLocked('stubborn')).toBe(false)
+  })
 })

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
 import { activeLock, InMemoryLockProvider, LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
-import { ormClient } from '../../src/nestjs/orm-client'
+import { ormClient } from '../../src/nestjs/lock-providers'
 import { prismaLockProvider } from '../../src/prisma'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
 import { afterTest } from '../after-test'
@@ -58,12 +58,21 @@ describe('The module finds the client of its locks', () => {
     expect(rows).toEqual([{ name: 'report' }])
   })
 
-  test('of several DataSources the one without a name, or the one that is named', async () => {
-    for (const client of [undefined, getDataSourceToken('audit')]) {
-      const { clients, lockProvider } = spy()
-      const application = await start({ imports: [memory('audit'), memory()] }, { lockProvider, client })
-      expect(clients).toEqual([application.get(client ?? DataSource)])
-    }
+  test('of several DataSources the one without a name', async () => {
+    const { clients, lockProvider } = spy()
+    const application = await start({ imports: [memory('audit'), memory()] }, { lockProvider })
+    expect(clients).toEqual([application.get(DataSource)])
+  })
+
+  test('of several DataSources the one that forRootAsync injects', async () => {
+    const { clients, lockProvider } = spy()
+    const token = getDataSourceToken('audit')
+    const module = ShedLockModule.forRootAsync({
+      inject: [token],
+      useFactory: (dataSource: DataSource) => ({ lockProvider: lockProvider(dataSource) }),
+    })
+    const application = await startApplication({ imports: [module, memory('audit'), memory()] })
+    expect(clients).toEqual([application.get(token)])
   })
 
   test('of a module that made it by itself, under a text', async () => {
@@ -122,17 +131,8 @@ describe('The application does not start', () => {
   test('with several, of which none is meant', async () => {
     const imports = [memory('one'), memory('two')]
     await expect(start({ imports }, { lockProvider: typeOrmLockProvider })).rejects.toThrow(
-      /several clients: .*oneDataSource.*twoDataSource.* name one with the option client/,
+      /several clients: .*oneDataSource.*twoDataSource.* – use forRootAsync, and inject the one/,
     )
-  })
-
-  test('with a name that nothing has, or a client for each request', async () => {
-    const Service = 'Service'
-    const providers = [{ provide: Service, scope: Scope.REQUEST, useFactory: () => ({}) }]
-    for (const client of ['missing', Service])
-      await expect(start({ providers }, { lockProvider: typeOrmLockProvider, client })).rejects.toThrow(
-        /finds nothing under its client (missing|Service)/,
-      )
   })
 
   test('with one that is made for each request', async () => {
@@ -152,7 +152,7 @@ describe('The application does not start', () => {
   })
 
   test('when a loader has loaded Nest twice', () => {
-    expect(() => ormClient(new Map(), undefined)).toThrow(/@nestjs\/core is loaded twice/)
+    expect(() => ormClient(new Map())).toThrow(/@nestjs\/core is loaded twice/)
   })
 
   test('with a client of another kind', async () => {

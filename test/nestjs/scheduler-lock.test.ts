@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { applyDecorators, Inject, Injectable, Module, Scope, SetMetadata } from '@nestjs/common'
 import { ModuleRef, Reflector } from '@nestjs/core'
 import { describe, expect, test } from '@jest/globals'
@@ -53,6 +54,33 @@ describe('a method with @SchedulerLock', () => {
     const reports = (await start(provider, Reports)).get(Reports)
     expect(await reports.report(40, 2)).toBe(42)
     expect(await reports.perTenant('acme')).toEqual({ tenant: 'acme', lock: 'eu-acme' })
+  })
+
+  test('is told to stop at the limit of keepAlive, its own or that of its class', async () => {
+    @SchedulerLockDefaults({ keepAlive: { atMost: '20ms' } })
+    class Imports {
+      @SchedulerLock({ name: 'limited' })
+      limited(): Promise<unknown> {
+        return stopped()
+      }
+
+      @SchedulerLock({ name: 'own-limit', keepAlive: { atMost: '30ms' } })
+      ownLimit(): Promise<unknown> {
+        return stopped()
+      }
+    }
+    const stopped = async (): Promise<unknown> => {
+      const { signal } = activeLock() ?? {}
+      if (signal && !signal.aborted) await once(signal, 'abort')
+      return signal?.reason
+    }
+    const { provider } = await lockProvider()
+    const imports = (await start(provider, Imports)).get(Imports)
+    const limitIsOver = expect.objectContaining({
+      code: 'LOCK_LOST',
+      message: expect.stringContaining('keepAlive.atMost is over'),
+    })
+    expect(await Promise.all([imports.limited(), imports.ownLimit()])).toEqual([limitIsOver, limitIsOver])
   })
 
   test('throws its own error', async () => {
@@ -271,9 +299,19 @@ describe('what can never work is refused', () => {
       { name: 'job', lockAtMostFor: '1m', lockAtLeastFor: '2m' },
       'is longer than',
     ],
+    [
+      'a limit of keepAlive that is no duration',
+      { name: 'job', lockAtMostFor: '1m', keepAlive: { atMost: 'soon' } },
+      "keepAlive.atMost of lock 'job' is 'soon'",
+    ],
+    [
+      'an unknown option of keepAlive',
+      { name: 'job', lockAtMostFor: '1m', keepAlive: { most: '1h' } },
+      "'most' in the keepAlive of lock 'job'",
+    ],
   ])('when the application starts: %s', async (_, options, message) => {
     class Jobs {
-      @SchedulerLock(options)
+      @SchedulerLock(options as never)
       run(): void {
         // never called
       }

@@ -1,7 +1,7 @@
 import { Injectable, Logger, Scope } from '@nestjs/common'
-import { Cron, Interval } from '@nestjs/schedule'
+import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, KeepAliveLockProvider } from '../../src/core'
+import { InMemoryLockProvider, KeepAliveLockProvider, type LockProvider } from '../../src/core'
 import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
 import { afterTest } from '../after-test'
 import { startApplication } from './application'
@@ -32,9 +32,15 @@ describe('At its start the application says where its locks are', () => {
     ])
   })
 
-  test('by the name of a class that does not say', async () => {
-    await start({ lockProvider: new KeepAliveLockProvider(new InMemoryLockProvider()) })
-    expect(places()).toEqual(['log Locks are in KeepAliveLockProvider'])
+  test('through a provider around it, and by the name of a class that does not say', async () => {
+    class Elsewhere implements LockProvider {
+      lock = () => Promise.resolve(undefined)
+    }
+    const around = new KeepAliveLockProvider(new InMemoryLockProvider())
+    await start({ lockProvider: around, lockProviders: { other: new Elsewhere() } })
+    expect(places()).toEqual([
+      "log Locks are in the memory of this process, which other instances do not see; Elsewhere for 'other'",
+    ])
   })
 })
 
@@ -89,7 +95,18 @@ class Jobs {
   }
 
   @Interval(1_000_000)
-  noCron(): string {
+  again(): string {
+    return 'ran'
+  }
+
+  @Interval(1_000_000)
+  @SchedulerLock({ name: 'locked-again', lockAtMostFor: '1m' })
+  lockedAgain(): string {
+    return 'ran'
+  }
+
+  @Timeout(1_000_000)
+  onceForEachInstance(): string {
     return 'ran'
   }
 
@@ -111,7 +128,7 @@ class Heir extends Jobs {
   }
 }
 
-describe('Of methods with @Cron and without @SchedulerLock', () => {
+describe('Of methods with @Cron or @Interval and without @SchedulerLock', () => {
   const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
   const unlocked = (): string[] => warnings().map((line) => line.split(' ')[1] ?? '')
   const provider = new InMemoryLockProvider()
@@ -123,12 +140,17 @@ describe('Of methods with @Cron and without @SchedulerLock', () => {
 
   test('each is told, those of superclasses too', async () => {
     await start({ lockProvider: provider, warnOfUnlockedCrons: true }, Jobs, Heir)
-    expect(unlocked()).toEqual(['Heir.everywhere', 'Heir.locked', 'Heir.own', 'Jobs.everywhere'])
-    expect(warnings()[0]).toContain('every instance runs it')
+    expect(unlocked()).toEqual([
+      ...['Heir.again', 'Heir.everywhere', 'Heir.locked', 'Heir.own'],
+      ...['Jobs.again', 'Jobs.everywhere'],
+    ])
+    expect(warnings()[0]).toContain('Heir.again has @Interval without @SchedulerLock: every instance runs it')
+    expect(warnings()[1]).toContain('Heir.everywhere has @Cron without')
   })
 
   test('those that need none are not', async () => {
-    await start({ lockProvider: provider, warnOfUnlockedCrons: { except: ['Jobs.everywhere'] } }, Jobs)
+    const except = ['Jobs.everywhere', 'Jobs.again']
+    await start({ lockProvider: provider, warnOfUnlockedCrons: { except } }, Jobs)
     expect(unlocked()).toEqual([])
   })
 

@@ -1,9 +1,13 @@
-import { expect, test } from '@jest/globals'
+import { afterEach, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, type LockProvider } from '../../src/core'
 import { shedLockCoordinator } from '../../src/node-cron'
 import { FakeClock } from '../../src/testing'
 
 const KEY = 'report:2026-11-20T20:44:53.000Z'
+
+afterEach(() => {
+  jest.useRealTimers()
+})
 
 /** Notes what each listener hears, in order. */
 function recorder() {
@@ -47,14 +51,47 @@ test('They hear that the database did not answer, and that a lock could not be f
   const failing: LockProvider = {
     lock: async (...asked) => {
       const lock = await storage.lock(...asked)
-      return lock && { ...lock, unlock: () => Promise.reject(new Error('gone')) }
+      return lock && Object.assign(lock, { unlock: () => Promise.reject(new Error('gone')) })
     },
   }
   const coordinator = shedLockCoordinator(failing, { listeners })
   expect(await coordinator.shouldRun(KEY, 60_000)).toBe(true)
-  await expect(coordinator.onComplete(KEY)).rejects.toThrow('gone')
+  await coordinator.onComplete(KEY)
   expect(heard.at(-1)).toBe('onUnlockFailed report')
   expect(await coordinator.shutdown()).toEqual([])
+})
+
+test('A run whose end node-cron does not tell ends with its lock: a shutdown does not wait for it', async () => {
+  jest.useFakeTimers()
+  const { heard, listeners } = recorder()
+  const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners })
+  expect(await coordinator.shouldRun(KEY, 60_000)).toBe(true)
+  await jest.advanceTimersByTimeAsync(59_999)
+  expect(heard.at(-1)).toBe('onTaskStarted report')
+  await jest.advanceTimersByTimeAsync(1)
+  const told = ['onLockAttempt', 'onLockAcquired', 'onTaskStarted', 'onLockLost', 'onTaskFinished']
+  expect(heard).toEqual(told.map((each) => `${each} report`))
+  // No time passes any more: it has nothing to wait for.
+  expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
+  await coordinator.onComplete(KEY)
+  expect(heard).toHaveLength(told.length)
+})
+
+test('A lock whose lease is over when the answer comes lets nothing run', async () => {
+  jest.useFakeTimers()
+  const { heard, listeners } = recorder()
+  const storage = new InMemoryLockProvider()
+  const slow: LockProvider = {
+    lock: async (...asked) => {
+      const lock = await storage.lock(...asked)
+      jest.advanceTimersByTime(60_000)
+      return lock
+    },
+  }
+  const coordinator = shedLockCoordinator(slow, { listeners })
+  expect(await coordinator.shouldRun(KEY, 60_000)).toBe(false)
+  expect(heard.at(-1)).toBe('onTaskFinished report')
+  expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
 })
 
 test('What is no list of listeners is refused', () => {

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import cron, { type RunCoordinator, type SkipReason } from 'node-cron'
 import { DataSource } from 'typeorm'
 import { describe, expect, jest, test } from '@jest/globals'
-import { LockError, type LockProvider, type LockSkippedEvent } from '../../src/core'
+import { InMemoryLockProvider, LockError, type LockProvider, type LockSkippedEvent } from '../../src/core'
 import { shedLockCoordinator } from '../../src/node-cron'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, testBackends, type Backend } from '../backends'
 import { eventually } from '../eventually'
 import { afterTest } from '../after-test'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const backends = availableBackends().filter(({ shared }) => shared)
 
@@ -135,6 +136,35 @@ describe('with node-cron itself', () => {
       expect(ticks.skipped).toContain('coordinator-error')
     })
     expect(ticks.ran).toEqual([])
+  })
+
+  test('a run that is stopped while it waits for its random delay is not waited for once its lock is lost', async () => {
+    const random = jest.spyOn(Math, 'random').mockReturnValue(0.99)
+    afterTest(() => {
+      random.mockRestore()
+    })
+    const [acquired, lost] = [promiseWithResolvers(), promiseWithResolvers()]
+    const listeners = [
+      {
+        onLockAcquired: () => {
+          acquired.resolve()
+        },
+        onLockLost: () => {
+          lost.resolve()
+        },
+      },
+    ]
+    const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners })
+    const options = { name: 'delayed', distributed: true, distributedLease: 200, maxRandomDelay: 60_000 }
+    let runs = 0
+    const run = (): number => runs++
+    const task = cron.schedule('* * * * * *', run, { ...options, runCoordinator: coordinator })
+    afterTest(() => task.destroy())
+    await acquired.promise
+    await task.stop()
+    await lost.promise
+    expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
+    expect(runs).toBe(0)
   })
 
   const some = backends.slice(0, 1)

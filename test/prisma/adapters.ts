@@ -1,8 +1,3 @@
-import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
-import { PrismaLibSql } from '@prisma/adapter-libsql'
-import { PrismaMariaDb } from '@prisma/adapter-mariadb'
-import { PrismaMssql } from '@prisma/adapter-mssql'
-import { PrismaPg } from '@prisma/adapter-pg'
 import { pgliteAdapter } from '../backends/pglite'
 import type { lockStatementName, PrismaClientLike, ShedLockClient, ShedLockExtension } from '../../src/prisma'
 
@@ -24,6 +19,7 @@ export interface Adapter {
   readonly name: string
   readonly backend: string
   readonly provider: TestProvider
+  /** Loads what it needs only now: all of them together take half a second in each test file. */
   make(url: string, options: Readonly<Record<string, unknown>>): unknown
 }
 
@@ -41,23 +37,25 @@ export const ADAPTERS: readonly Adapter[] = [
     name: 'libsql',
     backend: 'sqlite',
     provider: 'sqlite',
-    make: (url, rest) => new PrismaLibSql({ ...rest, url }),
+    make: (url, rest) => libsql({ ...rest, url }),
   },
   {
     name: 'libsql',
     backend: 'sqlite-memory',
     provider: 'sqlite',
-    make: () => new PrismaLibSql({ url: ':memory:' }),
+    make: () => libsql({ url: ':memory:' }),
   },
 ]
 
-function pg(url: string, { statementNameGenerator, ...options }: Readonly<Record<string, unknown>>) {
+async function pg(url: string, { statementNameGenerator, ...options }: Readonly<Record<string, unknown>>) {
   const pgOptions = { statementNameGenerator: statementNameGenerator as typeof lockStatementName }
+  const { PrismaPg } = await import('@prisma/adapter-pg')
   return new PrismaPg({ connectionString: url, ...options }, pgOptions)
 }
 
-function mariaDb(url: string, options: object) {
+async function mariaDb(url: string, options: object) {
   const { hostname, port, username, password, pathname } = new URL(url)
+  const { PrismaMariaDb } = await import('@prisma/adapter-mariadb')
   return new PrismaMariaDb({
     host: hostname,
     port: Number(port || 3306),
@@ -68,8 +66,9 @@ function mariaDb(url: string, options: object) {
   })
 }
 
-function mssql(url: string, options: object) {
+async function mssql(url: string, options: object) {
   const { hostname, port, username, password, pathname } = new URL(url)
+  const { PrismaMssql } = await import('@prisma/adapter-mssql')
   return new PrismaMssql({
     server: hostname,
     port: Number(port || 1433),
@@ -81,8 +80,14 @@ function mssql(url: string, options: object) {
   })
 }
 
-function betterSqlite3(url: string, options: object) {
+async function betterSqlite3(url: string, options: object) {
+  const { PrismaBetterSqlite3 } = await import('@prisma/adapter-better-sqlite3')
   return new PrismaBetterSqlite3({ ...options, url: url.replace('file::memory:', ':memory:') })
+}
+
+async function libsql(options: { url: string }) {
+  const { PrismaLibSql } = await import('@prisma/adapter-libsql')
+  return new PrismaLibSql(options)
 }
 
 export async function connect(
@@ -95,5 +100,5 @@ export async function connect(
   }
   // Prisma's own limits, of 2 and 5 seconds, would end transactions on a busy machine.
   const transactionOptions = { maxWait: 30_000, timeout: 30_000 }
-  return new PrismaClient({ adapter: adapter.make(url, options), transactionOptions })
+  return new PrismaClient({ adapter: await adapter.make(url, options), transactionOptions })
 }

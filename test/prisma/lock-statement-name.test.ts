@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
+import { MOST_PREPARED } from '../../src/drivers/sql-executor'
 import { guard, lockStatementName, prismaLockProvider } from '../../src/prisma'
 import { refusalOfName } from '../../src/prisma/native-code'
-import type { SqlLockProvider } from '../../src/sql'
+import { dialects, tableDefinition, type SqlLockProvider } from '../../src/sql'
 import { describeBackends } from '../backends'
 import { hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
@@ -91,6 +92,19 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
     },
   )
 
+  it('names no more when there is a table for each tenant, and locks go on without', async () => {
+    for (let tenant = 0; tenant < 30; tenant++) {
+      const tableName = `tenant_${tenant}`
+      for (const statement of tableDefinition(dialects[backend.dialect], { tableName }).up)
+        await prisma.$executeRawUnsafe(statement)
+      await everyQuestion(prismaLockProvider(prisma, { tableName }))
+    }
+    const { length } = await prepared()
+    expect(length).toBeGreaterThan(MOST_PREPARED / 2)
+    expect(length).toBeLessThanOrEqual(MOST_PREPARED)
+    expect(warnings()).toEqual([])
+  })
+
   it('is left out when a name was refused, with one warning', async () => {
     const provider = prismaLockProvider(prisma)
     await everyQuestion(provider)
@@ -99,7 +113,7 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
     await everyQuestion(provider)
     expect(await prepared()).toEqual([])
     expect(warnings()).toEqual([
-      expect.stringMatching(/without named statements from now on.*"shedlock_\w+" does not exist – /),
+      expect.stringMatching(/without names from now on.*"shedlock_\w+" does not exist – /),
     ])
   })
 

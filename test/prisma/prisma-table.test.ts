@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { prismaFiles } from '../../scripts/prisma-files'
@@ -12,6 +12,9 @@ import { itIf } from '../it-if'
 
 const root = join(__dirname, '..', '..')
 const folder = join(root, 'prisma')
+const tables = readFileSync(join(root, 'docs', 'tables.md'), 'utf8')
+/** What the page says a migration of Prisma holds. */
+const RENAME = /^```sql\n(alter table "shedlock" rename to [^]*?)^```$/m
 
 describe('the files under prisma', () => {
   it('are what `npm run migrations` writes', () => {
@@ -110,13 +113,13 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
   // The command line needs an engine that it downloads, which not every machine can. With MySQL it was never tried.
   const engine = process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ?? process.env['GITHUB_ACTIONS']
   itIf(engine !== undefined && backend.provider !== 'mysql', 'a schema engine, and not MySQL')(
-    'has no drift for the command line',
+    'has no drift for the command line, before and after it was renamed',
     async () => {
       const project = await mkdtemp(join(root, 'node_modules', '.prisma-test-'))
       try {
-        const schema = join(folder, backend.provider, 'schema.prisma')
-        const migrations = { path: join(folder, backend.provider, 'migrations') }
-        const config = { schema, migrations, datasource: { url: database.url } }
+        const schema = join(project, 'schema.prisma')
+        await cp(join(folder, backend.provider), project, { recursive: true })
+        const config = { schema, migrations: { path: 'migrations' }, datasource: { url: database.url } }
         await writeFile(join(project, 'prisma.config.ts'), `export default ${JSON.stringify(config)}`)
         const cli = (...command: string[]): string =>
           execFileSync(process.execPath, [require.resolve('prisma/build/index.js'), ...command], {
@@ -127,7 +130,26 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
           })
         expect(cli('migrate', 'deploy')).toContain('successfully applied')
         expect(cli('migrate', 'status')).toContain('up to date')
-        cli('migrate', 'diff', '--from-config-datasource', '--to-schema', schema, '--exit-code')
+        const noDrift = ['migrate', 'diff', '--from-config-datasource', '--to-schema', schema, '--exit-code']
+        cli(...noDrift)
+
+        // The recipe of docs/tables.md for another name.
+        await prismaLockProvider(prisma).lock({ name: 'job', lockAtMostFor: '1h' })
+        const model = await readFile(schema, 'utf8')
+        await writeFile(schema, model.replace('@@map("shedlock")', '@@map("job_locks")'))
+        expect(() => cli(...noDrift)).toThrow()
+        const [, rename = ''] = RENAME.exec(tables) ?? []
+        const statements = backend.dialect === 'sqlite' ? (rename.split('\n')[0] ?? '') : rename
+        await mkdir(join(project, 'migrations', '20260101000000_rename_shedlock'))
+        await writeFile(
+          join(project, 'migrations', '20260101000000_rename_shedlock', 'migration.sql'),
+          statements,
+        )
+        expect(cli('migrate', 'deploy')).toContain('successfully applied')
+        cli(...noDrift)
+        const renamed = prismaLockProvider(prisma, { tableName: 'job_locks' })
+        expect(await renamed.checkTable()).toEqual([])
+        expect(await renamed.findLock('job')).toMatchObject({ held: true })
       } finally {
         await rm(project, { recursive: true })
       }
@@ -139,12 +161,21 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
 async function catalog({ dialect }: PrismaBackend, prisma: TestClient): Promise<Record<string, unknown>[]> {
   if (dialect === 'sqlite')
     return query(prisma, `select name, type, "notnull", dflt_value, pk from pragma_table_info('shedlock')`)
-  if (dialect === 'postgres') {
+  if (dialect === 'postgres' || dialect === 'cockroachdb') {
     return query(
       prisma,
       `select attname::text as name, format_type(atttypid, atttypmod) as type, attnotnull, attcollation::int4,
          (select conname::text from pg_constraint c where c.conrelid = attrelid and contype = 'p') as key
        from pg_attribute where attrelid = to_regclass('shedlock') and attnum > 0 order by attnum`,
+    )
+  }
+  if (dialect === 'mssql') {
+    return query(
+      prisma,
+      `select c.name, type_name(c.system_type_id) as type, c.max_length, c.scale, c.is_nullable, c.collation_name,
+         object_definition(c.default_object_id) as column_default, (select k.name from sys.key_constraints k
+         where k.parent_object_id = c.object_id and k.type = 'PK') as primary_key
+       from sys.columns c where c.object_id = object_id('shedlock') order by c.column_id`,
     )
   }
   return query(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import type { SimpleLock } from '../../src/core'
+import type { Lock } from '../../src/core'
 import { prismaLockProvider, type RawClientLike } from '../../src/prisma'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
 import { createTables } from './lock-table'
@@ -56,7 +56,7 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
       }
       const locker = async (index: number): Promise<number> => {
         let steps = 0
-        let lock: SimpleLock | undefined
+        let lock: Lock | undefined
         const lockName = `job ${index}`
         while (steps < 40 || rolledBack <= 20) {
           if (lock === undefined) lock = await provider.lock({ name: lockName, lockAtMostFor: '1h' })

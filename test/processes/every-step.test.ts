@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { availableBackends, describeBackends } from '../backends'
 import { observeLockTable } from '../conformance/lock-table-observer'
+import { program } from './program'
 
 const backends = availableBackends().filter(({ shared }) => shared)
 
@@ -19,7 +20,7 @@ describeBackends(backends)('a process with --unhandled-rejections=strict on $nam
         process.execPath,
         [
           '--unhandled-rejections=strict',
-          ...['--import', 'tsx', join(__dirname, 'every-step.ts')],
+          program(join(__dirname, 'every-step.ts')),
           JSON.stringify({ dialect: backend.dialect, options: { ...database.typeOrm, poolSize: 3 } }),
         ],
         { timeout: 150_000 },

@@ -9,6 +9,7 @@ import { availableBackends, describeBackends, type TestDatabase } from '../backe
 import { hasClient, startScript } from '../backends/database-client'
 import { itIf } from '../it-if'
 import type { MigratingOrder } from './migrating-worker'
+import { program } from './program'
 
 const PROCESSES = 10
 let children: readonly ChildProcess[] = []
@@ -23,8 +24,8 @@ const tellAll = (message: MigratingOrder | 'go'): Promise<unknown[]> => {
 const all = (answer: unknown): unknown[] => Array<unknown>(PROCESSES).fill(answer)
 
 beforeAll(async () => {
-  const worker = join(__dirname, 'migrating-worker.ts')
-  children = Array.from({ length: PROCESSES }, () => fork(worker, { execArgv: ['--import', 'tsx'] }))
+  const worker = program(join(__dirname, 'migrating-worker.ts'))
+  children = Array.from({ length: PROCESSES }, () => fork(worker))
   await answers()
 })
 
@@ -62,7 +63,8 @@ describeBackends(availableBackends().filter(({ shared }) => shared))(
     it('all succeed with the migrations of the app, under a lock', async () => {
       expect(await migrateAtOnce(true)).toEqual(all('done'))
       await expectTable()
-      const executed = await observer.query<unknown[]>('select * from migrations')
+      const table = dialects[backend.dialect].quote('migrations')
+      const executed = await observer.query<unknown[]>(`select * from ${table}`)
       expect(executed).toHaveLength(2)
     })
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { prismaLockProvider } from '../../src/prisma'
-import { placeholderOf } from '../../src/prisma/client-dialects'
+import { placeholderOf } from '../../src/prisma/prisma-client'
 import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { drivers } from '../../src/drivers'
@@ -57,7 +57,8 @@ async function work(order: Order): Promise<void> {
 
   const increment = async (): Promise<void> => {
     const rows = await query(`select value as value from counter where id = ${hole(0)}`, [name])
-    const value = Number((rows as { value: unknown }[])[0]?.value)
+    // Oracle calls the column VALUE.
+    const value = Number(Object.values((rows as object[])[0] ?? {})[0])
     await sleep(1)
     await query(`update counter set value = ${hole(0)} where id = ${hole(1)}`, [value + 1, name])
   }

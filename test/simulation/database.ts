@@ -40,9 +40,14 @@ export interface Twin {
 
 export interface DatabaseObserver {
   onChange(change: Change, request: Request, now: number): void
+  /** A statement found no row. */
+  onNothing(request: Request): void
   onCommit(transaction: Transaction): void
   onUnlockUndone(name: string): void
 }
+
+/** What the owner of a row ends in whose lock was released. */
+export const ENDED = /[/ ](succeeded|failed|unlocked)$/
 
 /** How many statements take a moment between their reading and their writing. */
 const SLOW = 0.1
@@ -73,7 +78,7 @@ export class Database {
   readonly #answering = new Set<Request>()
   readonly #transactions = new Set<Transaction>()
   readonly #compiled = new WeakMap<Statement, Compiled>()
-  /** Unlocks that a crash may undo. */
+  /** Releases that a crash may undo. */
   #unsynced: { change: Change; undo: () => void }[] = []
 
   constructor(
@@ -91,12 +96,19 @@ export class Database {
     return this.world.epoch + 1234.5 + this.world.now * this.rate + this.#clockOffset
   }
 
-  /** How often that happened. */
+  /** How often that happened, and by how much in all. */
   clocksSetBack = 0
+  setBackBy = 0
+
+  /** How far its clock is behind, in milliseconds. */
+  get behind(): number {
+    return -this.#clockOffset
+  }
 
   setClockBack(by: number): void {
     this.world.trace('database', `its clock is set back by ${by} ms`)
     this.clocksSetBack++
+    this.setBackBy += by
     this.#clockOffset -= by
   }
 
@@ -179,7 +191,7 @@ export class Database {
 
   /** A statement has come over the network. */
   arrive(request: Request): void {
-    if (this.#isDown) request.respond(new DriverError(undefined, 'connection refused'))
+    if (this.#isDown) request.respond(new DriverError(undefined, 'connection refused', false))
     else this.#run(request, this.now())
   }
 
@@ -212,18 +224,18 @@ export class Database {
     if (this.random.chance(this.conflicts)) {
       this.#answer(
         request,
-        new DriverError(Object.keys(this.dialect.errors.conflict)[1], 'another was faster'),
+        new DriverError(Object.keys(this.dialect.transientErrors)[1], 'another was faster'),
       )
       return
     }
-    const [busy] = Object.keys(this.dialect.errors.busy)
+    const busy = Object.keys(this.dialect.transientErrors).at(-1)
     if (busy !== undefined && this.random.chance(this.busy)) {
       this.#answer(request, new DriverError(busy, 'busy'))
       return
     }
-    // What a statement has seen may have changed when it writes.
+    // What a statement has seen may have changed when it writes; but a read that locks its row sees the row as it is.
     if (!this.twin && this.random.chance(SLOW)) {
-      const snapshot = this.table.copy()
+      const snapshot = request.transaction ? undefined : this.table.copy()
       this.world.at(this.random.next() * 3, undefined, 'other', () => {
         this.#decide(request, since, snapshot)
       })
@@ -252,7 +264,7 @@ export class Database {
       effect = compiled(this.table, values, now, snapshot)
     } catch (error) {
       if (!(error instanceof DuplicateKey)) throw error
-      const [code] = Object.keys(this.dialect.errors.conflict)
+      const [code] = Object.keys(this.dialect.transientErrors)
       return new DriverError(code, 'duplicate key')
     }
     if (effect.changes.length > 0 && this.isReadOnly) return new DriverError('25006', 'read only')
@@ -263,6 +275,7 @@ export class Database {
     const difference = this.twin?.rowsEqual(this.table, values.name)
     if (difference !== undefined) this.world.fail('the model is SQLite', difference)
     if (transaction) this.#pin(transaction, effect, values)
+    if (effect.changes.length === 0) this.observer?.onNothing(request)
     for (const change of effect.changes) {
       this.#sync(change)
       this.observer?.onChange(change, request, now)
@@ -296,8 +309,7 @@ export class Database {
   #sync(change: Change): void {
     if (!this.dialect.losesUnlocks) return
     const { before, after } = change
-    const isUnlock =
-      before && after && after.locked_by !== before.locked_by && after.locked_by.endsWith('/unlocked')
+    const isUnlock = before && after && after.locked_by !== before.locked_by && ENDED.test(after.locked_by)
     if (!isUnlock) {
       this.#unsynced = []
       return

@@ -44,7 +44,10 @@ export class Faults {
     for (const { sql, process } of this.#alive) {
       sql.quality = this.#faultless
       process.cutOffUntil = 0
+      process.wallOffset = 0
     }
+    // One ends while there is something to clean up.
+    this.#shutDown(this.#alive[0])
   }
 
   get #faultless(): NetworkQuality {
@@ -52,8 +55,11 @@ export class Faults {
   }
 
   shutDown(): void {
-    for (const instance of this.#alive)
-      this.world.at(0, instance.process, 'other', () => void instance.shutDown())
+    for (const instance of this.#alive.slice(1)) this.#shutDown(instance)
+  }
+
+  #shutDown(instance: Instance | undefined): void {
+    if (instance) this.world.at(0, instance.process, 'other', () => void instance.shutDown())
   }
 
   #begin(index: number, generation = 0): void {
@@ -98,12 +104,13 @@ export class Faults {
         process.cutOffUntil = world.now + during
         return
       case 'shut down':
-        world.at(0, process, 'other', () => void instance.shutDown())
+        this.#shutDown(instance)
         this.#restart(index, during)
         return
       case 'wall clock':
         world.trace(process.name, `has a clock that is ${(who - 3) * length} ms wrong`)
         process.wallOffset = (who - 3) * length * 100
+        process.hadWrongClock = true
         return
       case 'stall':
         database.stall(during)
@@ -149,7 +156,7 @@ export class Faults {
         const paused = await provider.pauseLock(name, { for: PAUSE, reason: 'the operator says so' })
         this.world.trace(process.name, `${paused ? 'paused' : 'could not pause'} ${name}`)
         await process.sleep(length)
-        if (!paused) return
+        if (!paused || process.isStopping) return
         const resumed = await provider.resumeLock(name)
         this.world.trace(process.name, `${resumed ? 'resumed' : 'could not resume'} ${name}`)
       } catch (error) {

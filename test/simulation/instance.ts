@@ -3,17 +3,15 @@ import {
   leaderElection,
   LockError,
   LockingTaskExecutor,
-  TrackingLockProvider,
   WaitingLockProvider,
   type LeaderElection,
+  type Lock,
   type LockConfiguration,
   type LockOptions,
   type LockProvider,
   type RefusalReason,
-  type SimpleLock,
 } from '../../src/core'
-import { heldLockOf } from '../../src/core/simple-lock'
-import { ShedLockCoordinator } from '../../src/node-cron/shed-lock-coordinator'
+import { shedLockCoordinator, type ShedLockCoordinator } from '../../src/node-cron'
 import { sqlAcquisition, SqlLockProvider, type Dialect } from '../../src/sql'
 import type { Database } from './database'
 import { SimulatedSqlExecutor } from './network'
@@ -28,7 +26,6 @@ export class Instance implements LockProvider {
   readonly executor: LockingTaskExecutor
   readonly waiting: LockingTaskExecutor
   readonly keptAlive: KeepAliveLockProvider
-  readonly tracking: TrackingLockProvider
   readonly coordinator: ShedLockCoordinator
   readonly elections: LeaderElection[] = []
   /** Calls that have not come to their end. */
@@ -39,6 +36,8 @@ export class Instance implements LockProvider {
   readonly latest = new Map<string, Handle>()
   readonly #handles = new WeakMap<object, Handle>()
   readonly #stopped = new AbortController()
+  /** In simulated milliseconds. */
+  #lastCall = 0
 
   constructor(
     readonly process: SimulatedProcess,
@@ -59,18 +58,19 @@ export class Instance implements LockProvider {
       listeners,
     })
     this.keptAlive = new KeepAliveLockProvider(this)
-    this.tracking = new TrackingLockProvider(this)
-    this.coordinator = new ShedLockCoordinator(this, listeners)
+    this.coordinator = shedLockCoordinator(this, { listeners })
   }
 
   /** As the provider, and the referee looks at what comes of it. */
-  async lock(configuration: LockConfiguration, options: LockOptions = {}): Promise<SimpleLock | undefined> {
+  async lock(configuration: LockConfiguration, options: LockOptions = {}): Promise<Lock | undefined> {
     const { process, referee } = this
     const { name } = configuration
     const asked = process.awake()
-    if (this.#stopped.signal.aborted && !name.endsWith('/done'))
+    this.#lastCall = process.world.now
+    if (this.#stopped.signal.aborted)
       process.world.fail('a shutdown ends the waiting', `${process.name} asks for ${name} after it`)
-    const refused = referee.asks(name)
+    const refused = referee.attempts(name)
+    const started = process.world.now
     let refusal: RefusalReason | undefined
     try {
       const lock = await this.provider.lock(configuration, {
@@ -82,12 +82,21 @@ export class Instance implements LockProvider {
       })
       if (lock) {
         this.acquired++
-        const handle = referee.acquired(name, sqlAcquisition(lock).holder.lockedBy, process, heldLockOf(lock))
-        this.#handles.set(handle.held.acquisition ?? handle, handle)
+        const handle = referee.acquired(name, sqlAcquisition(lock).holder.lockedBy, process, lock)
+        this.#handles.set(lock.acquisition ?? handle, handle)
         this.latest.set(name, handle)
-      } else if (refusal === 'already-run') referee.refusedSlot(name, Number(configuration.slot))
-      else if (this.plan.conflicts === 0) refused()
-      return lock
+        return lock
+      }
+      referee.refusals++
+      if (refusal === 'already-run')
+        referee.refusedSlot(name, Number(configuration.slot), started, configuration.untilSucceeded === true)
+      else refused('held')
+      return undefined
+    } catch (error) {
+      const { timeLimit, latency } = this.plan
+      const isAnswered = this.isReliable && timeLimit >= 1_000 && latency * 40 < timeLimit
+      if (isAnswered && error instanceof LockError && error.code === 'TIMEOUT') refused(error.message)
+      throw error
     } finally {
       // The table may be looked at first, and an error be explained.
       const limit = 2 * this.plan.timeLimit + 100
@@ -107,7 +116,7 @@ export class Instance implements LockProvider {
     return acquisition && this.#handles.get(acquisition)
   }
 
-  stand(name: string, lockAtMostFor: number, pause: number): void {
+  join(name: string, lockAtMostFor: number, pause: number): void {
     const { process, referee } = this
     const election = leaderElection(
       this,
@@ -116,9 +125,10 @@ export class Instance implements LockProvider {
         onElected: (lock) => {
           const handle = this.handleOf(lock.acquisition)
           if (handle) referee.started(handle)
+          if (handle) referee.ended(handle, 'succeeded', 0)
           process.world.trace(process.name, `leads ${name}`)
         },
-        onDeposed: () => {
+        onStepDown: () => {
           process.world.trace(process.name, `leads ${name} no more`)
         },
         onError: (error) => {
@@ -136,15 +146,10 @@ export class Instance implements LockProvider {
     if (!(error instanceof LockError)) throw error
     world.trace(name, `got ${error.code}: ${error.message}`)
     if (
-      ![
-        'TIMEOUT',
-        'DATABASE_ERROR',
-        'LOCK_LOST',
-        'SHUTDOWN',
-        'NOT_LOCKED',
-        'NOT_ACQUIRED',
-        'LOCK_SPENT',
-      ].includes(error.code)
+      !['TIMEOUT', 'DATABASE_ERROR', 'LOCK_LOST', 'SHUTDOWN', 'NOT_LOCKED', 'NOT_ACQUIRED'].includes(
+        error.code,
+      ) &&
+      !(this.#clocksDiffer && error.message.includes('ahead of the database'))
     )
       world.fail('errors', `${name} got ${error.code}: ${error.message}`)
     const hadNoTime = / within \d\d? ms /.test(error.message)
@@ -152,24 +157,46 @@ export class Instance implements LockProvider {
       world.fail('a good network has no errors', `${name} got ${error.code}: ${error.message}`)
   }
 
-  /** Nothing is broken in this world. */
+  /** The clock of this process was wrong, or that of the database. */
+  get #clocksDiffer(): boolean {
+    return this.process.hadWrongClock || this.plan.faults.some(({ kind }) => kind.startsWith('clock'))
+  }
+
+  /** Nothing is broken in this world, and nobody is in the way. */
   get isQuiet(): boolean {
-    const { faults, late, lost, cut, conflicts, latency, timeLimit } = this.plan
-    return faults.length === 0 && late + lost + cut + conflicts === 0 && latency * 20 < timeLimit
+    const { conflicts, latency, timeLimit } = this.plan
+    return this.isReliable && conflicts === 0 && latency * 20 < timeLimit
+  }
+
+  /** Each statement is answered. */
+  get isReliable(): boolean {
+    const { faults, late, lost, cut } = this.plan
+    return faults.length === 0 && late + lost + cut === 0
   }
 
   /** As at the end of a process: everything comes to its end. */
   async shutDown(): Promise<void> {
     const timeout = 30_000
     this.process.isStopping = true
+    this.process.stoppingSince = Math.min(this.process.stoppingSince, this.process.world.now)
     this.#stopped.abort(new LockError('SHUTDOWN', 'the process ends'))
     this.process.world.trace(this.process.name, 'shuts down')
+    // Some processes do not wait for those that still hold a lock, or ask for one.
+    this.process.isHasty = this.process.random.chance(0.3)
     await Promise.all([
       this.executor.shutdown({ timeout }),
       this.waiting.shutdown({ timeout }),
       this.coordinator.shutdown({ timeout }),
-      this.tracking.releaseAll().catch(() => undefined),
       ...this.elections.map((election) => election.stop({ timeout })),
+      ...(this.process.isHasty ? [this.provider.drain({ timeout })] : []),
     ])
+    // Those that use the provider by hand know of no shutdown.
+    while (this.pending > 0) await this.process.sleep(100)
+    if (!this.process.isHasty) await this.provider.drain({ timeout })
+    const gaveUp = this.process.world.now - this.process.stoppingSince >= timeout
+    if (gaveUp) this.process.isHasty = true
+    // Who asks for a lock after the drain opens the provider again.
+    if (gaveUp || !this.process.isHasty || this.#lastCall <= this.process.stoppingSince)
+      this.process.endedAt = this.process.world.now
   }
 }

@@ -19,11 +19,19 @@ const DEAD_CONNECTION = 12_000
 const SILENT_CONNECTION = 900_000
 /** The longest time that a late message takes. */
 const VERY_LATE = 15_000
+/** Whoever releases a lock, once or twice, has stopped waiting for it after so many milliseconds. */
+const WITH_A_CALLER = 11_000
+/** How often a row may be released in the background: pauses grow. */
+const MOST_RELEASES = 40
 
 /** The connections of one process to the database. */
 export class SimulatedSqlExecutor implements SqlExecutor {
   /** How bad it is just now. */
   quality: NetworkQuality
+  /** Owners of rows that were acquired, and of acquisitions that never left. */
+  readonly #acquired = new Set<string>()
+  readonly #unsent = new Set<string>()
+  readonly #releases = new Map<string, { readonly first: number; late: number }>()
 
   constructor(
     private readonly process: SimulatedProcess,
@@ -59,10 +67,44 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
-  #send(statement: Statement, values: Values): Promise<Effect> {
+  async #send(statement: Statement, values: Values): Promise<Effect> {
+    const { lockedBy: owner, unlockedBy } = values
+    const isRelease = unlockedBy !== undefined
+    if (owner !== undefined && isRelease) this.#checkRelease(owner)
+    try {
+      const effect = await this.#transmit(statement, values)
+      if (owner !== undefined && effect.changes.length > 0) {
+        this.#acquired.add(owner)
+        this.#unsent.delete(owner)
+        forgetOldest(this.#acquired)
+      }
+      return effect
+    } catch (error) {
+      const isUnsent = error instanceof DriverError && !error.sent
+      if (owner !== undefined && isUnsent && !isRelease && !this.#acquired.has(owner)) this.#unsent.add(owner)
+      throw error
+    }
+  }
+
+  /** Nobody releases what was never asked for, and nobody goes on with it for ever. */
+  #checkRelease(owner: string): void {
+    const { process } = this
+    if (this.#unsent.has(owner))
+      this.#world.fail('nothing goes on asking', `${process.name} releases what it never asked for`)
+    const releases = this.#releases.get(owner) ?? { first: process.awake(), late: 0 }
+    this.#releases.set(owner, releases)
+    forgetOldest(this.#releases)
+    if (process.awake() < releases.first + WITH_A_CALLER) return
+    if (++releases.late > MOST_RELEASES)
+      this.#world.fail('nothing goes on asking', `${process.name} released ${owner} ${releases.late} times`)
+  }
+
+  #transmit(statement: Statement, values: Values): Promise<Effect> {
     const { process, database, transaction } = this
     const { random } = process
     const world = this.#world
+    if (world.now > process.endedAt + 1_000)
+      world.fail('nothing goes on asking', `${process.name} sends a statement after its last caller has gone`)
     return new Promise((resolve, reject) => {
       const fail = (pause: number, why: string): void => {
         world.at(pause, process, 'message', () => {
@@ -104,4 +146,10 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       })
     })
   }
+}
+
+/** What is known of owners must not look like memory that the lock leaves behind. */
+function forgetOldest(known: Map<string, unknown> | Set<string>): void {
+  const [oldest] = known.keys()
+  if (oldest !== undefined && known.size > 1_000) known.delete(oldest)
 }

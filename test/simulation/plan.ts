@@ -3,7 +3,7 @@ import { SHAPES, type Shape } from './model/model-dialect'
 
 /** What the processes do under one lock. */
 export interface Job {
-  readonly kind: 'plain' | 'slot' | 'leader' | 'once'
+  readonly kind: 'plain' | 'slot' | 'until' | 'leader' | 'once'
   readonly lockAtMostFor: number
   /** A part of `lockAtMostFor`. */
   readonly atLeast: number
@@ -13,7 +13,7 @@ export interface Job {
   readonly every: number
 }
 
-export const FAULTS = [
+const FAULTS = [
   ...['crash', 'pause', 'block', 'cut off', 'shut down', 'wall clock'],
   ...['stall', 'restart', 'read only', 'clock stops', 'clock back'],
   ...['job paused', 'rows deleted', 'network'],
@@ -53,7 +53,7 @@ export interface Plan {
 const often = <T>(value: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> => fc.oneof(fc.constant(value), other)
 
 const job: fc.Arbitrary<Job> = fc.record({
-  kind: fc.constantFrom<Job['kind']>('plain', 'plain', 'plain', 'slot', 'slot', 'leader', 'once'),
+  kind: fc.constantFrom<Job['kind']>('plain', 'plain', 'plain', 'slot', 'slot', 'until', 'leader', 'once'),
   lockAtMostFor: fc.constantFrom(400, 1_000, 3_000, 10_000, 600_000),
   atLeast: often(0, fc.constantFrom(0.1, 0.5, 1)),
   work: fc.constantFrom(0, 0.05, 0.2, 0.5, 0.9, 1.3),

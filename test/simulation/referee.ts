@@ -1,6 +1,7 @@
-import type { HeldLock } from '../../src/core/held-lock'
+import { SLOT_AT_MOST_AHEAD, tokenOfRetry, type Lock } from '../../src/core'
+import { lastRunOf, type LastRun } from '../../src/sql/owner'
 import type { Change, LockRow } from './model/table'
-import type { Database, DatabaseObserver, Request, Transaction } from './database'
+import { ENDED, type Database, type DatabaseObserver, type Request, type Transaction } from './database'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
 
@@ -9,7 +10,7 @@ export interface Handle {
   readonly name: string
   readonly owner: string
   readonly process: SimulatedProcess
-  readonly held: HeldLock
+  readonly lock: Lock
   /** Nobody promises anything about it: its lock was released by an operator. */
   isOver: boolean
 }
@@ -19,11 +20,18 @@ interface Grant {
   readonly name: string
   readonly process: SimulatedProcess
   readonly lockedAt: number
+  /** By the database's clock. */
+  readonly acquiredAt: number
+  /** The same in simulated milliseconds. */
+  readonly since: number
   readonly atLeast: number
   started: boolean
+  /** How its run ended, and how long it took in simulated milliseconds. */
+  outcome: LastRun['outcome']
+  took: number
   /** How long its row was held at most. */
   until: number
-  /** Its unlock has reached the database. */
+  /** Its release has reached the database. */
   released: boolean
 }
 
@@ -32,6 +40,9 @@ export interface Durations {
   readonly lockAtMostFor: number
   readonly lockAtLeastFor: number
 }
+
+/** After a lease, in milliseconds: until then a slot that nobody ran for has been released. */
+const LONGEST_CLEAN_UP = 120_000
 
 /** A clock is cut to milliseconds twice on the way, and numbers have ends. */
 const ROUNDING = 1e-3
@@ -49,6 +60,8 @@ export class Referee implements DatabaseObserver {
   readonly #lastGrant = new Map<string, Grant>()
   readonly #lastToken = new Map<string, number>()
   readonly #lastSlot = new Map<string, number>()
+  /** The slot whose success stands in the row. */
+  readonly #succeeded = new Map<string, number>()
   readonly #durations = new Map<string, Durations>()
   readonly #undone = new Set<string>()
 
@@ -65,26 +78,30 @@ export class Referee implements DatabaseObserver {
   }
 
   /** Somebody has the lock from now on. */
-  acquired(name: string, owner: string, process: SimulatedProcess, held: HeldLock): Handle {
+  acquired(name: string, owner: string, process: SimulatedProcess, lock: Lock): Handle {
     this.acquisitions++
-    const handle: Handle = { name, owner, process, held, isOver: false }
+    const handle: Handle = { name, owner, process, lock, isOver: false }
     const handles = this.#handles.get(name) ?? new Set<Handle>()
     this.#handles.set(name, handles)
     this.#refuseOthers(name, owner, process, 'was given it')
     handles.add(handle)
     this.#compareView(name)
-    held.observe({
-      onExtended: () => {
-        this.#compareView(name)
-      },
-      onLost: () => handles.delete(handle),
-      onEnded: () => handles.delete(handle),
-    })
+    // The holder's view changes with the answer, not with the row.
+    const extend = lock.extend.bind(lock)
+    lock.extend = async (...durations) => {
+      await extend(...durations)
+      this.#compareView(name)
+      return lock
+    }
     return handle
   }
 
-  /** The task of an acquisition begins. */
-  started({ name, owner, process }: Handle, slot?: number): void {
+  /**
+   * The task of an acquisition begins.
+   *
+   * @param until whether the slot may be acquired until it succeeded
+   */
+  started({ name, owner, process }: Handle, slot?: number, until = false): void {
     const grant = this.#grants.get(owner)
     if (!grant) {
       this.world.fail('no lock, no run', `${process.name} runs ${name}, and the database never gave it`)
@@ -99,8 +116,17 @@ export class Referee implements DatabaseObserver {
     this.#lastToken.set(name, grant.lockedAt)
     if (slot === undefined) return
     const lastSlot = this.#lastSlot.get(name) ?? 0
-    if (slot <= lastSlot) this.world.fail('slots once', `${name} runs for slot ${slot} after ${lastSlot}`)
+    if (until ? slot < lastSlot : slot <= lastSlot)
+      this.world.fail('slots once', `${name} runs for slot ${slot} after ${lastSlot}`)
+    if (this.#succeeded.get(name) === slot)
+      this.world.fail('a success is final', `${name} runs for slot ${slot}, which succeeded`)
     this.#lastSlot.set(name, slot)
+  }
+
+  /** The task of an acquisition has ended. */
+  ended({ owner }: Handle, outcome: LastRun['outcome'], took: number): void {
+    const grant = this.#grants.get(owner)
+    if (grant) Object.assign(grant, { outcome, took })
   }
 
   token({ name, owner }: Handle, token: number): void {
@@ -108,28 +134,42 @@ export class Referee implements DatabaseObserver {
     if (token !== lockedAt) this.world.fail('tokens', `${name} tells ${token}, and was locked at ${lockedAt}`)
   }
 
-  /** @returns to be called when the attempt was refused */
-  asks(name: string): () => void {
+  /** @returns to be called when the attempt did not acquire the lock, and how that was told */
+  attempts(name: string): (told: string) => void {
     const started = this.world.now
     const wasHeld = this.#isHeld(name)
     const { clocksSetBack } = this.database
-    return () => {
-      this.refusals++
+    return (told) => {
       // What was free is held again for as long.
       if (this.database.clocksSetBack !== clocksSetBack) return
       const changed = (this.#lastChange.get(name) ?? -1) >= started
       if (!wasHeld && !changed && !this.#isHeld(name))
-        this.world.fail('a free lock is given', `${name} was free all the time, and was refused`)
+        this.world.fail('a free lock is given', `${name} was free all the time, and was told as ${told}`)
     }
   }
 
-  /** A slot was refused because it was given: then somebody ran for it, or may yet. */
-  refusedSlot(name: string, slot: number): void {
-    this.refusals++
-    if (slot <= (this.#lastToken.get(name) ?? 0) || name.endsWith('/done')) return
+  /**
+   * A slot was refused because it was acquired: then somebody ran for it, or may yet.
+   *
+   * @param started when it was tried, in simulated milliseconds: the row may have changed since it was seen
+   */
+  refusedSlot(name: string, slot: number, started: number, until: boolean): void {
+    const ahead = (this.database.table.row(name)?.locked_at ?? 0) - this.database.now()
+    if (ahead > SLOT_AT_MOST_AHEAD + 1 + this.database.setBackBy)
+      this.world.fail('a wrong clock silences no other', `${name} has a slot that lies ${ahead} ms ahead`)
+    const changed = (this.#lastChange.get(name) ?? -1) >= started
+    const row = this.database.table.row(name)
+    if (until && row && !changed && tokenOfRetry(slot, row.locked_at) !== undefined) {
+      if (!row.locked_by.endsWith(' succeeded'))
+        this.world.fail('until it succeeded', `${name} refuses slot ${slot}, though ${row.locked_by}`)
+      return
+    }
+    if (slot <= (this.#lastToken.get(name) ?? 0)) return
     // Those before it are gone: the row remembers the latest alone.
     const grant = this.#lastGrant.get(name)
-    if (grant?.lockedAt === slot && grant.released && !grant.started && !grant.process.isDead)
+    if (grant?.lockedAt !== slot || grant.started || grant.process.leavesLocks || changed) return
+    const isLongOver = this.database.now() > grant.until + LONGEST_CLEAN_UP
+    if (grant.released || isLongOver)
       this.world.fail('slots are given back', `${name} refuses slot ${slot}, which nobody ran for`)
   }
 
@@ -149,9 +189,33 @@ export class Referee implements DatabaseObserver {
     else if (before?.locked_by === owner && before.lock_until <= now && after.lock_until > now)
       this.world.fail('a lease that is over', `${process.name} revived ${name}`)
     const grant = this.#grants.get(owner)
-    if (grant && after.locked_by !== owner) grant.released = true
-    else if (grant) grant.until = after.lock_until
+    if (grant && after.locked_by !== owner) {
+      grant.released = true
+      this.#compareOutcome(grant, after, now)
+    } else if (grant) grant.until = after.lock_until
     this.#compareView(name)
+  }
+
+  /** What the row tells has happened. */
+  #compareOutcome(grant: Grant, { name, locked_by: owner, lock_until: until }: LockRow, now: number): void {
+    const { outcome, took, since } = grant
+    const held = until > now
+    const told = lastRunOf(owner, held, new Date(until), new Date(now))
+    if (owner.startsWith('paused by ') ? told : told?.outcome !== outcome)
+      this.world.fail('outcomes', `${name} tells ${told?.outcome ?? 'nothing'} of what ${outcome}: ${owner}`)
+    const { duration } = told ?? {}
+    const longest = (this.world.now - since) * (1 + this.drift) + 1
+    if (duration !== undefined && (duration > longest || duration < took * (1 - this.drift) - 1))
+      this.world.fail('outcomes', `${name} tells ${duration} ms of a run of ${took} to ${longest}`)
+    const slot = this.#lastSlot.get(name)
+    if (outcome === 'succeeded' && slot !== undefined) this.#succeeded.set(name, slot)
+  }
+
+  /** What nobody used is released though its lease is over: its slot can be acquired again. */
+  onNothing({ process, statement, values: { name = '', lockedBy, unlockedBy } }: Request): void {
+    if (unlockedBy === undefined || this.database.table.row(name)?.locked_by !== lockedBy) return
+    if (statement.pieces.some((piece) => piece.includes('"locked_at" = ')))
+      this.world.fail('slots are given back', `${process.name} released ${name} unused, and nothing changed`)
   }
 
   onCommit({ guarded, process }: Transaction): void {
@@ -164,6 +228,7 @@ export class Referee implements DatabaseObserver {
     const owner = this.database.table.row(name)?.locked_by
     if (owner === undefined) return
     this.#undone.add(owner)
+    this.#succeeded.delete(name)
     const grant = this.#grants.get(owner)
     if (grant) grant.released = false
     this.#lastChange.set(name, this.world.now)
@@ -175,9 +240,11 @@ export class Referee implements DatabaseObserver {
     return [...this.database.table.rows()].filter((row) => {
       if (row.lock_until <= now || this.#undone.has(row.locked_by)) return false
       const grant = this.#grants.get(row.locked_by)
-      if (grant?.process.isDead) return false
+      // A request that arrives after its process began to end may find nobody who could release the row.
+      if (grant && (grant.process.leavesLocks || grant.since > grant.process.stoppingSince)) return false
       const last = this.#lastGrant.get(row.name)
-      const keeps = row.locked_by.endsWith('/unlocked') && last ? last.lockedAt + last.atLeast : 0
+      // Counted by the holder, from the answer to its acquisition to the request of its release.
+      const keeps = ENDED.test(row.locked_by) && last ? last.acquiredAt + last.atLeast + 40_000 : 0
       return row.lock_until > keeps
     })
   }
@@ -189,7 +256,7 @@ export class Referee implements DatabaseObserver {
     const row = this.database.table.row(name)
     return (
       row !== undefined &&
-      (this.#undone.has(row.locked_by) || this.#grants.get(row.locked_by)?.process.isDead === true)
+      (this.#undone.has(row.locked_by) || this.#grants.get(row.locked_by)?.process.leavesLocks === true)
     )
   }
 
@@ -210,11 +277,16 @@ export class Referee implements DatabaseObserver {
     if (this.#grants.get(owner)?.released === true)
       this.world.fail('an unlock is final', `${short(owner)} got ${name} back after its unlock`)
     const last = this.#lastGrant.get(name)
-    if (last?.started && last.atLeast > 0 && now < Math.min(last.lockedAt + last.atLeast, last.until))
+    const early = last ? last.since + last.atLeast * (1 - this.drift) - this.world.now : 0
+    // Clocks are cut to milliseconds twice.
+    if (last?.started && last.atLeast > 0 && early > 2 && now < last.until)
       this.world.fail('lockAtLeastFor', `${name} was taken too early, at ${now % 1e8}`)
     const isPause = owner.startsWith('paused by ')
     const atLeast = isPause ? 0 : (this.#durations.get(name)?.lockAtLeastFor ?? 0)
-    const grant: Grant = { name, process, lockedAt, atLeast, until, started: false, released: false }
+    const grant: Grant = {
+      ...{ name, process, lockedAt, acquiredAt: now, since: this.world.now, atLeast, until },
+      ...{ started: false, outcome: 'unlocked', took: 0, released: false },
+    }
     this.#grants.set(owner, grant)
     this.#lastGrant.set(name, grant)
     if (!isPause) this.lastTaken.set(name, this.world.now)
@@ -252,12 +324,14 @@ export class Referee implements DatabaseObserver {
   }
 
   *#alive(name: string): Generator<Handle> {
-    for (const handle of this.#handles.get(name) ?? [])
-      if (!handle.process.isDead && !handle.isOver) yield handle
+    const handles = this.#handles.get(name)
+    for (const handle of handles ?? [])
+      if (handle.process.isDead || handle.isOver || this.#trusted(handle) === 0) handles?.delete(handle)
+      else yield handle
   }
 
-  #trusted({ process, held }: Handle): number {
-    return this.world.as(process, () => held.remaining())
+  #trusted({ process, lock }: Handle): number {
+    return this.world.as(process, () => lock.remaining())
   }
 
   /** By how much two clocks may differ at the end of a lease that was extended once. */

@@ -51,10 +51,9 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
   const referee = new Referee(world, database, plan.drift / 1e6)
   database.observer = referee
   plan.jobs.forEach(({ lockAtMostFor, atLeast, kind }, index) => {
-    const lockAtLeastFor = kind === 'plain' ? Math.floor(lockAtMostFor * atLeast) : 0
+    const keeps = kind !== 'leader' && kind !== 'once'
+    const lockAtLeastFor = keeps ? Math.floor(lockAtMostFor * atLeast) : 0
     referee.expect(nameOf(index), { lockAtMostFor, lockAtLeastFor })
-    // Where `executeOnce` remembers what is done.
-    if (kind === 'once') referee.expect(`${nameOf(index)}/done`, { lockAtMostFor: 60_000, lockAtLeastFor: 0 })
   })
 
   let born = 0
@@ -79,7 +78,7 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
     await world.run(plan.duration)
     if (!world.violation) faults.end()
     await world.run(plan.duration + QUIET)
-    if (!world.violation) checkLiveness(world, referee, plan)
+    if (!world.violation) checkLiveness(world, referee, plan, database)
     if (!world.violation) faults.shutDown()
     await world.run(plan.duration + QUIET + SHUTDOWN)
     if (!world.violation) checkEnd(world, referee, faults.instances)
@@ -100,9 +99,11 @@ export function nameOf(job: number): string {
 }
 
 /** Once the faults are over, every lock is taken again, unless a dead process has left it held. */
-function checkLiveness(world: World, referee: Referee, plan: Plan): void {
+function checkLiveness(world: World, referee: Referee, plan: Plan, database: Database): void {
   plan.jobs.forEach(({ kind, atLeast, lockAtMostFor }, index) => {
     const name = nameOf(index)
+    // Slots of a right clock lie too far ahead of this one.
+    if (database.behind > 50_000 && kind !== 'plain' && kind !== 'leader') return
     if (lockAtMostFor > 10_000 && (atLeast > 0 || kind === 'leader' || kind === 'once')) return
     if ((referee.lastTaken.get(name) ?? 0) < plan.duration && !referee.isLeftHeld(name))
       world.fail('liveness', `${name} was taken by nobody in ${QUIET / 1000} s without faults`)
@@ -115,6 +116,7 @@ function checkEnd(world: World, referee: Referee, instances: readonly Instance[]
     if (process.isDead) continue
     if (pending > 0) world.fail('nothing hangs', `${process.name} has ${pending} calls that never ended`)
   }
+  checkTimers(world, instances)
   for (const row of referee.heldByNobody())
     world.fail(
       'nobody holds what nobody has',

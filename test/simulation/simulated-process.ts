@@ -6,6 +6,8 @@ import type { World } from './world'
 /** A process from its start to its end, with clocks, timers and chance of its own. */
 export class SimulatedProcess implements Time {
   isDead = false
+  /** Drained its provider while some still held locks, or the database did not answer: what could not be released expires. */
+  isHasty = false
   /** Stopped, as by SIGSTOP, or with a blocked event loop: nothing happens in it before. */
   suspendedUntil = 0
   /** For how long it was suspended in all. */
@@ -14,6 +16,11 @@ export class SimulatedProcess implements Time {
   cutOffUntil = 0
   /** How wrong its wall clock is, in milliseconds. */
   wallOffset = 0
+  hadWrongClock = false
+  /** When its shutdown began, in simulated milliseconds. */
+  stoppingSince = Infinity
+  /** When its last caller had gone, in simulated milliseconds. */
+  endedAt = Infinity
   /** No loop of it begins anything new. */
   isStopping = false
   /** Timers of the library that have neither fired nor been cancelled. */
@@ -30,6 +37,11 @@ export class SimulatedProcess implements Time {
   ) {
     this.random = new Random(seed)
     this.#origin = this.random.between(0, 1e7)
+  }
+
+  /** Nobody releases its locks any more. */
+  get leavesLocks(): boolean {
+    return this.isDead || this.isHasty
   }
 
   now(): number {

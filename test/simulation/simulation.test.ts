@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Statement } from '../../src/sql'
 import { planOf, type Plan } from './plan'
 import { simulate, type Outcome, type SimulationOptions } from './simulate'
@@ -35,16 +35,25 @@ function without(words: string): SimulationOptions {
   return { broken: replace }
 }
 
+// Nobody reads them, and they take a third of the time.
+const { stackTraceLimit } = Error
+beforeAll(() => {
+  Error.stackTraceLimit = 0
+})
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit
+})
+
 describe('the simulation', () => {
   it('finds every property kept in thousands of acquisitions', async () => {
-    const outcomes = await worlds(6, 3)
+    const outcomes = await worlds(8, 3)
     expect(outcomes.flatMap(({ violation }) => violation ?? [])).toEqual([])
     expect(outcomes.reduce((sum, { acquisitions }) => sum + acquisitions, 0)).toBeGreaterThan(1_000)
   })
 
   it('does the same again for the same seed', async () => {
-    const [once] = await worlds(7, 1, { traced: true })
-    const [again] = await worlds(7, 1, { traced: true })
+    const [once] = await worlds(5, 1, { traced: true })
+    const [again] = await worlds(5, 1, { traced: true })
     // Owners are random, and nothing depends on them.
     const told = (outcome?: Outcome): string | undefined =>
       outcome?.trace.join('\n').replace(/\/[\da-f]{8}\b/g, '/owner')
@@ -60,7 +69,10 @@ describe('the simulation', () => {
     ['a held row is taken when two make it at once', 'held."lock_until" <= now()', 'only the owner'],
     ['a holder unlocks and extends what it no longer has', '"locked_by" = \0', 'the view of the holder'],
   ])('notices a broken rule: %s', async (_, words, property) => {
-    const { violation } = await simulate(crowded, without(words))
-    expect(violation?.property).toBe(property)
+    const outcomes: Outcome[] = []
+    // Which of its worlds meets the race changes with every random number that is drawn.
+    for (let seed = 1; seed <= 20 && !outcomes.at(-1)?.violation; seed++)
+      outcomes.push(await simulate({ ...crowded, seed }, without(words)))
+    expect(outcomes.at(-1)?.violation?.property).toBe(property)
   })
 })

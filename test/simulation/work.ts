@@ -1,8 +1,9 @@
-import { activeLock, assertLocked, LockError, type ActiveLock, type SimpleLock } from '../../src/core'
+import { activeLock, assertLocked, LockError, type ActiveLock, type Lock } from '../../src/core'
 import { executeOnce, guardTransaction, sqlAcquisition } from '../../src/sql'
 import { SimulatedSqlExecutor } from './network'
 import type { Instance } from './instance'
 import type { Job } from './plan'
+import type { Handle } from './referee'
 
 /** What one process does under one lock, again and again. */
 export class Work {
@@ -21,7 +22,7 @@ export class Work {
     const { instance, job } = this
     const { process } = instance
     if (job.kind === 'leader') {
-      instance.stand(this.name, job.lockAtMostFor, Math.min(job.every, job.lockAtMostFor / 4))
+      instance.join(this.name, job.lockAtMostFor, Math.min(job.every, job.lockAtMostFor / 4))
       return
     }
     for (let patience = 1; ;) {
@@ -42,23 +43,33 @@ export class Work {
 
   #once(): Promise<unknown> {
     const { random } = this.instance.process
-    const ways =
-      this.job.kind === 'slot' ? this.#slotWays : this.job.kind === 'once' ? this.#onceWays : this.#plainWays
-    return random.pick(ways)()
+    return random.pick(this.#ways[this.job.kind])()
   }
 
-  readonly #plainWays = [
-    () => this.#task('executor'),
-    () => this.#task('executor'),
-    () => this.#task('executor'),
-    () => this.#task('waiting'),
-    () => this.#guarded(),
-    () => this.#byHand(),
-    () => this.#keptAlive(),
-    () => this.#tracked(),
-  ]
-  readonly #slotWays = [() => this.#task('executor', this.#slot()), () => this.#coordinated()]
-  readonly #onceWays = [() => this.#doOnce()]
+  readonly #ways: Readonly<Record<Job['kind'], readonly (() => Promise<unknown>)[]>> = {
+    plain: [
+      () => this.#task('executor'),
+      () => this.#task('executor'),
+      () => this.#task('executor'),
+      () => this.#task('waiting'),
+      () => this.#guarded(),
+      () => this.#byHand(),
+      () => this.#keptAlive(),
+      () => this.#disposed(),
+    ],
+    slot: [
+      () => this.#task('executor', this.#slot()),
+      // It has no lockAtLeastFor.
+      () => (this.job.atLeast === 0 ? this.#coordinated() : this.#task('executor', this.#slot())),
+    ],
+    until: [
+      () => this.#task('executor', this.#slot()),
+      () => this.#task('waiting', this.#slot()),
+      () => this.#byHand(this.#slot()),
+    ],
+    once: [() => this.#doOnce()],
+    leader: [],
+  }
 
   /** The outcome is the task's own, whatever becomes of the lock. */
   async #task(
@@ -69,30 +80,35 @@ export class Work {
     const { instance, name } = this
     const { process } = instance
     const { random, world } = process
-    const keepAlive = random.chance(0.3)
+    const atMost = this.job.lockAtMostFor * random.pick([0.5, 1.5, 3])
+    const keepAlive = random.chance(0.3) && (random.chance(0.5) || { atMost })
     const own = { value: random.next() }
     const ownError = new Error('of the task')
     const throws = random.chance(0.1)
     const task = { ran: false }
+    const until = this.job.kind === 'until'
     const configuration = {
       name,
       ...this.#durations,
       keepAlive,
       slot,
-      ...(slot === undefined ? {} : { lockAtLeastFor: 0 }),
+      untilSucceeded: until,
     }
     try {
       const result = await instance[which].executeWithLock(configuration, async ({ lock }) => {
         if (task.ran) world.fail('slots once', `${process.name} ran one task of ${name} twice`)
         task.ran = true
         const handle = instance.handleOf(lock.acquisition)
-        if (handle) instance.referee.started(handle, slot)
+        if (handle) instance.referee.started(handle, slot, until)
+        const began = world.now
         world.trace(process.name, `runs ${name}`)
         if (activeLock() !== lock) world.fail('scopes', `${process.name} does not see the lock of ${name}`)
         if (lock.remaining() > 0) assertLocked(name)
+        if (typeof keepAlive === 'object') this.#checkLimit(lock, atMost)
         await this.#workUnder(lock)
         await more?.(lock)
         world.trace(process.name, `ran ${name}`)
+        if (handle) instance.referee.ended(handle, throws ? 'failed' : 'succeeded', world.now - began)
         if (throws) throw ownError
         return own
       })
@@ -106,7 +122,7 @@ export class Work {
     }
   }
 
-  async #workUnder(lock: ActiveLock | SimpleLock): Promise<void> {
+  async #workUnder(lock: ActiveLock): Promise<void> {
     const { process } = this.instance
     const { random } = process
     const steps = 1 + Math.floor(random.next() * 3)
@@ -132,7 +148,7 @@ export class Work {
     })
   }
 
-  async #askToken(lock: ActiveLock | SimpleLock): Promise<void> {
+  async #askToken(lock: ActiveLock): Promise<void> {
     try {
       const token = await lock.fencingToken()
       const handle = this.instance.handleOf(lock.acquisition)
@@ -150,6 +166,8 @@ export class Work {
       instance.executor.executeWithLock({ name, ...this.#durations }, () => {
         const handle = instance.latest.get(name)
         if (handle) instance.referee.started(handle)
+        // Under the waiting provider, if the outer lock was lost.
+        if (handle) instance.referee.ended(handle, 'succeeded', 0)
       })
     // Under the waiting provider it is another lock, which is held, or given when the lease has ended meanwhile.
     await Promise.all([inside(), inside()]).catch((error: unknown) => {
@@ -158,7 +176,7 @@ export class Work {
   }
 
   /** Whoever is awake hears in time that its lease is over. */
-  #checkSignal(lock: ActiveLock | SimpleLock): void {
+  #checkSignal(lock: ActiveLock): void {
     const { process } = this.instance
     const { aborted } = lock.signal
     const reason: unknown = lock.signal.reason
@@ -170,6 +188,18 @@ export class Work {
       if (!lock.signal.aborted && lock.remaining() === 0)
         process.world.fail('the holder knows', `${process.name} was not told that ${lock.name} is over`)
     })
+  }
+
+  /** A lock that is kept alive is trusted no more after its limit. */
+  #checkLimit(lock: ActiveLock, atMost: number): void {
+    const { process } = this.instance
+    const check = (): void => {
+      if (lock.remaining() > 0)
+        process.world.fail('keep-alive has a limit', `${process.name} trusts ${lock.name} after it`)
+    }
+    // Whoever slept until now hears it first.
+    const soon = (): void => void process.world.at(5, process, 'other', check)
+    process.world.at(atMost / process.rate + 5, process, 'other', soon)
   }
 
   async #guarded(): Promise<void> {
@@ -192,25 +222,25 @@ export class Work {
     })
   }
 
-  async #byHand(): Promise<void> {
+  async #byHand(slot?: number): Promise<void> {
     const { instance, name } = this
     const { random } = instance.process
-    let lock = await instance.lock({ name, ...this.#durations })
+    const until = this.job.kind === 'until'
+    const lock = await instance.lock({ name, ...this.#durations, slot, untilSucceeded: until })
     if (!lock) return
-    this.#begin(lock)
+    const handle = this.#begin(lock, slot, until)
     await this.#workUnder(lock)
     if (random.chance(0.3)) await this.#askToken(lock)
     if (random.chance(0.3)) {
-      const longer = await lock.extend(this.job.lockAtMostFor).catch((error: unknown) => {
+      await lock.extend(this.job.lockAtMostFor).catch((error: unknown) => {
         instance.failed(error)
-        return lock
       })
-      if (!longer) return
-      lock = longer
     }
     // Some forget it: then the lease ends it.
     if (this.job.lockAtMostFor <= 10_000 && random.chance(0.1)) return
-    await lock.unlock()
+    const outcome = random.pick([undefined, 'succeeded', 'failed'] as const)
+    if (handle) instance.referee.ended(handle, outcome ?? 'unlocked', 0)
+    await lock.unlock({ outcome })
   }
 
   async #keptAlive(): Promise<void> {
@@ -221,28 +251,27 @@ export class Work {
     await lock.unlock()
   }
 
-  async #tracked(): Promise<void> {
-    const { tracking, process } = this.instance
-    const lock = await tracking.lock({ name: this.name, ...this.#durations })
+  async #disposed(): Promise<void> {
+    const lock = await this.instance.lock({ name: this.name, ...this.#durations })
     if (!lock) return
     this.#begin(lock)
     await this.#workUnder(lock)
-    if (process.random.chance(0.2)) await tracking.releaseAll().catch(() => undefined)
     await lock[Symbol.asyncDispose]()
   }
 
-  #begin({ acquisition }: SimpleLock): void {
+  #begin({ acquisition }: Lock, slot?: number, until?: boolean): Handle | undefined {
     const handle = this.instance.handleOf(acquisition)
-    if (handle) this.instance.referee.started(handle)
+    if (handle) this.instance.referee.started(handle, slot, until)
     this.instance.process.world.trace(this.instance.process.name, `has ${this.name}`)
+    return handle
   }
 
-  /** Slots are the same on every instance; a scheduler may be late by one, or come twice. */
+  /** Slots are the same on every instance whose clock is right; a scheduler may be late by one, or come twice. */
   #slot(): number {
-    const { world, random } = this.instance.process
-    const interval = Math.max(500, this.job.every)
-    const late = random.chance(0.1) ? 1 : 0
-    return (Math.floor((world.epoch + world.now) / interval) - late) * interval
+    const { process } = this.instance
+    const interval = Math.max(this.job.kind === 'slot' ? 500 : 1_000, this.job.every)
+    const late = process.random.chance(0.1) ? 1 : 0
+    return (Math.floor(process.wall() / interval) - late) * interval
   }
 
   async #coordinated(): Promise<void> {
@@ -257,15 +286,18 @@ export class Work {
   }
 
   async #doOnce(): Promise<void> {
-    const { provider, process } = this.instance
+    const { process, referee } = this.instance
     const { lockAtMostFor } = this.job
     const { stopped: signal } = this.instance
     const configuration = { name: this.name, slot: this.#slot(), lockAtMostFor, wait: 3_000, signal }
-    const seen = { lock: this.instance.lock.bind(this.instance), listLocks: () => provider.listLocks() }
-    await executeOnce(seen, configuration, async ({ lock }) => {
+    const throws = process.random.chance(0.2)
+    await executeOnce(this.instance, configuration, async ({ lock }) => {
       const handle = this.instance.handleOf(lock.acquisition)
-      if (handle) this.instance.referee.started(handle)
+      if (handle) referee.started(handle, configuration.slot, true)
+      const began = process.world.now
       await process.sleep(Math.min(this.job.work * lockAtMostFor, 20_000))
+      if (handle) referee.ended(handle, throws ? 'failed' : 'succeeded', process.world.now - began)
+      if (throws) throw new LockError('NOT_LOCKED', 'of the task')
     })
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
 import { eventually } from '../eventually'
@@ -7,6 +7,8 @@ import { everyClient, type OpenClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
 
 const [each] = everyClient().filter(({ dialect }) => dialect === 'sqlite')
+/** Beside each other: they wait for leases and time limits. */
+const it = test.concurrent
 const describeIf = each ? describe : describe.skip
 
 describeIf('asking again', () => {
@@ -44,6 +46,23 @@ describeIf('asking again', () => {
       message: expect.stringMatching(/all that was left of its lease\. Extend it earlier/),
     })
   }, 20_000)
+
+  it('a lock that is in the way is told, also when the last attempt had no time for an answer', async () => {
+    const { executor } = client
+    const answers = [new DriverError('SQLITE_BUSY', 'database is locked')]
+    const busy: SqlExecutor = {
+      query: (...all) => executor.query(...all),
+      execute: () => {
+        const answer = answers.shift()
+        return answer ? Promise.reject(answer) : new Promise(() => undefined)
+      },
+    }
+    const provider = new SqlLockProvider(busy, dialects.sqlite, { timeLimit: '300ms' })
+    await expect(provider.lock({ name: 'in the way', lockAtMostFor: '1m' })).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining('too busy'),
+    })
+  })
 
   it('an unlock in the background is sent again though an attempt was swallowed', async () => {
     const { executor, table } = client

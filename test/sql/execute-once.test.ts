@@ -1,7 +1,8 @@
 import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { LockError, type SimpleLock, type Task } from '../../src/core'
-import { executeOnce, type SqlLockProvider } from '../../src/sql'
+import { LockError, type Task } from '../../src/core'
+import { dialects, DriverError, executeOnce, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { eventually } from '../eventually'
@@ -33,8 +34,8 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const [ran, ...others] = [...results].sort((one, other) => Number(other.executed) - Number(one.executed))
     expect(ran).toEqual({ executed: true, value: 1 })
     expect(others).toEqual(Array(2).fill({ executed: false, reason: 'already-run' }))
-    expect((await migrate(SLOT - 1)).executed).toBe(false)
-    expect(await migrate(SLOT + 1)).toEqual({ executed: true, value: 2 })
+    expect((await migrate(SLOT - 1_000)).executed).toBe(false)
+    expect(await migrate(SLOT + 1_000)).toEqual({ executed: true, value: 2 })
     // Without a slot nobody knows that it was done.
     expect(await migrate()).toEqual({ executed: true, value: 3 })
   })
@@ -53,7 +54,23 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(results).toContainEqual({ status: 'fulfilled', value: { executed: true, value: 2 } })
   })
 
-  it('what lost its lock does not count as done', async () => {
+  it('what its holder died over is done again, when its lease is over', async () => {
+    await provider.lock({ name: 'migrate', lockAtMostFor: 700, slot: SLOT })
+    const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
+    expect(await migrate()).toEqual({ executed: true, value: 'done' })
+    expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
+  })
+
+  it('takes one row, whose name may have 64 characters', async () => {
+    const name = 'x'.repeat(64)
+    await executeOnce(provider, { name, slot: SLOT }, () => name)
+    expect((await provider.listLocks()).map((lock) => [lock.name, lock.lastRun?.outcome])).toEqual([
+      [name, 'succeeded'],
+    ])
+  })
+
+  it('what lost its lock does not count as done, and a warning says so', async () => {
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
     const lost = migrate(async ({ lock }) => {
       const [row] = await provider.listLocks()
@@ -61,8 +78,52 @@ describeBackends(availableBackends())('on $name', (backend) => {
       await lock.extend('1m').catch(() => undefined)
     })
     expect((await lost).executed).toBe(true)
+    expect(warning.mock.calls).toEqual([
+      [expect.stringMatching(/^'migrate' was done, but its lock was lost before/)],
+    ])
+    warning.mockRestore()
     expect((await migrate(() => undefined)).executed).toBe(true)
   })
+})
+
+it('a success whose release is answered by nobody is told again', async () => {
+  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
+  const executor = sqliteSqlExecutor(await database.initialize())
+  let losses = 0
+  const losing: SqlExecutor = {
+    query: (...all) => executor.query(...all),
+    execute: async (statement, values) => {
+      if (values.unlockedBy !== undefined && ++losses <= 2)
+        throw new DriverError(undefined, 'the connection broke')
+      return executor.execute(statement, values)
+    },
+  }
+  const provider = new SqlLockProvider(losing, dialects.sqlite)
+  await provider.createTable()
+  const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
+  expect(await migrate()).toEqual({ executed: true, value: 'done' })
+  expect(losses).toBeGreaterThan(2)
+  expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
+  await database.destroy()
+})
+
+it('what succeeded after its lease counts as done, if nobody has begun since', async () => {
+  const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
+  const provider = typeOrmLockProvider(await database.initialize())
+  await provider.createTable()
+  const configuration = { name: 'migrate', slot: SLOT, lockAtMostFor: 50, keepAlive: false }
+  const migrate = () =>
+    executeOnce(provider, configuration, async () => {
+      await eventually(async () => {
+        expect((await provider.findLock('migrate'))?.lastRun).toMatchObject({ outcome: 'died' })
+      })
+    })
+  expect((await migrate()).executed).toBe(true)
+  expect(warning).toHaveBeenCalledTimes(1)
+  warning.mockRestore()
+  expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
+  await database.destroy()
 })
 
 it('is done on an instance whose clock is wrong', async () => {
@@ -81,40 +142,6 @@ it('is done on an instance whose clock is wrong', async () => {
   }
 })
 
-it.each<[string, (lock: SimpleLock | undefined) => unknown]>([
-  [
-    'the answer took long',
-    (lock) =>
-      eventually(() => {
-        expect(lock?.remaining() ?? 0).toBe(0)
-      }),
-  ],
-  [
-    'the process was blocked, so that no timer could tell',
-    (lock) => {
-      while ((lock?.remaining() ?? 0) > 0);
-    },
-  ],
-])('does not begin when its lock expired before it knew that nobody has done it: %s', async (_, wait) => {
-  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
-  const provider = typeOrmLockProvider(await database.initialize())
-  await provider.createTable()
-  let lock: SimpleLock | undefined
-  const slow = {
-    lock: async (...all: Parameters<SqlLockProvider['lock']>) => (lock = await provider.lock(...all)),
-    listLocks: async () => {
-      const rows = await provider.listLocks()
-      await wait(lock)
-      return rows
-    },
-  }
-  let runs = 0
-  const configuration = { name: 'migrate', slot: SLOT, lockAtMostFor: 50, keepAlive: false }
-  await expect(executeOnce(slow, configuration, () => runs++)).rejects.toMatchObject({ code: 'LOCK_LOST' })
-  expect(runs).toBe(0)
-  await database.destroy()
-})
-
 it('throws when it waited in vain, or is told to stop', async () => {
   const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
   const provider = typeOrmLockProvider(await database.initialize())
@@ -124,9 +151,13 @@ it('throws when it waited in vain, or is told to stop', async () => {
   await expect(executeOnce(provider, { name: 'migrate', wait: '1ms' }, task)).rejects.toMatchObject({
     code: 'NOT_ACQUIRED',
   })
+  const drain = jest.spyOn(provider, 'drain')
   const signal = AbortSignal.timeout(20)
   await expect(executeOnce(provider, { name: 'migrate', signal }, task)).rejects.toBeInstanceOf(LockError)
-  const wrong = { name: 'migrate', slot: Date.now() + 7_200_000 }
+  const wrong = { name: 'fresh', slot: Date.now() + 120_000 }
   await expect(executeOnce(provider, wrong, task)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+  await expect(executeOnce(provider, { name: 'migrate', wait: 20 }, task)).rejects.toBeInstanceOf(LockError)
+  // That signal has ended its own run, and nothing of the provider, which others use.
+  expect(drain).not.toHaveBeenCalled()
   await database.destroy()
 })

@@ -5,13 +5,14 @@ import {
   dialects,
   lockStatements,
   lockTable,
-  spell,
+  render,
   tableDefinition,
-  type AcquireStep,
   type Dialect,
   type LockTableOptions,
   type Statement,
 } from '../../src/sql'
+import type { AcquireStep } from '../../src/sql/dialect'
+import { tableFixes } from './table-fixes'
 
 const names: Readonly<Record<string, LockTableOptions>> = {
   'Default names': {},
@@ -29,13 +30,10 @@ const CLAUSE =
 /** The statements in the order of a lock's life, each value under its name. */
 function statementsOf(dialect: Dialect, options: LockTableOptions): string {
   const text = (statement: Statement): string =>
-    spell(statement, (position) => `:${String(statement.parameters[position])}`).text.replaceAll(
-      CLAUSE,
-      '\n  $1',
-    )
+    render(statement, (position) => `:${String(statement.parameters[position])}`).replaceAll(CLAUSE, '\n  $1')
   const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, lockTable(dialect, options))
   const steps = (title: string, all: readonly AcquireStep[]): [string, string][] =>
-    all.map(({ kind, statement }, index) => [`${title}, step ${index + 1}: ${kind}`, text(statement)])
+    all.map(({ tells, statement }, index) => [`${title}, step ${index + 1}: ${tells}`, text(statement)])
   const definition = tableDefinition(dialect, options)
   const entries = [
     ...definition.up.map((statement): [string, string] => ['create table', statement]),
@@ -44,6 +42,7 @@ function statementsOf(dialect: Dialect, options: LockTableOptions): string {
     ...Object.entries(others).map(([name, statement]): [string, string] => [name, text(statement)]),
     [`pin: ${pin.kind}`, text(pin.statement)],
     ...definition.down.map((statement): [string, string] => ['drop table', statement]),
+    ...tableFixes(dialect, options).map((statement): [string, string] => ['fix', statement]),
   ]
   return entries.map(([name, statement]) => `-- ${name}\n${statement};\n`).join('\n')
 }

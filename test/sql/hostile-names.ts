@@ -1,4 +1,4 @@
-import type { LockTableOptions } from '../../src/sql'
+import { dialects, type DialectName, type LockTableOptions } from '../../src/sql'
 
 /** Quotes, reserved words, what ends a statement or a comment, and letters that are folded when they are not quoted. */
 export const hostileNames = {
@@ -10,3 +10,12 @@ export const hostileNames = {
     lockedBy: 'größe `by`',
   },
 } as const satisfies LockTableOptions
+
+/** The same, without what the database cannot have in a name. */
+export function hostileNamesOn(name: DialectName): typeof hostileNames {
+  const { notInIdentifiers = /(?!)/ } = dialects[name]
+  const text = JSON.stringify(hostileNames, (_, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll(new RegExp(notInIdentifiers, 'gu'), '') : value,
+  )
+  return JSON.parse(text) as typeof hostileNames
+}

@@ -10,10 +10,17 @@ const TABLES: Readonly<Partial<Record<DialectName, string>>> = {
     locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
   mysql: `create table shedlock (name varchar(64) not null, lock_until timestamp(3) not null,
     locked_at timestamp(3) not null default current_timestamp(3), locked_by varchar(255) not null, primary key (name))`,
+  mssql: `create table shedlock (name varchar(64) not null, lock_until datetime2 not null,
+    locked_at datetime2 not null, locked_by varchar(255) not null, primary key (name))`,
+  oracle: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
+    locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
 }
 const WARNINGS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
   postgres: [],
   mysql: ['COLUMN_TYPE', 'COLUMN_TYPE', 'CASE_IGNORED'],
+  // What fixes the name's type fixes its collation, too.
+  mssql: ['COLUMN_TYPE', 'COLUMN_TYPE'],
+  oracle: [],
 }
 const of = <T>(dialect: DialectName, choice: Readonly<Partial<Record<DialectName, T>>>): T | undefined =>
   choice[dialect === 'mariadb' ? 'mysql' : dialect]

@@ -51,7 +51,7 @@ describeBackends(availableBackends())('On $name', (backend) => {
           expect(await provider.lock({ name: each, lockAtMostFor: '1m' })).toBeUndefined()
         for (const lock of locks) await lock?.unlock()
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 

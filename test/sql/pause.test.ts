@@ -58,8 +58,8 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await provider.overdueLocks({ job: '1m' })).toEqual([])
     expect(await provider.resumeLock('job')).toBe(true)
     expect(await provider.overdueLocks({ job: '1m', other: '2h' })).toEqual([
-      { name: 'job', limit: 60_000 },
-      { name: 'other', limit: 2 * HOUR },
+      { name: 'job', limit: 60_000, reason: 'late' },
+      { name: 'other', limit: 2 * HOUR, reason: 'late' },
     ])
     expect(await runs()).toBe(true)
     expect(await provider.overdueLocks({ job: '1h' })).toEqual([])
@@ -82,7 +82,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const messages = await Promise.all([skip('held'), skip('job')].map((each) => each.catch(String)))
     const until = (lock: LockRecord | undefined) => lock?.lockUntil.toISOString() ?? ''
     expect(messages).toEqual(
-      backend.dialect === 'postgres'
+      ['postgres', 'cockroachdb', 'mssql'].includes(backend.dialect)
         ? ['held', 'job'].map(
             (name) => `LockError: Lock '${name}' is held by somebody else – the task was skipped.`,
           )

@@ -1,18 +1,47 @@
 import { randomBytes } from 'node:crypto'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DialectName } from '../../src/sql'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
 
-const backends = availableBackends().filter(({ dialect }) =>
-  ['postgres', 'mysql', 'mariadb'].includes(dialect),
-)
+/** How a user is made who may log in, and is taken away with what was granted. */
+interface Users {
+  quoted(user: string): string
+  make(user: string, password: string): readonly string[]
+  drop(user: string): readonly string[]
+}
+const MYSQL: Users = {
+  quoted: (user) => `'${user}'@'%'`,
+  make: (user, password) => [`create user ${user} identified by '${password}'`],
+  drop: (user) => [`drop user ${user}`],
+}
+/** Not Oracle: there a test is a user itself, who cannot make others. */
+const USERS: Readonly<Partial<Record<DialectName, Users>>> = {
+  postgres: {
+    quoted: (user) => `"${user}"`,
+    make: (user, password) => [`create role ${user} login password '${password}'`],
+    drop: (user) => [`drop owned by ${user}`, `drop role ${user}`],
+  },
+  mysql: MYSQL,
+  mariadb: MYSQL,
+  mssql: {
+    quoted: (user) => `[${user}]`,
+    make: (user, password) => [
+      `create login ${user} with password = '${password}', check_policy = off`,
+      `create user ${user} for login ${user}`,
+    ],
+    drop: (user) => [`drop user ${user}`, `drop login ${user}`],
+  },
+}
+const backends = availableBackends().filter(({ dialect }) => dialect in USERS)
 
 describeBackends(backends)('a user with few privileges on $name', (backend) => {
   const user = `shedlock_user_${randomBytes(4).toString('hex')}`
   const password = 'secret'
-  const grantee = backend.dialect === 'postgres' ? `"${user}"` : `'${user}'@'%'`
+  const users = USERS[backend.dialect] ?? MYSQL
+  const grantee = users.quoted(user)
   let database: TestDatabase
   let admin: DataSource
   let dataSource: DataSource
@@ -24,25 +53,15 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
       migrations: [createShedLockMigration({ tableName: 'locks' })],
     }).initialize()
     await admin.runMigrations()
-    await admin.query(
-      backend.dialect === 'postgres'
-        ? `create role ${grantee} login password '${password}'`
-        : `create user ${grantee} identified by '${password}'`,
-    )
+    for (const statement of users.make(grantee, password)) await admin.query(statement)
     await admin.query(`grant select, insert, update on locks to ${grantee}`)
-    const url = new URL(database.url)
-    url.username = user
-    url.password = password
-    dataSource = await new DataSource({
-      type: backend.dialect,
-      url: url.href,
-    } as DataSourceOptions).initialize()
+    const login = { ...database.typeOrm, username: user, password } as DataSourceOptions
+    dataSource = await new DataSource(login).initialize()
   })
 
   afterEach(async () => {
     await dataSource.destroy()
-    if (backend.dialect === 'postgres') await admin.query(`drop owned by ${grantee}`)
-    await admin.query(`drop ${backend.dialect === 'postgres' ? 'role' : 'user'} ${grantee}`)
+    for (const statement of users.drop(grantee)) await admin.query(statement)
     await admin.destroy()
     await database.drop()
   })

@@ -1,12 +1,7 @@
 import type { SessionSettings } from '../conformance/session-settings'
 import type { DialectName } from '../../src/sql'
 
-const MYSQL: readonly SessionSettings[] = [
-  {},
-  { sql_mode: 'NO_BACKSLASH_ESCAPES' },
-  { sql_mode: 'ANSI_QUOTES' },
-  { sql_mode: 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES' },
-]
+const MYSQL: readonly SessionSettings[] = [{}, { sql_mode: 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES' }]
 const POSTGRES: readonly SessionSettings[] = [{}, { standard_conforming_strings: 'off' }]
 
 const MODES: Readonly<Partial<Record<DialectName, readonly SessionSettings[]>>> = {

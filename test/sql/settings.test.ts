@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
-import { dialects, spell } from '../../src/sql'
+import { dialects, render } from '../../src/sql'
 import { availableBackends, describeBackends } from '../backends'
 
 /** Values under which a crash of the server may forget a lock; they are the server's own, so that no test sets them. */
@@ -8,6 +8,9 @@ const FORGETFUL = {
   'flush of the binary log': { wrong: ['0', '100'], right: ['1'] },
   'flush at commit': { wrong: ['0', '2'], right: ['1'] },
 }
+
+/** A node of Galera is needed to switch it on. MySQL does not have it. */
+const GALERA = { mysql: [], mariadb: ['OFF'] }
 
 describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'].includes(dialect)))(
   'Settings of $name that a lock needs',
@@ -23,12 +26,25 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
       const database = await backend.create()
       const dataSource = await new DataSource(database.typeOrm).initialize()
       try {
-        const rows = await dataSource.query<object[]>(spell(setting.ask, () => '?').text)
+        const rows = await dataSource.query<object[]>(render(setting.ask))
         expect(String(Object.values(rows[0] ?? {}).at(-1))).toMatch(/^\d+$/)
       } finally {
         await dataSource.destroy()
         await database.drop()
       }
+    })
+
+    it('a cluster of Galera is told', async () => {
+      const galera = settings.find(({ name }) => name === 'galera')
+      expect('ON').toMatch(galera?.wrong ?? '')
+      expect('OFF').not.toMatch(galera?.wrong ?? '')
+      expect(galera?.message).toMatch(/all locks to one node/)
+      const database = await backend.create()
+      const dataSource = await new DataSource(database.typeOrm).initialize()
+      const rows = await dataSource.query<{ Value: string }[]>(galera ? render(galera.ask) : '')
+      await dataSource.destroy()
+      await database.drop()
+      expect(rows.map(({ Value }) => Value)).toEqual(GALERA[backend.dialect as keyof typeof GALERA])
     })
   },
 )

@@ -1,14 +1,7 @@
-import type { DialectName, TableFindingCode } from '../../src/sql'
-
-/** A lock table that somebody made by hand. */
-export interface TableFault {
-  readonly fault: string
-  readonly make: readonly string[]
-  readonly code: TableFindingCode
-  readonly severity?: 'error' | 'warning'
-}
-
-const table = (...columns: string[]): string[] => [`create table shedlock (${columns.join(', ')})`]
+import type { DialectName } from '../../src/sql'
+import { mssqlFaults } from './mssql-faults'
+import { oracleFaults } from './oracle-faults'
+import { row, table, tableWith, type TableFault } from './table-fault'
 
 const postgresColumns = {
   name: 'name varchar(64) not null primary key',
@@ -22,11 +15,6 @@ const mysqlColumns = {
   lockedAt: 'locked_at datetime(3) not null',
   lockedBy: 'locked_by varchar(255) not null',
 }
-const tableWith = (columns: typeof postgresColumns, changed: Partial<typeof postgresColumns>): string[] =>
-  table(...Object.values({ ...columns, ...changed }))
-
-const row = `insert into shedlock values ('old', '2020-01-01 00:00:00', '2020-01-01 00:00:00', 'somebody')`
-
 const mysqlFaults: TableFault[] = [
   { fault: 'no table', make: [], code: 'TABLE_MISSING' },
   {
@@ -146,6 +134,8 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
       severity: 'warning',
     },
   ],
+  mssql: mssqlFaults,
+  oracle: oracleFaults,
   mariadb: mysqlFaults,
   mysql: mysqlFaults,
   sqlite: [

@@ -1,19 +1,37 @@
 import { randomBytes } from 'node:crypto'
 import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { dialects, tableDefinition, type LockTableOptions, type SqlLockProvider } from '../../src/sql'
+import {
+  dialects,
+  lockTableNames,
+  tableDefinition,
+  type LockTableOptions,
+  type SqlLockProvider,
+} from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
-import { hostileNames } from './hostile-names'
+import { hostileNamesOn } from './hostile-names'
 import { tableFaults } from './table-faults'
 
-/** What a service with its host's clock writes, nine hours east. */
-const FROM_TOKYO: Readonly<Record<string, string>> = {
-  postgres: `update shedlock set locked_at = locked_at + interval '9 hours'`,
-  mysql: 'update shedlock set locked_at = locked_at + interval 9 hour',
-  mariadb: 'update shedlock set locked_at = locked_at + interval 9 hour',
-  sqlite: `update shedlock set locked_at = strftime('%Y-%m-%d %H:%M:%f', locked_at, '9 hours')`,
+/** What a service whose clock is ahead writes. */
+const AHEAD: Readonly<Record<string, (seconds: number) => string>> = {
+  postgres: (seconds) => `locked_at + interval '${seconds} seconds'`,
+  cockroachdb: (seconds) => `locked_at + interval '${seconds} seconds'`,
+  mysql: (seconds) => `locked_at + interval ${seconds} second`,
+  mariadb: (seconds) => `locked_at + interval ${seconds} second`,
+  mssql: (seconds) => `dateadd(second, ${seconds}, locked_at)`,
+  oracle: (seconds) => `locked_at + numtodsinterval(${seconds}, 'second')`,
+  sqlite: (seconds) => `strftime('%Y-%m-%d %H:%M:%f', locked_at, '${seconds} seconds')`,
+}
+const HOUR = 3_600
+/** Takes a schema away, with its table. */
+const DROP_SCHEMA: Readonly<Record<string, (schema: string) => readonly string[]>> = {
+  postgres: (schema) => [`drop schema ${schema} cascade`],
+  cockroachdb: (schema) => [`drop schema ${schema} cascade`],
+  mysql: (schema) => [`drop schema ${schema}`],
+  mariadb: (schema) => [`drop schema ${schema}`],
+  mssql: (schema) => [`drop table if exists ${schema}.shedlock`, `drop schema ${schema}`],
 }
 
 describeBackends(availableBackends())('on $name', (backend) => {
@@ -39,7 +57,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     return typeOrmLockProvider(dataSource, { ...options, lockedBy: 'tester' })
   }
 
-  it.each(Object.entries({ default: {}, hostile: hostileNames }))(
+  it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
     'lists who holds what, by the database clock, with %s names',
     async (_, options) => {
       const provider = await migrated(options)
@@ -79,7 +97,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
   })
 
-  it.each(Object.entries({ default: {}, hostile: hostileNames }))(
+  it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
     'finds nothing wrong with the table of the migration with %s names',
     async (_, options) => {
       const provider = await migrated(options)
@@ -87,22 +105,55 @@ describeBackends(availableBackends())('on $name', (backend) => {
     },
   )
 
-  it('finds a row that was locked in the future: its writer has another clock, or another time zone', async () => {
+  it.each([
+    ['Java, nine hours east', 'java-host', 9 * HOUR],
+    ['Java, whose clock is a little ahead', 'java-host', 30],
+    ['ours, further than any slot', undefined, 90],
+  ] as const)('finds a row that was locked in the future: %s', async (_, owner, seconds) => {
     const provider = await migrated()
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    await run([FROM_TOKYO[backend.dialect] ?? ''])
+    if (owner !== undefined) await run([`update shedlock set locked_by = '${owner}'`])
+    await run([`update shedlock set locked_at = ${AHEAD[backend.dialect]?.(seconds) ?? ''}`])
+    const { columnNames } = lockTableNames({}, dialects[backend.dialect])
+    const row = await provider.findLock('job')
+    const lockedAt = row?.lockedAt.toISOString() ?? ''
     expect(await provider.checkTable()).toMatchObject([
       {
         code: 'LOCKED_IN_FUTURE',
         severity: 'error',
-        message: expect.stringMatching(/'job'.*'locked_at'.*usingDbTime/),
-        fix: [],
+        message: expect.stringMatching(
+          `^Lock 'job', last acquired by '.*', has a time in '${columnNames.lockedAt}' that lies in the future, ${lockedAt}, and the database's clock says \\d{4}-.*usingDbTime`,
+        ),
+        fix: [expect.stringMatching(/^update .* set .*locked_at.* = .* where /)],
       },
     ])
+    // Whether it is overdue, nobody knows.
+    const [overdue] = await provider.overdueLocks({ job: '1h' })
+    expect(overdue).toMatchObject({ name: 'job', lockedAt: row?.lockedAt })
+    expect(overdue?.age).toBeLessThan(0)
+    // Its SQL may run twice, and moves no lease.
+    for (const { fix } of [...(await provider.checkTable()), ...(await provider.checkTable())]) await run(fix)
+    const fixed = await provider.findLock('job')
+    expect(fixed?.lockUntil).toEqual(row?.lockUntil)
+    expect(await provider.checkTable()).toHaveLength(seconds > 60 ? 0 : 1)
     await lock?.unlock()
   })
 
-  itIf(['postgres', 'mysql', 'mariadb'].includes(backend.dialect), 'schemas')(
+  it('finds nothing wrong with a slot of ours that is ahead, nor with the lock after it', async () => {
+    const provider = await migrated()
+    const ahead = { name: 'job', lockAtMostFor: '1h', slot: Date.now() + 50_000 }
+    const lock = await provider.lock(ahead)
+    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.overdueLocks({ job: '1h' })).toEqual([])
+    await lock?.unlock()
+    expect(await provider.checkTable()).toEqual([])
+    const next = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    expect(await next?.fencingToken()).toBe(ahead.slot + 1)
+    await provider.pauseLock('other', { for: '1h', reason: 'r' })
+    expect(await provider.checkTable()).toEqual([])
+  })
+
+  itIf(backend.dialect in DROP_SCHEMA, 'schemas')(
     'gives SQL that makes the schema as well, where it is missing',
     async () => {
       const schema = `app_${randomBytes(6).toString('hex')}`
@@ -113,8 +164,31 @@ describeBackends(availableBackends())('on $name', (backend) => {
         await run(findings.flatMap(({ fix }) => fix))
         expect(await provider.checkTable()).toEqual([])
       } finally {
-        await run([`drop schema ${schema}${backend.dialect === 'postgres' ? ' cascade' : ''}`])
+        await run(DROP_SCHEMA[backend.dialect]?.(schema) ?? [])
       }
+    },
+  )
+
+  itIf(backend.dialect === 'postgres', 'a search path')(
+    'tells that the table is in another schema',
+    async () => {
+      const provider = await migrated()
+      await run([
+        'create schema app',
+        `do $$ begin execute format('alter database %I set search_path = app, public', current_database()); end $$`,
+      ])
+      await dataSource.destroy()
+      await dataSource.initialize()
+      expect(await provider.checkTable()).toMatchObject([
+        {
+          code: 'OTHER_SCHEMA',
+          severity: 'warning',
+          message: expect.stringMatching(
+            /'shedlock' was found in schema 'public', .* in 'app' – name the schema/,
+          ),
+        },
+      ])
+      expect(await typeOrmLockProvider(dataSource, { schema: 'public' }).checkTable()).toEqual([])
     },
   )
 

@@ -3,14 +3,19 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 /** Stands between a client and its server, and can cut the line right after the server was sent a statement. */
 export interface CuttingProxy {
   readonly port: number
-  /** Delivers the next statement that matches, and drops the client before it hears the answer. */
-  cutAfter(statement: RegExp): Promise<void>
+  /** Delivers the next statement that matches, and drops the client before it hears the answer. `values` are those bound in it. */
+  cutAfter(statement: RegExp, values?: RegExp): Promise<void>
+  /** What clients have sent, statements and the rest. */
+  readonly sent: readonly string[]
+  /** Drops all clients, and refuses new ones. */
   close(): void
 }
 
-export async function cuttingProxy(serverPort: number): Promise<CuttingProxy> {
+/** @param port where to listen. Default: any that is free */
+export async function cuttingProxy(serverPort: number, port = 0): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
-  let cut: { statement: RegExp; done: () => void } | undefined
+  const sent: string[] = []
+  let cut: { statement: RegExp; values: RegExp; done: () => void } | undefined
 
   const server = createServer((client) => {
     const upstream = connect(serverPort, '127.0.0.1')
@@ -24,7 +29,8 @@ export async function cuttingProxy(serverPort: number): Promise<CuttingProxy> {
     client.on('data', (chunk) => {
       upstream.write(chunk)
       const text = prepared.textOf(chunk) ?? named.textOf(chunk) ?? chunk.toString('latin1')
-      if (!cut?.statement.test(text)) return
+      sent.push(text)
+      if (!cut?.statement.test(text) || !cut.values.test(chunk.toString('latin1'))) return
       const { done } = cut
       cut = undefined
       client.destroy()
@@ -37,13 +43,14 @@ export async function cuttingProxy(serverPort: number): Promise<CuttingProxy> {
     upstream.on('close', () => client.destroy())
     client.on('end', () => upstream.end())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    cutAfter: (statement) =>
+    cutAfter: (statement, values = /^/) =>
       new Promise((done) => {
-        cut = { statement, done }
+        cut = { statement, values, done }
       }),
+    sent,
     close: () => {
       server.close()
       for (const socket of sockets) socket.destroy()

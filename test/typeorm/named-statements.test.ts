@@ -1,12 +1,13 @@
 import { AbstractLogger, DataSource, type DataSourceOptions, type LogLevel, type LogMessage } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { isNameRefused, statementName } from '../../src/drivers'
-import { assertLocked, LockingTaskExecutor, type SimpleLock } from '../../src/core'
+import { assertLocked, LockingTaskExecutor, type Lock } from '../../src/core'
+import { isNameRefused, MOST_PREPARED } from '../../src/drivers/sql-executor'
 import { guard, typeOrmLockProvider, type TypeOrmLockProviderOptions } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { hasPgBouncer, hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { address } from '../backends/server'
 import { observeLockTable } from '../conformance/lock-table-observer'
+import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 
 class Warnings extends AbstractLogger {
@@ -23,7 +24,7 @@ class Warnings extends AbstractLogger {
 }
 
 const REFUSED =
-  /^warn: shedlock-orm asks for locks without named statements from now on, because one was refused: /
+  /^warn: shedlock-orm sends its statements without names from now on, because one was refused: /
 
 const backends = availableBackends().filter(({ dialect }) => dialect === 'postgres')
 
@@ -97,8 +98,27 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     const one = await prepared()
     await (await provide({ tableName: 'other' }).lock(job))?.unlock()
     expect((await prepared()).filter((name) => !one.includes(name))).toHaveLength(2)
-    expect(statementName('select 1')).toMatch(/^shedlock_[0-9a-f]{16}$/)
-    expect(statementName('select 1')).not.toBe(statementName('select 2'))
+  })
+
+  it('are bounded for each connection, and locks go on without, when there is a table for each tenant', async () => {
+    const tables = Array.from({ length: 20 }, (_, index) => `tenant_${index}`)
+    for (const tableName of tables) {
+      await observeLockTable(observer, backend.dialect, { tableName }).createTable()
+      for (let time = 0; time < 2; time++) {
+        const lock = await provide({ tableName }).lock(job)
+        expect(await provide({ tableName }).lock(job)).toBeUndefined()
+        await (await lock?.extend('20m'))?.unlock()
+      }
+    }
+    const names = await prepared()
+    expect(names).toHaveLength(MOST_PREPARED)
+    for (const name of names) expect(name).toMatch(/^shedlock_[0-9a-f]{16}$/)
+    // Each connection has its own.
+    const another = await open()
+    await (await typeOrmLockProvider(another).lock(job))?.unlock()
+    expect(await prepared(another)).toHaveLength(2)
+    await another.destroy()
+    expect(warnings.seen).toEqual([])
   })
 
   it('mean the table that the session sees, after its search_path changed too', async () => {
@@ -132,8 +152,8 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     const lose = async (): Promise<void> => {
       await dataSource.query('deallocate all')
     }
-    const questions: ((lock: SimpleLock) => Promise<unknown>)[] = [
-      async (lock) => (await lock.extend('20m'))?.unlock(),
+    const questions: ((lock: Lock) => Promise<unknown>)[] = [
+      async (lock) => (await lock.extend('20m')).unlock(),
       async (lock) => {
         expect(await lock.fencingToken()).toBeGreaterThan(0)
         await lock.unlock()
@@ -204,10 +224,12 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     await observer.query(
       'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     )
-    await provider.lock(job).then(
-      (lock) => lock?.unlock(),
-      () => undefined,
-    )
+    // The pool may have several that are dead.
+    await eventually(async () => {
+      const lock = await provider.lock(job)
+      expect(lock).toBeDefined()
+      await lock?.unlock()
+    })
     await everyQuestion(provider)
     expect((await prepared()).length).toBeGreaterThan(0)
   })

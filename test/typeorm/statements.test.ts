@@ -11,6 +11,8 @@ const ROUND_TRIPS: Readonly<Record<string, { win: number; loss: number; release:
   postgres: { win: 1, loss: 1, release: 1 },
   mariadb: { win: 2, loss: 1, release: 1 },
   mysql: { win: 2, loss: 1, release: 1 },
+  oracle: { win: 2, loss: 1, release: 1 },
+  mssql: { win: 1, loss: 1, release: 1 },
 }
 
 class Statements extends AbstractLogger {
@@ -90,7 +92,11 @@ describeBackends(servers)('the statements on $name', (backend) => {
     const lock = await provider.lock(job)
     const blocker = observer.createQueryRunner()
     await blocker.startTransaction()
-    await blocker.query(`select * from shedlock where name = 'job' for update`)
+    await blocker.query(
+      backend.dialect === 'mssql'
+        ? `select * from shedlock with (xlock) where name = 'job'`
+        : `select * from shedlock where name = 'job' for update`,
+    )
     expect(await provider.lock(job)).toBeUndefined()
     await blocker.rollbackTransaction()
     await blocker.release()

@@ -10,7 +10,7 @@ import {
 } from '../../src/typeorm'
 import { availableBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
-import { hostileNames } from '../sql/hostile-names'
+import { hostileNamesOn } from '../sql/hostile-names'
 
 type AnyDataSource = DataSource | DataSource03
 
@@ -26,6 +26,16 @@ class CreateOrders1795000000000 {
   }
   async down(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
     await queryRunner.query('drop table orders')
+  }
+}
+
+/** As docs/tables.md has it. */
+class RenameShedLock1795000000000 {
+  async up(queryRunner: { renameTable(from: string, to: string): Promise<void> }): Promise<void> {
+    await queryRunner.renameTable('shedlock', 'job_locks')
+  }
+  async down(queryRunner: { renameTable(from: string, to: string): Promise<void> }): Promise<void> {
+    await queryRunner.renameTable('job_locks', 'shedlock')
   }
 }
 
@@ -86,6 +96,60 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     },
   )
 
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    "is in the DataSource's own schema, for migration, provider and entity alike",
+    async () => {
+      const admin = await versions[version](database.typeOrm).initialize()
+      await admin.query('create schema jobs')
+      // The one that a provider without the schema would find.
+      await admin.query(`create table shedlock (name text)`)
+      await admin.destroy()
+      dataSource = await versions[version]({
+        ...database.typeOrm,
+        ...{ schema: 'jobs', migrations: [createShedLockMigration()] },
+        entities: [shedLockEntity({ dialect: backend.dialect })],
+      }).initialize()
+      await dataSource.runMigrations()
+      const provider = typeOrmLockProvider(dataSource)
+      expect(await provider.checkTable()).toEqual([])
+      await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      expect(await dataSource.getRepository<ShedLock>('ShedLock').find()).toMatchObject([{ name: 'job' }])
+      expect(await drift(dataSource)).toEqual([])
+      // What the options name wins.
+      const findings = await typeOrmLockProvider(dataSource, { schema: 'public' }).checkTable()
+      expect(findings[0]).toMatchObject({ message: expect.stringContaining("'public.shedlock'") })
+      await dataSource.undoLastMigration()
+      await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+        code: 'TABLE_MISSING',
+        message: expect.stringContaining("'jobs.shedlock'"),
+      })
+    },
+  )
+
+  // In a database in memory another DataSource has another database.
+  itIf(backend.shared, 'several connections')('can be renamed by a migration, with its locks', async () => {
+    const before = await connect({}, [createShedLockMigration()])
+    await before.runMigrations()
+    await typeOrmLockProvider(before).lock({ name: 'job', lockAtMostFor: '1h' })
+    const rows: unknown[] = await before.query('select * from shedlock')
+    const renamed = { tableName: 'job_locks' }
+    await before.destroy()
+    // As if the name alone were changed.
+    const after = await connect(renamed, [createShedLockMigration(renamed)])
+    expect(await after.runMigrations()).toEqual([])
+    await expect(
+      typeOrmLockProvider(after, renamed).lock({ name: 'job', lockAtMostFor: '1h' }),
+    ).rejects.toMatchObject({ code: 'TABLE_MISSING', message: expect.stringContaining('docs/tables.md') })
+    await after.destroy()
+    const right = await connect(renamed, [createShedLockMigration(), RenameShedLock1795000000000])
+    expect(await right.runMigrations()).toHaveLength(1)
+    expect(await typeOrmLockProvider(right, renamed).checkTable()).toEqual([])
+    expect(await right.query('select * from job_locks')).toEqual(rows)
+    expect(await drift(right)).toEqual([])
+    await right.undoLastMigration()
+    expect(await typeOrmLockProvider(right).findLock('job')).toMatchObject({ held: true })
+  })
+
   it.each(Object.entries(names(backend)))('has no drift after the migration: %s', async (_, options) => {
     const connected = await connect(options, [createShedLockMigration(options)])
     if (options.schema) await connected.query(`create schema "${options.schema}"`)
@@ -128,6 +192,7 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
 
   // Not from the entity: TypeORM's own schema builder does not quote such names.
   it('comes and goes with hostile names', async () => {
+    const hostileNames = hostileNamesOn(backend.dialect)
     dataSource = await versions[version]({
       ...database.typeOrm,
       migrations: [createShedLockMigration(hostileNames)],
@@ -160,7 +225,7 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     await connected.query('create table shedlock (name varchar(64) primary key, holder int)')
 
     await expect(connected.runMigrations()).rejects.toMatchObject({
-      message: expect.stringMatching(/lock_until/),
+      message: expect.stringMatching(/lock_until/i),
     })
     expect(await connected.query('select holder from shedlock')).toEqual([])
   })

@@ -1,5 +1,8 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Driver } from '../../drivers'
 import type { Row } from '../../sql'
+import { CommandError, ExitCode } from '../command-error'
 
 /** A database driver of the user's project, at the least that the command line needs of it. */
 export interface CliDriver extends Driver {
@@ -12,5 +15,69 @@ export interface DriverConnection {
     text: string,
     values: readonly (string | number | null)[],
   ): Promise<{ rows: readonly Row[]; changed: number }>
-  close(): Promise<void>
+  close(): Promise<unknown>
+}
+
+/**
+ * Loads the first of these packages that the user's project has, itself or through one of the packages in `via`: with
+ * pnpm a driver that only an adapter of Prisma depends on is not found from the project.
+ */
+export function loadDriver(
+  packages: readonly string[],
+  via: readonly string[],
+): { name: string; exports: unknown } {
+  const project = createRequire(join(process.cwd(), 'package.json'))
+  const places = [project]
+  for (const name of via) {
+    try {
+      places.push(createRequire(project.resolve(name)))
+    } catch {
+      continue
+    }
+  }
+  for (const place of places) {
+    for (const name of packages) {
+      let path: string
+      try {
+        path = place.resolve(name)
+      } catch {
+        continue
+      }
+      return { name, exports: place(path) as unknown }
+    }
+  }
+  throw new CommandError(
+    ExitCode.database,
+    `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
+  )
+}
+
+/** `mysql2` of `mysql2/promise`: npm takes the latter for a repository on GitHub. */
+function packageOf(path: string): string {
+  return path.split('/')[0] ?? path
+}
+
+/**
+ * Reads `scheme://user:password@host/database` by the standard that the drivers' own parsers follow. What one parser could
+ * read otherwise than another is refused, or a part of the password might turn up as a host in an error.
+ *
+ * @throws CommandError that shows nothing of the URL
+ */
+export function readUrl(text: string): URL {
+  const [, afterAuthority = ''] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(text) ?? []
+  if (!URL.canParse(text) || afterAuthority.includes('@')) throw unreadable()
+  const url = new URL(text)
+  try {
+    for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part)
+  } catch {
+    throw unreadable()
+  }
+  return url
+}
+
+function unreadable(): CommandError {
+  return new CommandError(
+    ExitCode.usage,
+    'The URL cannot be read – percent-encode special characters in the user and the password: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
+  )
 }

@@ -1,7 +1,7 @@
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { CliDriver } from './driver'
-import { loadDriver } from './load-driver'
+import { CommandError, ExitCode } from '../command-error'
+import { loadDriver, readUrl, type CliDriver } from './driver'
 
 interface MsSql {
   readonly ConnectionPool: new (configuration: string | object) => {
@@ -14,7 +14,7 @@ interface MsSql {
   }
 }
 
-/** Through mssql; the URL as Prisma has it: `sqlserver://host:1433;database=…;user=…;password=…`. */
+/** Through mssql. */
 export const mssqlDriver: CliDriver = {
   ...drivers.mssql,
   placeholder: (position) => `@p${position}`,
@@ -29,33 +29,67 @@ export const mssqlDriver: CliDriver = {
         const { recordset, rowsAffected } = await request.query(text)
         return { rows: recordset ?? [], changed: rowsAffected[0] ?? 0 }
       },
-      close: async () => {
-        await pool.close()
-      },
+      close: () => pool.close(),
     }
   },
 }
 
+const PROPERTY = /;\s*([^=;]+?)\s*=\s*(?:\{(.*?)\}|((?!\{)[^;]*?))\s*(?=;|$)/gs
+
+/** The options of mssql. @throws CommandError that shows nothing of the URL */
 function configuration(url: string): object {
-  const [server = '', ...parts] = url.replace(/^(sqlserver|mssql):\/\//, '').split(';')
-  const [host, port] = server.split(':')
-  const parameters = new Map(
-    parts.map((part) => {
-      const [key = '', ...value] = part.split('=')
-      return [key.trim().toLowerCase(), value.join('=').replace(/^\{(.*)\}$/, '$1')]
-    }),
-  )
+  const { host, port, properties } = /^\w+:\/\/[^;]*[@/]/.test(url) ? fromUrl(url) : fromProperties(url)
   const first = (...keys: string[]): string | undefined =>
-    keys.map((key) => parameters.get(key)).find((value) => value !== undefined)
+    keys.map((key) => properties.get(key)).find((value) => value !== undefined)
+  if (!/^(sqlpassword|notspecified)$/i.test(first('authentication') ?? 'SqlPassword'))
+    throw unreadable('authentication is by user and password only: use --data-source for another')
   return {
     server: host,
-    port: Number(port ?? 1433),
-    database: first('database', 'initial catalog'),
+    port: Number(port || 1433),
+    database: first('database', 'databasename', 'initial catalog'),
     user: first('user', 'username', 'uid', 'userid'),
     password: first('password', 'pwd'),
     options: {
-      encrypt: first('encrypt') !== 'false',
-      trustServerCertificate: first('trustservercertificate') === 'true',
+      encrypt: !/^(false|no|danger_plaintext)$/i.test(first('encrypt') ?? ''),
+      trustServerCertificate: /^(true|yes)$/i.test(first('trustservercertificate') ?? ''),
     },
   }
+}
+
+interface Address {
+  readonly host: string
+  readonly port: string
+  /** By their names in lower case. */
+  readonly properties: ReadonlyMap<string, string>
+}
+
+/** `mssql://user:password@host:1433/database?encrypt=false`, as other databases have it. */
+function fromUrl(text: string): Address {
+  const { hostname, port, username, password, pathname, searchParams } = readUrl(text)
+  const parts = { user: username, password, database: pathname.slice(1) }
+  const given = Object.entries(parts).filter(([, value]) => value !== '')
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port,
+    properties: new Map([
+      ...[...searchParams].map(([key, value]) => [key.toLowerCase(), value] as const),
+      ...given.map(([key, value]) => [key, decodeURIComponent(value)] as const),
+    ]),
+  }
+}
+
+/** `sqlserver://host:1433;database=…;password={…}`; within braces a semicolon is one. */
+function fromProperties(text: string): Address {
+  const [, host = '', port = '', list = ''] = /^\w+:\/\/([^;:]*)(?::(\d+))?(;.*)?$/s.exec(text) ?? []
+  const properties = new Map<string, string>()
+  const rest = list.replace(PROPERTY, (_, key: string, quoted: string | undefined, plain: string) => {
+    properties.set(key.toLowerCase(), quoted ?? plain)
+    return ''
+  })
+  if (host === '' || /[^;\s]/.test(rest)) throw unreadable('write sqlserver://host:1433;password={…};…')
+  return { host, port, properties }
+}
+
+function unreadable(why: string): CommandError {
+  return new CommandError(ExitCode.usage, `The URL cannot be read – ${why}.`)
 }

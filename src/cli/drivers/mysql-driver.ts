@@ -1,7 +1,6 @@
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { CliDriver } from './driver'
-import { loadDriver } from './load-driver'
+import { loadDriver, type CliDriver } from './driver'
 
 type Result = Row[] | { affectedRows: number }
 
@@ -35,9 +34,7 @@ export const mysqlDriver: CliDriver = {
           ? { rows: result, changed: 0 }
           : { rows: [], changed: result.affectedRows }
       },
-      close: async () => {
-        await connection.end()
-      },
+      close: () => connection.end(),
     }
   },
 }

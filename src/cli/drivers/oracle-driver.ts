@@ -1,7 +1,6 @@
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { CliDriver } from './driver'
-import { loadDriver } from './load-driver'
+import { loadDriver, type CliDriver } from './driver'
 
 interface OracleDb {
   readonly OUT_FORMAT_OBJECT: number
@@ -32,9 +31,7 @@ export const oracleDriver: CliDriver = {
         const { rows = [], rowsAffected = 0 } = await connection.execute(text, [...values], options)
         return { rows, changed: rowsAffected }
       },
-      close: async () => {
-        await connection.close()
-      },
+      close: () => connection.close(),
     }
   },
 }

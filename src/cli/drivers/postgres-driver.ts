@@ -1,7 +1,6 @@
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { CliDriver } from './driver'
-import { loadDriver } from './load-driver'
+import { loadDriver, type CliDriver } from './driver'
 
 interface Pg {
   readonly Client: new (options: object) => {
@@ -30,9 +29,7 @@ export const postgresDriver: CliDriver = {
         const { rows, rowCount } = await client.query(text, [...values])
         return { rows, changed: rowCount ?? 0 }
       },
-      close: async () => {
-        await client.end()
-      },
+      close: () => client.end(),
     }
   },
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import { CommandError, ExitCode } from '../exit-code'
-import type { CliDriver } from './driver'
-import { loadDriver } from './load-driver'
+import { CommandError, ExitCode } from '../command-error'
+import { loadDriver, type CliDriver } from './driver'
 
 type BetterSqlite3 = new (
   path: string,
@@ -24,7 +24,7 @@ export const sqliteDriver: CliDriver = {
   open: async (url, create) => {
     const Database = loadDriver(['better-sqlite3'], ['@prisma/adapter-better-sqlite3', 'typeorm'])
       .exports as BetterSqlite3
-    const file = path(url)
+    const file = sqliteFile(url)
     if (!create && !existsSync(file))
       throw new CommandError(
         ExitCode.database,
@@ -40,16 +40,13 @@ export const sqliteDriver: CliDriver = {
             : { rows: [], changed: statement.run(...values).changes },
         )
       },
-      close: () => {
-        database.close()
-        return Promise.resolve()
-      },
+      close: () => Promise.resolve(database.close()),
     }
   },
 }
 
 /** `file:./dev.db` as Prisma has it, `file:///…`, `sqlite:…`. */
-function path(url: string): string {
+export function sqliteFile(url: string): string {
   if (url.startsWith('file:///')) return fileURLToPath(url.replace(/\?.*/, ''))
-  return url.replace(/^(file|sqlite):(\/\/)?/, '').replace(/\?.*/, '')
+  return resolve(url.replace(/^(file|sqlite):(\/\/)?/, '').replace(/\?.*/, ''))
 }

@@ -1,5 +1,5 @@
 import type { Dialect } from '../dialect'
-import { pinByWrite } from '../pin-forms'
+import { pinByWrite } from '../fragments'
 import { sql } from '../statement'
 import { describeColumns, postgres } from './postgres'
 
@@ -12,18 +12,15 @@ export const cockroachdb: Dialect = {
   plus: (time, milliseconds) => sql`(${postgres.plus(time, milliseconds)})::timestamp(3)`,
 
   // It has no synchronous_commit.
-  unlock: undefined,
+  release: undefined,
 
   // `for share` locks nothing under SERIALIZABLE, and `for update` is a lock that may get lost; what was written is not.
   pin: pinByWrite,
 
   // https://www.cockroachlabs.com/docs/stable/transaction-retry-error-reference
-  errors: {
-    conflict: {
-      ...postgres.errors.conflict,
-      '40001': 'RETRY_…: another transaction was faster, and the server did not restart this one by itself',
-    },
-    busy: {},
+  transientErrors: {
+    ...postgres.transientErrors,
+    '40001': 'RETRY_…: another transaction was faster, and the server did not restart this one by itself',
   },
 
   // Its transactions are serializable, and it knows no exceptions around `create table`.
@@ -33,6 +30,8 @@ export const cockroachdb: Dialect = {
   describe: describeColumns(sql`null`),
 
   inspection: {
+    database: sql`current_database()`,
+    schema: sql`current_schema()`,
     grantee: sql`quote_ident(current_user)`,
     denied: ['42501'],
   },

@@ -1,6 +1,5 @@
-import { insertNew, look, lookAgain, takeExpired } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { pinByRead } from '../pin-forms'
+import { lookUpdateInsert, pinByRead } from '../fragments'
 import { sql } from '../statement'
 
 /**
@@ -23,39 +22,31 @@ export const hana: Dialect = {
   text: (parameter) => sql`cast(${parameter} as nvarchar(255))`,
 
   // Reading sets no locks here. Each step is a statement of its own; the update decides under the row's lock.
-  acquire: [look, takeExpired, lookAgain, insertNew],
+  acquire: lookUpdateInsert,
 
   pin: pinByRead({ clause: 'for update' }),
 
   // https://help.sap.com/docs/hana-cloud-database/sap-hana-cloud-sap-hana-database-sql-reference-guide/sql-error-codes
-  errors: {
-    conflict: {
-      '301': 'unique constraint violated: another session made the row first',
-      '144': 'transaction rolled back by a unique constraint: another session made the row first',
-      '131': 'transaction rolled back by lock wait timeout: another session has the row',
-      '133': 'transaction rolled back by detected deadlock: this session was chosen to give way',
-      '138': 'transaction serialization failure: another session wrote first',
-      '143': 'transaction serialization failure until timeout expires: another session wrote first',
-      '146': 'resource busy and NOWAIT specified: another session has the row',
-    },
-    busy: {
-      '142': 'too many concurrent transactions',
-      '1038': 'rejected because the server is overloaded for the moment',
-    },
+  transientErrors: {
+    '301': 'unique constraint violated: another session made the row first',
+    '144': 'transaction rolled back by a unique constraint: another session made the row first',
+    '138': 'transaction serialization failure: another session wrote first',
+    '143': 'transaction serialization failure until timeout expires: another session wrote first',
+    '146': 'resource busy and NOWAIT specified: another session has the row',
+    '133': 'transaction rolled back by detected deadlock: this session was chosen to give way',
+    '131': 'transaction rolled back by lock wait timeout: another session has the row',
+    '142': 'too many concurrent transactions',
+    '1038': 'rejected because the server is overloaded for the moment',
   },
 
   ddl: {
     // `if not exists` is HANA Cloud's, older servers do not know it.
     conditional: false,
-    columns: {
-      name: 'nvarchar(64) not null',
-      lockUntil: 'timestamp not null',
-      lockedAt: 'timestamp not null',
-      lockedBy: 'nvarchar(255) not null',
-    },
-    alterColumn: (table, column, definition) => `alter table ${table} alter (${column} ${definition})`,
-    addColumn: (table, column, definition, value) =>
-      `alter table ${table} add (${column} ${definition.replace('not null', `default ${value} not null`)})`,
+    text: (length) => `nvarchar(${length})`,
+    time: 'timestamp',
+    alterColumn: (table, column, type) => `alter table ${table} alter (${column} ${type} not null)`,
+    addColumn: (table, column, type, value) =>
+      `alter table ${table} add (${column} ${type} default ${value} not null)`,
   },
 
   // Without quotes the names of the result would be upper case. The views show what a user may see, so keys count only in
@@ -72,16 +63,12 @@ export const hana: Dialect = {
     from sys.table_columns c
     where c.schema_name = coalesce(cast(${schema} as nvarchar(256)), current_schema)
       and c.table_name = cast(${table} as nvarchar(256))`,
-  types: {
-    name: /^N?VARCHAR$/,
-    // Not SECONDDATE: it has no fractions. LONGDATE is another name for TIMESTAMP.
-    lockUntil: /^(TIMESTAMP|LONGDATE)$/,
-    lockedAt: /^(TIMESTAMP|LONGDATE)$/,
-    lockedBy: /^N?VARCHAR$/,
-  },
+  // Not SECONDDATE: it has no fractions. LONGDATE is another name for TIMESTAMP.
+  types: { text: /^N?VARCHAR$/, time: /^(TIMESTAMP|LONGDATE)$/ },
 
   inspection: {
     from: sql`from dummy`,
+    schema: sql`current_schema`,
     grantee: sql`'"' || current_user || '"'`,
     // insufficient privilege
     denied: ['258'],

@@ -1,10 +1,9 @@
-import { LockError } from '../../core'
+import { invalid } from '../../core'
 import type { Dialect, DialectName } from '../dialect'
 import { cockroachdb } from './cockroachdb'
 import { hana } from './hana'
-import { mariadb } from './mariadb'
 import { mssql } from './mssql'
-import { mysql } from './mysql'
+import { mariadb, mysql } from './mysql'
 import { oracle } from './oracle'
 import { postgres } from './postgres'
 import { spanner } from './spanner'
@@ -30,8 +29,5 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
  */
 export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(dialects, name)) return dialects[name]
-  throw new LockError(
-    'INVALID_CONFIGURATION',
-    `There is no dialect '${name}' – known are ${Object.keys(dialects).join(', ')}.`,
-  )
+  throw invalid(`There is no dialect '${name}' – known are ${Object.keys(dialects).join(', ')}.`)
 }

@@ -1,52 +1,38 @@
-import { either, insertNew, rowExists, takeExpired } from '../acquire-forms'
-import type { Claim, Dialect, LockStatementForm } from '../dialect'
-import type { LockTable } from '../lock-table'
-import { pinByRead } from '../pin-forms'
-import { sql, type Statement } from '../statement'
+import type { AcquireStep, Dialect, LockTable } from '../dialect'
+import { insertNew, isHeld, isNamed, pinByRead, slotOutcome, updateFree } from '../fragments'
+import { sql } from '../statement'
 
 /**
- * One batch, which tells by itself how many rows it changed.
- *
- * Without versions of rows (READ_COMMITTED_SNAPSHOT is off by default) a reader would wait behind a writer, so the looks
- * do not ask for locks. They may see what is rolled back later, and so refuse a lock that is free a moment afterwards;
- * they never give one: that is for the update and the primary key to decide. Not READPAST: error 650 in sessions that
- * are SERIALIZABLE or SNAPSHOT. Not MERGE: it needs HOLDLOCK to be safe, and then waits and deadlocks.
+ * One batch. Without versions of rows (READ_COMMITTED_SNAPSHOT is off by default) a reader would wait behind a writer, so
+ * these reads do not ask for locks. They may see what is rolled back later, and so refuse a lock that is free a moment
+ * afterwards; they never acquire one: that is for the update and the primary key to decide. Not READPAST: error 650 in
+ * sessions that are SERIALIZABLE or SNAPSHOT. Not MERGE: it needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
-const batch: LockStatementForm = (dialect, table, claim) => {
-  return {
-    kind: 'take',
-    statement: sql`
-      declare @changed int = 0;
-      if not exists (${claim.look(dialect, unlocked(table))})
-      begin
-        ${takeOrInsert(dialect, table, claim)};
-        set @changed = @@rowcount;
-      end;
-      select @changed as changed`,
-  }
-}
-
-/** The same for a slot: it tells why it took nothing. */
-const decidingBatch: LockStatementForm = (dialect, table, claim) => ({
-  kind: 'decide',
-  statement: sql`
-    declare @outcome varchar(20) = (${claim.look(dialect, unlocked(table))});
+function acquire(dialect: Dialect, table: LockTable, slot: boolean): AcquireStep[] {
+  const dirty = unlocked(table)
+  const write = sql`
+    if exists (select 1 from ${dirty.table} where ${isNamed(dialect, table)}) ${updateFree(dialect, table, slot)}
+    else ${insertNew(dialect, table, slot)}`
+  const seen = slot
+    ? slotOutcome(dialect, dirty)
+    : sql`case when exists (select 1 from ${dirty.table} where ${isHeld(dialect, table)}) then 'held' else 'free' end`
+  const statement = sql`
+    declare @outcome varchar(20) = (${seen});
     if @outcome = 'free'
     begin
-      ${takeOrInsert(dialect, table, claim)};
-      if @@rowcount > 0 set @outcome = 'taken';
+      ${write};
+      if @@rowcount > 0 set @outcome = 'acquired';
     end;
-    select @outcome as outcome`,
-})
-
-function takeOrInsert(dialect: Dialect, table: LockTable, claim: Claim): Statement {
-  return sql`
-    if exists (${rowExists(dialect, unlocked(table))}) ${takeExpired(dialect, table, claim).statement}
-    else ${insertNew(dialect, table, claim).statement}`
+    select @outcome as outcome`
+  return [{ tells: 'outcome', statement }]
 }
 
 function unlocked(table: LockTable): LockTable {
   return { ...table, table: sql`${table.table} with (nolock)` }
+}
+
+function literal(value: string): string {
+  return `N'${value.replaceAll("'", "''")}'`
 }
 
 export const mssql: Dialect = {
@@ -63,58 +49,68 @@ export const mssql: Dialect = {
   epochMilliseconds: (time) => sql`datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), ${time})`,
   text: (parameter) => parameter,
 
-  acquire: [either(batch, decidingBatch)],
+  acquire,
 
   // Clients report the first count: a trigger's, if there is one, and none under NOCOUNT. @@rowcount is that of the
   // statement itself in both cases. https://learn.microsoft.com/sql/t-sql/functions/rowcount-transact-sql
   counted: (write) => sql`${write}; select @@rowcount as changed`,
 
-  // A shared lock that is kept until the transaction ends, whatever the isolation level.
-  pin: pinByRead({ hint: 'with (repeatableread)' }),
+  // Kept until the transaction ends, whatever the isolation level; under SNAPSHOT, too, a row that was changed since is an error
+  // (3960). No shared lock is documented to do that, so two guarded transactions of one task wait for each other.
+  // https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table
+  pin: pinByRead({ hint: 'with (updlock)' }),
 
   // https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-events-and-errors
-  errors: {
-    conflict: {
-      '2627': 'violation of a PRIMARY KEY or UNIQUE constraint: another session made the row first',
-      '2601': 'duplicate key in a unique index: another session made the row first',
-      '1205': 'this session was chosen as the deadlock victim',
-      '3960': 'update conflict: another session wrote first, under SNAPSHOT',
-      '1222': 'lock request time out: LOCK_TIMEOUT is set and another session has the row',
-      '601': 'the row was moved while it was read without locks',
-    },
-    busy: {
-      '1204': 'the server has no memory left for locks at this time',
-      // Azure SQL: https://learn.microsoft.com/dotnet/api/microsoft.data.sqlclient.sqlconfigurableretryfactory
-      '40501': 'the service is busy: it asks to come back in ten seconds',
-      '40613': 'the database is not available at this time',
-      '10928': 'a limit of the database is reached: workers, sessions',
-      '10929': 'the server is too busy for more than the guaranteed minimum',
-      '49918': 'not enough resources for the request',
-      '49919': 'too many creations and updates of the subscription are in progress',
-      '49920': 'too many operations of the subscription are in progress',
-    },
+  transientErrors: {
+    '2627': 'violation of a PRIMARY KEY or UNIQUE constraint: another session made the row first',
+    '2601': 'duplicate key in a unique index: another session made the row first',
+    '3960': 'update conflict: another session wrote first, under SNAPSHOT',
+    '601': 'the row was moved while it was read without locks',
+    // With severity 21 the database is damaged: that is no answer (see drivers).
+    '605': 'the page was moved while it was read without locks',
+    '1205': 'this session was chosen as the deadlock victim',
+    '1222': 'lock request time out: LOCK_TIMEOUT is set and another session has the row',
+    '1204': 'the server has no memory left for locks at this time',
+    // While an availability group fails over.
+    '976': 'the database of this replica cannot be asked at this time',
+    '978': 'this replica only answers who says that they only read',
+    '983': 'this replica is about to become the primary or a secondary',
+    // Azure SQL: https://learn.microsoft.com/dotnet/api/microsoft.data.sqlclient.sqlconfigurableretryfactory
+    '40501': 'the service is busy: it asks to come back in ten seconds',
+    '40613': 'the database is not available at this time',
+    '10928': 'a limit of the database is reached: workers, sessions',
+    '10929': 'the server is too busy for more than the guaranteed minimum',
+    '49918': 'not enough resources for the request',
+    '49919': 'too many creations and updates of the subscription are in progress',
+    '49920': 'too many operations of the subscription are in progress',
   },
 
   ddl: {
     conditional: false,
     namedPrimaryKey: true,
-    columns: {
-      // Binary: `Job`, `job` and `jób` are three locks. The default collation takes at least the first two for one.
-      name: 'nvarchar(64) collate Latin1_General_100_BIN2 not null',
-      lockUntil: 'datetime2(3) not null',
-      lockedAt: 'datetime2(3) not null',
-      lockedBy: 'nvarchar(255) collate Latin1_General_100_BIN2 not null',
-    },
+    // Binary: `Job`, `job` and `jób` are three locks. The default collation takes at least the first two for one.
+    text: (length) => `nvarchar(${length}) collate Latin1_General_100_BIN2`,
+    time: 'datetime2(3)',
     collation: 'Latin1_General_100_BIN2',
-    alterColumn: (table, column, definition) => `alter table ${table} alter column ${column} ${definition}`,
-    // Refused while a key depends on it: errors 5074 and 4922. What the key is called, only the server knows.
-    alterKey: (table, column, definition, key) => [
-      `declare @drop nvarchar(max) = (select N'alter table ' + N'${table.replaceAll("'", "''")}' + N' drop constraint ' + quotename(name)
-  from sys.key_constraints where type = 'PK' and parent_object_id = object_id(N'${table.replaceAll("'", "''")}'))
+    alterColumn: (table, column, type) => `alter table ${table} alter column ${column} ${type} not null`,
+    // Refused while a key depends on it: errors 5074 and 4922. Which keys there are, only the server knows. The table may have
+    // another primary key.
+    alterKey: (table, column, type, key) => [
+      `declare @drop nvarchar(max) = N''
+select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N'alter table ' + ${literal(table)} + N' drop constraint ' + quotename(i.name)
+  else N'drop index ' + quotename(i.name) + N' on ' + ${literal(table)} end + N'; '
+  from sys.indexes i join sys.index_columns c on c.object_id = i.object_id and c.index_id = i.index_id
+  where i.object_id = object_id(${literal(table)}) and i.is_unique = 1 and c.key_ordinal > 0
+    and quotename(col_name(c.object_id, c.column_id)) = ${literal(column)}
 exec (@drop)`,
-      `alter table ${table} alter column ${column} ${definition}`,
-      `alter table ${table} add constraint ${key} primary key (${column})`,
+      `alter table ${table} alter column ${column} ${type} not null`,
+      `if exists (select 1 from sys.key_constraints where type = 'PK' and parent_object_id = object_id(${literal(table)}))
+  create unique index ${key} on ${table} (${column})
+else alter table ${table} add constraint ${key} primary key (${column})`,
     ],
+    // In a batch of its own, which EXEC begins.
+    createSchema: (schema) =>
+      `if not exists (select 1 from sys.schemas where quotename(name) = ${literal(schema)}) exec (${literal(`create schema ${schema}`)})`,
   },
 
   // object_id() finds the table as a statement would: in the user's default schema, else in dbo.
@@ -131,24 +127,20 @@ exec (@drop)`,
             where k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal = 1 and k.column_id = c.column_id)
           and not exists (
             select 1 from sys.index_columns o
-            where o.object_id = i.object_id and o.index_id = i.index_id and o.key_ordinal > 1)) as unique_keys
+            where o.object_id = i.object_id and o.index_id = i.index_id and o.key_ordinal > 1)) as unique_keys,
+      object_schema_name(c.object_id) as table_schema
     from sys.columns c
     where c.object_id = object_id(coalesce(quotename(${schema}) + '.', '') + quotename(${table}))`,
-  types: {
-    name: /^n?(var)?char$/,
-    // Not datetime: it counts in steps of 3.3 ms. Not datetimeoffset: the zone would be lost in comparing.
-    lockUntil: /^datetime2\([3-7]\)/,
-    lockedAt: /^datetime2\([3-7]\)/,
-    lockedBy: /^n?(var)?char$/,
+  // Not datetime: it counts in steps of 3.3 ms. Not datetimeoffset: the zone would be lost in comparing.
+  types: { text: /^n?(var)?char$/, time: /^datetime2\([3-7]\)/ },
+  doubtfulType: {
+    pattern: /^(var)?char$/,
+    why: "which stores characters outside its code page as '?': a lock with such a name is never found again and is held for ever",
   },
-  doubtfulTypes: [
-    {
-      pattern: /^(var)?char$/,
-      why: "which stores characters outside its code page as '?': a lock with such a name is never found again and is held for ever",
-    },
-  ],
 
   inspection: {
+    database: sql`db_name()`,
+    schema: sql`schema_name()`,
     grantee: sql`quotename(user_name())`,
     // permission was denied on the object, on the column
     denied: ['229', '230'],

@@ -1,6 +1,5 @@
-import { insertNew, look, lookAgain, takeExpired } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { pinByRead } from '../pin-forms'
+import { lookUpdateInsert, pinByRead } from '../fragments'
 import { raw, sql, type Statement } from '../statement'
 
 export const mysql: Dialect = {
@@ -22,39 +21,30 @@ export const mysql: Dialect = {
   // one transaction: they deadlock (1213) by the thousand.
   // The look comes first because an update waits for the row's lock even when it finds the row held: behind a guarded
   // transaction, until its commit. It costs a winner a third more, and a loser less than half (measured on MariaDB 10.11).
-  acquire: [look, takeExpired, lookAgain, insertNew],
+  acquire: lookUpdateInsert,
 
   // Reads the newest row, whatever the isolation level. `for share` is not known to MariaDB.
   pin: pinByRead({ clause: 'lock in share mode' }),
 
   // https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
-  errors: {
-    conflict: {
-      '1062': 'ER_DUP_ENTRY: another session made the row first',
-      '1213': 'ER_LOCK_DEADLOCK: this session was chosen to give way',
-      '3101': 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT: another member wrote first (Group Replication)',
-      '1020': 'ER_CHECKREAD: another session wrote first (MariaDB with innodb_snapshot_isolation)',
-    },
-    busy: {
-      // Not a lost race: the transaction that blocks the row or the gap need not be one that takes this lock.
-      '1205': 'ER_LOCK_WAIT_TIMEOUT: another session kept the row longer than innodb_lock_wait_timeout',
-    },
+  transientErrors: {
+    '1062': 'ER_DUP_ENTRY: another session made the row first',
+    '3101': 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT: another member wrote first (Group Replication)',
+    '1020': 'ER_CHECKREAD: another session wrote first (MariaDB with innodb_snapshot_isolation)',
+    '1213': 'ER_LOCK_DEADLOCK: this session was chosen to give way',
+    '1205': 'ER_LOCK_WAIT_TIMEOUT: another session kept the row longer than innodb_lock_wait_timeout',
   },
 
   ddl: {
     conditional: true,
-    columns: {
-      name: 'varchar(64) not null',
-      // Not TIMESTAMP: that is converted with the session's time zone, has a gap in spring, and ends in 2038.
-      lockUntil: 'datetime(3) not null',
-      lockedAt: 'datetime(3) not null',
-      lockedBy: 'varchar(255) not null',
-    },
+    text: (length) => `varchar(${length})`,
+    // Not TIMESTAMP: that is converted with the session's time zone, has a gap in spring, and ends in 2038.
+    time: 'datetime(3)',
     // Binary: `Job`, `job` and `jób` are three locks. utf8mb4_bin is what MySQL and MariaDB both have.
     tableOptions: 'engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin',
     collation: 'utf8mb4_bin',
-    alterColumn: (table, column, definition) =>
-      `alter table ${table} modify ${column} ${definition.replace(/^varchar\(\d+\)/, '$& character set utf8mb4 collate utf8mb4_bin')}`,
+    alterColumn: (table, column, type) =>
+      `alter table ${table} modify ${column} ${type.replace(/^varchar.*/, '$& character set utf8mb4 collate utf8mb4_bin')} not null`,
     createSchema: (schema) => `create schema if not exists ${schema}`,
   },
 
@@ -72,21 +62,15 @@ export const mysql: Dialect = {
       from information_schema.columns c
       where ${here('c')}`
   },
-  types: {
-    name: /^(var)?(char|binary)|text/,
-    // Without fractions the lease would be rounded, up to half a second short. TIMESTAMP is in the tables of Java services; it is right as long as all sessions have one time zone.
-    lockUntil: /^(datetime|timestamp)\([3-6]\)/,
-    lockedAt: /^(datetime|timestamp)\([3-6]\)/,
-    lockedBy: /^(var)?(char|binary)|text/,
+  // Without fractions the lease would be rounded, up to half a second short. TIMESTAMP is in the tables of Java services.
+  types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
+  doubtfulType: {
+    pattern: /^timestamp/,
+    why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',
   },
-  doubtfulTypes: [
-    {
-      pattern: /^timestamp/,
-      why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',
-    },
-  ],
 
   inspection: {
+    schema: sql`database()`,
     grantee: sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`,
     timeZone: {
       types: /^timestamp/,
@@ -105,6 +89,15 @@ export const mysql: Dialect = {
         severity: 'warning',
         message: 'reads lock rows, so skipped callers may wait – repeatable read or read committed is enough',
         fix: () => 'set global transaction isolation level repeatable read',
+      },
+      {
+        name: 'galera',
+        // Neither has it where Galera is not built in.
+        ask: sql`show variables where variable_name = 'wsrep_on'`,
+        wrong: /^(on|1)$/i,
+        severity: 'warning',
+        message:
+          'a cluster of Galera answers before other nodes have a lock, may answer with an old row, and has lost transactions that it had confirmed (MDEV-38974, MDEV-38976, MDEV-38977, MDEV-38999) – send all locks to one node, and see that each node flushes at each commit',
       },
       {
         name: 'autocommit',
@@ -136,3 +129,6 @@ export const mysql: Dialect = {
     ],
   },
 }
+
+/** For the lock MariaDB and MySQL are one, so it does not matter which of the two names a client gives. */
+export const mariadb: Dialect = { ...mysql, name: 'mariadb' }

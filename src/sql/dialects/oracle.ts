@@ -1,12 +1,13 @@
-import { insertMissing, look, takeExpired } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { pinByRead } from '../pin-forms'
+import { columns, isNamed, newRow, pinByRead, refusal, updateFree } from '../fragments'
 import { sql } from '../statement'
 
 export const oracle: Dialect = {
   name: 'oracle',
-  quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
+  quote: (identifier) => `"${identifier}"`,
   longestIdentifier: 128,
+  // https://docs.oracle.com/en/database/oracle/oracle-database/23/sqlrf/Database-Object-Names-and-Qualifiers.html
+  notInIdentifiers: /"/,
   upperCaseNames: true,
 
   // Half a millisecond less, because the cast rounds: so it cuts. In UTC whatever the session's time zone.
@@ -24,32 +25,39 @@ export const oracle: Dialect = {
 
   // Reading waits for nobody here. Not one MERGE: an update that waited for a row starts again when its WHERE is true no
   // more, but what a MERGE does then is seen (it watches its SET columns) and not documented.
-  acquire: [look, takeExpired, insertMissing],
+  acquire: (dialect, table, slot) => [
+    { tells: 'refusal', statement: refusal(dialect, table, slot) },
+    { tells: 'acquired', statement: updateFree(dialect, table, slot) },
+    {
+      tells: 'acquired',
+      statement: sql`
+        insert into ${table.table} (${columns(table)}) select ${newRow(dialect, slot)} from dual
+        where not exists (select 1 from ${table.table} where ${isNamed(dialect, table)})`,
+    },
+  ],
 
   // There are no shared locks on rows: two guarded transactions of one task wait for each other.
   pin: pinByRead({ clause: 'for update' }),
 
   // https://docs.oracle.com/error-help/db/
-  errors: {
-    conflict: {
-      'ORA-00001': 'unique constraint violated: another session made the row first',
-      'ORA-00060': 'deadlock detected: this session was chosen to give way',
-      'ORA-08177': "can't serialize access: another session wrote first, under SERIALIZABLE",
-      'ORA-30006': 'resource busy, WAIT timeout expired: another session has the row',
-      'ORA-00054': 'resource busy and NOWAIT: another session has the table',
-    },
-    busy: {},
+  transientErrors: {
+    'ORA-00001': 'unique constraint violated: another session made the row first',
+    'ORA-08177': "can't serialize access: another session wrote first, under SERIALIZABLE",
+    'ORA-00060': 'deadlock detected: this session was chosen to give way',
+    'ORA-30006': 'resource busy, WAIT timeout expired: another session has the row',
+    'ORA-00054': 'resource busy and NOWAIT: another session has the table',
   },
 
   ddl: {
     conditional: false,
-    columns: {
-      name: 'varchar2(64 char) not null',
-      lockUntil: 'timestamp(3) not null',
-      lockedAt: 'timestamp(3) not null',
-      lockedBy: 'varchar2(255 char) not null',
-    },
-    alterColumn: (table, column, definition) => `alter table ${table} modify (${column} ${definition})`,
+    text: (length) => `varchar2(${length} char)`,
+    time: 'timestamp(3)',
+    // Refused for a column that has no nulls already: ORA-01442.
+    alterColumn: (table, column, type, { nullable }) =>
+      `alter table ${table} modify (${column} ${type}${nullable ? ' not null' : ''})`,
+    // A text would be read in the session's own format of times.
+    addColumn: (table, column, type, value) =>
+      `alter table ${table} add (${column} ${type} default ${type.startsWith('timestamp') ? 'timestamp ' : ''}${value} not null)`,
   },
 
   // In the schema itself, or where a synonym leads to. Without quotes the names of the result would be upper case. The
@@ -83,17 +91,14 @@ export const oracle: Dialect = {
         select table_owner, table_name from all_synonyms
         where synonym_name = ${table} and owner in (${owner}, 'PUBLIC'))`
   },
-  types: {
-    // Not CHAR: it is filled with blanks, and then not equal to the name.
-    name: /^N?VARCHAR2$/,
-    // Not DATE: it has no fractions. Not WITH TIME ZONE: UTC would be read as the session's time.
-    lockUntil: /^TIMESTAMP\([3-9]\)$/,
-    lockedAt: /^TIMESTAMP\([3-9]\)$/,
-    lockedBy: /^N?VARCHAR2$/,
-  },
+  // Not CHAR: it is filled with blanks, and then not equal to the name. Not DATE: it has no fractions. Not WITH TIME ZONE:
+  // UTC would be read as the session's time.
+  types: { text: /^N?VARCHAR2$/, time: /^TIMESTAMP\([3-9]\)$/ },
 
   inspection: {
     from: sql`from dual`,
+    database: sql`sys_context('userenv', 'db_name')`,
+    schema: sql`sys_context('userenv', 'current_schema')`,
     grantee: sql`'"' || user || '"'`,
     // Without any privilege on a table it does not exist: ORA-00942.
     denied: ['ORA-01031', 'ORA-00942', 'ORA-41900'],

@@ -1,7 +1,5 @@
-import { decidingUpsert, either, guardedUpsert } from '../acquire-forms'
-import type { Dialect } from '../dialect'
-import type { LockTable } from '../lock-table'
-import { pinByRead } from '../pin-forms'
+import type { Dialect, LockTable } from '../dialect'
+import { isHeld, newRow, pinByRead, slotOutcome, upsert } from '../fragments'
 import { sql, type Statement } from '../statement'
 
 export const postgres: Dialect = {
@@ -13,16 +11,32 @@ export const postgres: Dialect = {
   now: sql`date_trunc('millisecond', clock_timestamp() at time zone 'UTC')`,
   plus: (time, milliseconds) => sql`${time} + ${milliseconds}::float8 * interval '1 millisecond'`,
   epoch: sql`timestamp '1970-01-01'`,
-  epochMilliseconds: (time) => sql`round(extract(epoch from ${time}) * 1000)::bigint`,
+  // Infinity is no number, and later years are no Date.
+  epochMilliseconds: (time) =>
+    sql`round(extract(epoch from least(greatest(${time}, timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint`,
   // Without the cast: 42P08, could not determine data type of parameter.
   text: (parameter) => sql`${parameter}::varchar`,
 
-  acquire: [either(guardedUpsert, decidingUpsert)],
+  // A row that is seen to be held makes it a mere read. A plain upsert that loses has locked the row, and costs a transaction
+  // id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). With a slot the statement says why it
+  // changed nothing.
+  acquire: (dialect, table, slot) => {
+    if (!slot) {
+      const source = sql`select ${newRow(dialect, slot)} where not exists (select 1 from ${table.table} where ${isHeld(dialect, table)})`
+      return [{ tells: 'acquired or held', statement: upsert(dialect, table, slot, source) }]
+    }
+    const source = sql`select ${newRow(dialect, slot)} from shedlock_seen where "outcome" = 'free'`
+    const statement = sql`
+      with shedlock_seen as (${slotOutcome(dialect, table)}),
+      shedlock_acquired as (${upsert(dialect, table, slot, source)} returning 1)
+      select case when exists (select 1 from shedlock_acquired) then 'acquired' else "outcome" end as "outcome" from shedlock_seen`
+    return [{ tells: 'outcome', statement }]
+  },
 
   // For this one statement the commit does not wait for the disk or for a replica; `true` makes it end with the
   // statement, so the session is left as it was, behind a pooler too.
   // https://www.postgresql.org/docs/current/wal-async-commit.html
-  unlock: (table, assignment, condition) => sql`
+  release: (table, assignment, condition) => sql`
     with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous)
     update ${table} set ${assignment} from shedlock_commit where ${condition} and shedlock_synchronous = 'off'`,
 
@@ -30,35 +44,25 @@ export const postgres: Dialect = {
   pin: pinByRead({ column: idleNoLongerThanLease, clause: 'for share' }),
 
   // https://www.postgresql.org/docs/current/errcodes-appendix.html
-  errors: {
-    conflict: {
-      '23505': 'unique_violation: another session made the row first (only without ON CONFLICT)',
-      '40001': 'serialization_failure: another session wrote first, under REPEATABLE READ or SERIALIZABLE',
-      '40P01': 'deadlock_detected: this session was chosen to give way',
-      '55P03': 'lock_not_available: lock_timeout is set and another session has the row',
-    },
-    busy: {
-      NAME_REFUSED:
-        'the statement is not known by its name any more: it was not executed, and is asked without',
-    },
+  transientErrors: {
+    '23505': 'unique_violation: another session made the row first (only without ON CONFLICT)',
+    '40001': 'serialization_failure: another session wrote first, under REPEATABLE READ or SERIALIZABLE',
+    '40P01': 'deadlock_detected: this session was chosen to give way',
+    '55P03': 'lock_not_available: lock_timeout is set, and another session keeps the row or the table',
+    NAME_REFUSED: 'the statement is not known by its name any more: it was not executed, and is sent without',
   },
 
   ddl: {
     conditional: true,
-    columns: {
-      name: 'varchar(64) not null',
-      lockUntil: 'timestamp(3) not null',
-      lockedAt: 'timestamp(3) not null',
-      lockedBy: 'varchar(255) not null',
-    },
-    alterColumn: (table, column, definition, type) => {
-      const newType = definition.replace(' not null', '')
+    text: (length) => `varchar(${length})`,
+    time: 'timestamp(3)',
+    alterColumn: (table, column, type, before) => {
       // In UTC whatever the session's zone; and, unlike `at time zone`, the same again when it is run twice: the seconds of
       // a timestamp without a zone are counted as if it were UTC.
-      const using = /^timestamp.* with time zone/.test(type)
+      const using = /^timestamp.* with time zone/.test(before.type)
         ? ` using to_timestamp(extract(epoch from ${column})) at time zone 'UTC'`
         : ''
-      return `alter table ${table} alter column ${column} type ${newType}${using}, alter column ${column} set not null`
+      return `alter table ${table} alter column ${column} type ${type}${using}, alter column ${column} set not null`
     },
     // `if not exists` looks before it makes the table, and fails on pg_type's unique index when another session is faster.
     createTogether: (createTable) => {
@@ -80,17 +84,14 @@ export const postgres: Dialect = {
     select count(*) from pg_catalog.pg_index i
     where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
       and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int`),
-  types: {
-    // Not citext: it is unique without case and, compared with a varchar, different with it, so that `job` would take the
-    // row of `Job` and not find it to free it.
-    name: /^(character varying|text|character)/,
-    // A zone would be the session's: a holder in UTC would not keep out a session in New York.
-    lockUntil: /^timestamp(\([3-6]\))? without time zone$/,
-    lockedAt: /^timestamp(\([3-6]\))? without time zone$/,
-    lockedBy: /^(character varying|text|character|citext)/,
-  },
+  // Not citext: it is unique without case and, compared with a varchar, different with it, so that `job` would acquire the
+  // row of `Job` and not find it to release it. Not with a zone, which would be the session's: a holder in UTC would not keep
+  // out a session in New York.
+  types: { text: /^(character varying|text|character)/, time: /^timestamp(\([3-6]\))? without time zone$/ },
 
   inspection: {
+    database: sql`current_database()`,
+    schema: sql`current_schema()`,
     grantee: sql`quote_ident(current_user)`,
     denied: ['42501'],
     session: sql`pg_backend_pid()`,
@@ -121,8 +122,9 @@ export function describeColumns(uniqueKeys: Statement): Dialect['describe'] {
   return (schema, table) => sql`
     select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
       nullif(a.atttypmod, -1) - 4 as max_length, case when a.attnotnull then 0 else 1 end as nullable,
-      ${uniqueKeys} as unique_keys
+      ${uniqueKeys} as unique_keys, n.nspname::text as table_schema
     from pg_catalog.pg_attribute a
+      join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where a.attrelid = to_regclass(
         case when ${schema}::text is null then '' else quote_ident(${schema}::text) || '.' end || quote_ident(${table}::text))
       and a.attnum > 0 and not a.attisdropped`

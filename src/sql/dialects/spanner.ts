@@ -1,6 +1,5 @@
-import { insertNew, look, lookAgain, takeExpired } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { pinByWrite } from '../pin-forms'
+import { lookUpdateInsert, pinByWrite } from '../fragments'
 import { sql } from '../statement'
 
 /** Spanner in its own dialect, GoogleSQL. One with PostgreSQL's is not reached through TypeORM. */
@@ -20,34 +19,26 @@ export const spanner: Dialect = {
   text: (parameter) => parameter,
 
   // A look is a read of its own, without locks; every other statement begins and commits a transaction.
-  acquire: [look, takeExpired, lookAgain, insertNew],
+  acquire: lookUpdateInsert,
 
   // Under REPEATABLE READ a read keeps nobody out; what was written is checked at the commit.
   pin: pinByWrite,
 
   // The codes of gRPC: https://cloud.google.com/spanner/docs/reference/rpc/google.rpc#google.rpc.Code
-  errors: {
-    conflict: {
-      '10': 'ABORTED: another transaction came first, and this one was not committed',
-      '6': 'ALREADY_EXISTS: another session made the row first',
-    },
-    busy: {
-      '8': 'RESOURCE_EXHAUSTED: a quota, or no session left',
-    },
+  transientErrors: {
+    '10': 'ABORTED: another transaction came first, and this one was not committed',
+    '6': 'ALREADY_EXISTS: another session made the row first',
+    '8': 'RESOURCE_EXHAUSTED: a quota, or no session left',
   },
 
   ddl: {
     conditional: true,
-    columns: {
-      name: 'string(64) not null',
-      lockUntil: 'timestamp not null',
-      lockedAt: 'timestamp not null',
-      lockedBy: 'string(255) not null',
-    },
-    primaryKeyBehind: true,
-    alterColumn: (table, column, definition) => `alter table ${table} alter column ${column} ${definition}`,
-    addColumn: (table, column, definition, value) =>
-      `alter table ${table} add column ${column} ${definition} default (${value})`,
+    text: (length) => `string(${length})`,
+    time: 'timestamp',
+    primaryKeyAfterColumns: true,
+    alterColumn: (table, column, type) => `alter table ${table} alter column ${column} ${type} not null`,
+    addColumn: (table, column, type, value) =>
+      `alter table ${table} add column ${column} ${type} not null default (${value})`,
   },
 
   // In upper case, because TypeORM gives to what begins with SELECT no transaction; in one this is refused.
@@ -67,12 +58,7 @@ export const spanner: Dialect = {
               and o.ordinal_position > 1)) as unique_keys
     from information_schema.columns c
     where c.table_schema = ${schema} and c.table_name = ${table}`,
-  types: {
-    name: /^STRING\(/,
-    lockUntil: /^TIMESTAMP$/,
-    lockedAt: /^TIMESTAMP$/,
-    lockedBy: /^STRING\(/,
-  },
+  types: { text: /^STRING\(/, time: /^TIMESTAMP$/ },
 
   inspection: {
     // PERMISSION_DENIED. Who may write is a matter of IAM there: no SQL is printed for it.

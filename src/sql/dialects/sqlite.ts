@@ -1,6 +1,5 @@
-import { look, upsert } from '../acquire-forms'
 import type { Dialect } from '../dialect'
-import { pinByWrite } from '../pin-forms'
+import { newRow, pinByWrite, refusal, upsert } from '../fragments'
 import { sql } from '../statement'
 
 export const sqlite: Dialect = {
@@ -18,35 +17,30 @@ export const sqlite: Dialect = {
 
   // A write waits for every other writer of the file, a read for nobody. And never begin a transaction with a read:
   // its write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
-  acquire: [look, upsert],
+  acquire: (dialect, table, slot) => [
+    { tells: 'refusal', statement: refusal(dialect, table, slot) },
+    {
+      // Without a slot only a row that is held stops it.
+      tells: slot ? 'acquired' : 'acquired or held',
+      statement: upsert(dialect, table, slot, sql`values (${newRow(dialect, slot)})`),
+    },
+  ],
 
   // Whoever has written is the only writer of the file until the transaction ends.
   pin: pinByWrite,
 
   // https://www.sqlite.org/rescode.html
-  errors: {
-    conflict: {
-      SQLITE_CONSTRAINT_PRIMARYKEY: 'another connection made the row first (only without ON CONFLICT)',
-      SQLITE_CONSTRAINT_UNIQUE: 'another connection made the row first (only without ON CONFLICT)',
-    },
-    busy: {
-      SQLITE_BUSY: 'another connection writes to the file',
-      SQLITE_BUSY_SNAPSHOT: 'another connection wrote after this one had read',
-      SQLITE_BUSY_RECOVERY: 'another connection recovers the write-ahead log',
-      SQLITE_LOCKED: 'another statement of a shared cache uses the table',
-      SQLITE_LOCKED_SHAREDCACHE: 'another connection of a shared cache uses the table',
-    },
+  transientErrors: {
+    SQLITE_CONSTRAINT_PRIMARYKEY: 'another connection made the row first (only without ON CONFLICT)',
+    SQLITE_CONSTRAINT_UNIQUE: 'another connection made the row first (only without ON CONFLICT)',
+    SQLITE_BUSY: 'another connection writes to the file',
+    SQLITE_BUSY_SNAPSHOT: 'another connection wrote after this one had read',
+    SQLITE_BUSY_RECOVERY: 'another connection recovers the write-ahead log',
+    SQLITE_LOCKED: 'another statement of a shared cache uses the table',
+    SQLITE_LOCKED_SHAREDCACHE: 'another connection of a shared cache uses the table',
   },
 
-  ddl: {
-    conditional: true,
-    columns: {
-      name: 'varchar(64) not null',
-      lockUntil: 'datetime(3) not null',
-      lockedAt: 'datetime(3) not null',
-      lockedBy: 'varchar(255) not null',
-    },
-  },
+  ddl: { conditional: true, text: (length) => `varchar(${length})`, time: 'datetime(3)' },
 
   describe: (schema, table) => {
     const where = sql`coalesce(${schema}, 'main')`
@@ -57,5 +51,5 @@ export const sqlite: Dialect = {
             and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
       from pragma_table_info(${table}, ${where}) c`
   },
-  types: { name: /^/, lockUntil: /^/, lockedAt: /^/, lockedBy: /^/ },
+  types: { text: /^/, time: /^/ },
 }

@@ -10,8 +10,11 @@ export interface Acquisition {
   readonly next: LockChange | undefined
 }
 
-/** @param changes those of one name, in their order */
-export function acquisitionsOf(changes: readonly LockChange[]): Acquisition[] {
+const RELEASED = /[/ ](succeeded|failed|unlocked)$/
+
+/** @param all those of one name, in their order */
+export function acquisitionsOf(all: readonly LockChange[]): Acquisition[] {
+  const changes = all.filter((change, index) => !isLateRelease(all[index - 1], change))
   const acquisitions: Acquisition[] = []
   let begin = 0
   for (let end = 1; end <= changes.length; end++) {
@@ -27,14 +30,19 @@ export function acquisitionsOf(changes: readonly LockChange[]): Acquisition[] {
   return acquisitions
 }
 
-/** An unlock may change the owner's text, but it neither takes nor prolongs. */
+/** A release changes the owner's text, but it neither takes nor prolongs. */
 export function isSameAcquisition(before: LockChange, after: LockChange): boolean {
   if (before.lockedBy === null || after.lockedBy === null) return false
   return (
     before.lockedBy === after.lockedBy ||
-    (after.lockUntil <= before.lockUntil &&
-      (before.lockedAt === after.lockedAt || after.lockedBy.endsWith('/unlocked')))
+    RELEASED.test(after.lockedBy) ||
+    (after.lockUntil <= before.lockUntil && before.lockedAt === after.lockedAt)
   )
+}
+
+/** After the end of the lease a release moves the end to its own time, and nobody holds the lock meanwhile. */
+function isLateRelease(before: LockChange | undefined, { lockedBy, lockUntil, at }: LockChange): boolean {
+  return RELEASED.test(lockedBy ?? '') && lockUntil <= at && lockUntil > (before?.lockUntil ?? Infinity)
 }
 
 export function byName<T extends { readonly name: string }>(items: readonly T[]): T[][] {

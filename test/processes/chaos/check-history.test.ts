@@ -118,6 +118,28 @@ describe('The checker of the chaos run', () => {
     expect(total.longestUntaken).toBe(late + 1 - 100 - 1_500)
   })
 
+  it('sees that a lock was told as held which had long been free', () => {
+    const refused = (asked: number, at = asked + 5): ProcessEntry => ({
+      type: 'refused',
+      at,
+      asked,
+      name: 'job',
+    })
+    const changes = [change(1, 0, 'a', 800), change(2, 100, 'unlocked', 100, 1), change(3, 3_000, 'b', 3_800)]
+    const verdict = (asked: number, at?: number) =>
+      promises({ changes, processes: [run('z', 1_000, 1_001), [refused(asked, at)]] })
+    expect(verdict(50)).toEqual([])
+    // A release may be seen late.
+    expect(verdict(1_050)).toEqual([])
+    expect(verdict(1_150)).toEqual(['a free lock is given'])
+    expect(verdict(2_990, 3_001)).toEqual([])
+    expect(verdict(4_900)).toEqual(['a free lock is given'])
+    const destroyed = [change(1, 0, 'a', 9_000), change(2, 100, null, 0)]
+    expect(promises({ changes: destroyed, processes: [run('z', 1_000, 1_001), [refused(1_150)]] })).toEqual([
+      'a free lock is given',
+    ])
+  })
+
   it('does not wait for locks that nobody competes for any more', () => {
     const late = LONGEST_UNTAKEN + 101
     const changes = [change(1, 0, 'a', 100), change(2, late + 1, 'b', 2 * late)]

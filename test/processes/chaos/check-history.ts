@@ -1,11 +1,12 @@
 import { byName, isSameAcquisition } from './acquisitions'
 import { checkLeases, type LeaseFinding } from './check-leases'
+import { checkRefusals } from './check-refusals'
 import { checkTokens } from './check-tokens'
 import type { History, Injection, LockChange, ProcessEntry, Segment } from './history'
 import { runsOf, type Run } from './runs'
 
 /** One broken promise. */
-export interface Violation {
+interface Violation {
   readonly promise:
     | 'leases do not overlap'
     | 'a trusted lease stands in the database'
@@ -15,6 +16,7 @@ export interface Violation {
     | 'every lock becomes free'
     | 'a token grows with each acquisition'
     | 'a free lock is taken'
+    | 'a free lock is given'
     | "a task's own result comes through"
     | 'no stale commit with the guard'
     | 'no lost update with the guard'
@@ -42,6 +44,8 @@ export interface Figures {
   readonly staleCommits: { readonly guarded: number; readonly unguarded: number }
   /** Locks taken from a holder that never freed them. */
   readonly takeovers: number
+  /** Attempts that were told 'held' of a lock that had been free for longer than the time limit. */
+  readonly notGiven: number
   /** Milliseconds that a free lock was not taken while the database could have answered. */
   readonly longestUntaken: number
 }
@@ -79,6 +83,7 @@ export function checkHistory(history: History): Verdict {
   const overlaps = overlappingRuns(runs, history.injections)
   const rows = byName(history.changes).map((changes) => checkRow(changes, history.injections))
   const leases = checkLeases(runs, history)
+  const refusals = checkRefusals(history)
   const unaborted = entries(history, 'unaborted')
   const lostResults = history.processes.flatMap(lostResultsOf)
   const stale = history.commits
@@ -122,6 +127,7 @@ export function checkHistory(history: History): Verdict {
       guarded: stale.filter((commit) => commit.guarded && within(commit as Observation)).length,
       unguarded: stale.filter((commit) => !commit.guarded && within(commit as Observation)).length,
     },
+    notGiven: refusals.filter(within).length,
     takeovers: takes.filter((take) => take.takeover && within(take)).length,
     longestUntaken: Math.max(0, ...takes.filter(within).map(({ untaken }) => untaken)),
   })
@@ -154,6 +160,7 @@ export function checkHistory(history: History): Verdict {
         .map(({ name, untaken, wallAt }) =>
           broken('a free lock is taken', { what: `${name} was free for ${Math.round(untaken)} ms`, wallAt }),
         ),
+      ...refusals.map((refusal) => broken('a free lock is given', refusal)),
       ...crashes('library').map(({ error, at }) => broken('nothing is left unhandled', { what: error, at })),
     ],
     segments: history.segments.map((segment) =>

@@ -52,7 +52,7 @@ describe('The checker of leases', () => {
     const entries = [acquired('a', 0, 1_000, { notBefore: 500 }), ended(90)]
     expect(kinds(entries, { changes })).toEqual(['freed early'])
     expect(kinds([acquired('a', 0, 1_000, { notBefore: 440 }), ended(90)], { changes })).toEqual([])
-    const extended: ProcessEntry = { type: 'extended', at: 50, run: 'a', until: 1_000, notBefore: 600 }
+    const extended: ProcessEntry = { type: 'extended', at: 50, run: 'a', until: 1_000, lockAtLeastFor: 600 }
     expect(kinds([acquired('a', 0, 1_000), extended, ended(90)], { changes })).toEqual(['freed early'])
   })
 

@@ -100,7 +100,8 @@ function wasDestroyed(injections: readonly Injection[], takenAt: number, to = In
   return injections.some(({ destroys, wallTo, from }) => destroys && wallTo > takenAt && from < to)
 }
 
-function monotonicOf({ segments }: History): (wall: number) => number {
+/** From the database's clock, which is this machine's, as far as the segments tell. */
+export function monotonicOf({ segments }: History): (wall: number) => number {
   return (wall) => {
     const { from, wallFrom } = segments.findLast((segment) => segment.wallFrom <= wall) ??
       segments[0] ?? { from: 0, wallFrom: 0 }

@@ -13,3 +13,9 @@ it('sees a token that does not grow', () => {
   expect(checkTokens([...grown, change(5, 1_400, 'c', 2_400, 6)])).toHaveLength(1)
   expect(checkTokens([...grown, change(5, 1_400, null, 0, 0), change(6, 1_500, 'c', 2_400, 1)])).toEqual([])
 })
+
+it('takes a release after the end of the lease for no acquisition', () => {
+  const late = [change(1, 1, 'a', 801, 5), change(2, 900, '/run succeeded', 900, 5)]
+  expect(checkTokens([...late, change(3, 1_000, 'b', 2_000, 6)])).toEqual([])
+  expect(checkTokens([...late, change(3, 1_000, 'b', 2_000, 5)])).toHaveLength(1)
+})

@@ -9,6 +9,6 @@ const thrownAt = (...places: string[]): Error =>
 it('tells a driver that threw from the library', () => {
   const driver = '/app/node_modules/pg-protocol/src/parser.ts'
   expect(originOf(thrownAt(driver, 'node:events'))).toBe('driver')
-  expect(originOf(thrownAt(driver, '/app/src/sql/asking.ts'))).toBe('library')
+  expect(originOf(thrownAt(driver, '/app/src/sql/stored-table.ts'))).toBe('library')
   expect(originOf(thrownAt('node:events'))).toBe('library')
 })

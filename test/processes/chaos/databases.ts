@@ -3,6 +3,7 @@ import { mysqlLikeDatabase } from './mysql-like-database'
 import { MARIADB, MYSQL } from './mysql-programs'
 import { postgresDatabase } from './postgres-database'
 import { sqliteDatabase } from './sqlite-database'
+import { urlDatabase } from './url-database'
 
 /**
  * Makes a private database, with the lock table and a resource for each of the names: on a server of its own, or on the
@@ -15,4 +16,10 @@ export const DATABASES = {
   mariadb: (names, url) => mysqlLikeDatabase(MARIADB, names, url),
   mysql: (names, url) => mysqlLikeDatabase(MYSQL, names, url),
   sqlite: sqliteDatabase,
+  cockroachdb: (names, url) => urlDatabase('cockroachdb', names, url),
+  mssql: (names, url) => urlDatabase('mssql', names, url),
+  oracle: (names, url) => urlDatabase('oracle', names, url),
 } satisfies Record<string, MakeDatabase>
+
+/** Those for which a server is started where none is given. */
+export const WITHOUT_URL = ['postgres', 'mariadb', 'mysql', 'sqlite'] as const

@@ -16,6 +16,13 @@ const ASLEEP: readonly Phase[] = [
 ]
 
 const NO_OWN_SERVER = 'there is no server of its own'
+const TABLE_IN_PEACE = 'nothing is done to the table there'
+
+function needs(
+  method: 'withTableLocked' | 'deleteRows' | 'truncate' | 'dropAndCreate',
+): Pick<Fault, 'missing'> {
+  return { missing: (database) => (database[method] ? undefined : TABLE_IN_PEACE) }
+}
 
 /** Runs something of the database that lasts. */
 function during(
@@ -92,25 +99,32 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'table locked',
     blocks: true,
+    ...needs('withTableLocked'),
     inject: async ({ database, random }) => {
-      await database.withTableLocked(() => sleep(random.between(200, 2_500)))
+      await database.withTableLocked?.(() => sleep(random.between(200, 2_500)))
     },
   },
-  { name: 'table altered', ...during('withTableAltered', 'locks the table as the fault before does') },
+  {
+    name: 'table altered',
+    ...during('withTableAltered', 'elsewhere it locks the table as the fault before does'),
+  },
   {
     name: 'rows deleted',
     destroys: true,
-    inject: ({ database }) => database.deleteRows(),
+    ...needs('deleteRows'),
+    inject: async ({ database }) => database.deleteRows?.(),
   },
   {
     name: 'table truncated',
     destroys: true,
-    inject: ({ database }) => database.truncate(),
+    ...needs('truncate'),
+    inject: async ({ database }) => database.truncate?.(),
   },
   {
     name: 'table dropped and made again',
     destroys: true,
-    inject: ({ database }) => database.dropAndCreate(),
+    ...needs('dropAndCreate'),
+    inject: async ({ database }) => database.dropAndCreate?.(),
   },
   {
     name: 'clocks hours apart',
@@ -125,7 +139,8 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'serializable',
-    missing: ({ wishes }) => (wishes.includes('serializable') ? undefined : 'it is always serializable'),
+    missing: ({ wishes }) =>
+      wishes.includes('serializable') ? undefined : 'its connections are not told to be',
     inject: async ({ workers }) => {
       await workers.replace({ serializable: true })
       await sleep(1_500)
@@ -143,16 +158,18 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'unlock fails: table locked',
     blocks: true,
+    ...needs('withTableLocked'),
     inject: async ({ database, workers, timeLimit }) => {
       const worker = workers.any()
       worker.ambush('unlocking', 'tell')
       let locked: Promise<void> = Promise.resolve()
       const lock = (): Promise<void> =>
         new Promise((resolve) => {
-          locked = database.withTableLocked(() => {
+          const whileLocked = (): Promise<void> => {
             resolve()
             return sleep(timeLimit * 1.2)
-          })
+          }
+          locked = database.withTableLocked?.(whileLocked) ?? Promise.resolve()
           locked.catch(() => {
             resolve()
           })
@@ -163,6 +180,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'unlock fails: no privilege',
-    ...during('withoutPrivileges', 'an embedded database has no privileges'),
+    ...during('withoutPrivileges', 'the lock has no role of its own there'),
   },
 ]

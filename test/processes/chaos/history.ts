@@ -19,10 +19,12 @@ export type ProcessEntry =
       /** Monotonic: nobody else is to have the lock before that, as `lockAtLeastFor` says. */
       notBefore: number
     }
+  /** The lock was told as held. */
+  | { type: 'refused'; at: number; asked: number; name: string }
   /** An extension was asked for. */
   | { type: 'extending'; at: number; run: string; lockAtMostFor: number }
-  /** An extension was answered. `notBefore` is there if it came with a `lockAtLeastFor`. */
-  | { type: 'extended'; at: number; run: string; until: number; notBefore?: number }
+  /** An extension was answered. `lockAtLeastFor`, if it came with one, counts from the acquisition. */
+  | { type: 'extended'; at: number; run: string; until: number; lockAtLeastFor?: number }
   /** The lease was over, the task was awake, and yet its signal did not abort in time. */
   | { type: 'unaborted'; at: number; run: string }
   /** The task is over; from here on it does nothing. */

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
 import { setImmediate as turn } from 'node:timers/promises'
-import { LockError, type LockProvider, type SimpleLock } from '../../../src/core'
+import { LockError, type Lock, type LockProvider } from '../../../src/core'
 import { generateClients } from '../../prisma/generate-clients'
 import { checkHistory } from './check-history'
 import { checkTokens } from './check-tokens'
-import { DATABASES } from './databases'
+import { DATABASES, WITHOUT_URL } from './databases'
 import { Random } from './random'
-import { ORMS, workerClient } from './worker-client'
+import { ORMS, ormsOf, workerClient } from './worker-client'
 
 /** Takes locks as fast as it can, and gives them back, prolongs them or forgets them, until there were enough acquisitions. */
 const NAMES = Array.from({ length: 8 }, (_, index) => `job-${index}`)
@@ -22,7 +22,7 @@ interface Tally {
 
 class Fuzz {
   readonly tally: Tally = { acquisitions: 0, refusals: 0, late: 0, overlaps: 0 }
-  readonly #holders = new Map<string, SimpleLock>()
+  readonly #holders = new Map<string, Lock>()
 
   constructor(
     private readonly provider: LockProvider,
@@ -55,24 +55,24 @@ class Fuzz {
     this.tally.late++
   }
 
-  async #hold(lock: SimpleLock, forgetful: boolean): Promise<void> {
+  async #hold(lock: Lock, forgetful: boolean): Promise<void> {
     this.tally.acquisitions++
     const { name } = lock
     if ((this.#holders.get(name)?.remaining() ?? 0) > 0) this.tally.overlaps++
     this.#holders.set(name, lock)
     await turn()
     if (forgetful) return
-    const longer = this.random.chance(0.1) ? await lock.extend(10_000) : lock
+    if (this.random.chance(0.1)) await lock.extend(10_000)
     if (this.#holders.get(name) !== lock) this.tally.overlaps++
     this.#holders.delete(name)
-    await longer?.unlock()
+    await lock.unlock()
   }
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
-      db: { type: 'string', multiple: true, default: Object.keys(DATABASES) },
+      db: { type: 'string', multiple: true, default: [...WITHOUT_URL] },
       /** Of a server that is there already, for a single database. */
       url: { type: 'string' },
       orm: { type: 'string', multiple: true, default: [...ORMS] },
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   })
   await generateClients()
   for (const db of values.db) {
-    for (const orm of ORMS.filter((each) => values.orm.includes(each))) {
+    for (const orm of ormsOf(db).filter((each) => values.orm.includes(each))) {
       const database = await DATABASES[db as keyof typeof DATABASES](NAMES, values.url)
       try {
         const connection = database.connection()

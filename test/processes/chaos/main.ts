@@ -15,6 +15,7 @@ const COLUMNS: readonly [string, (figures: Figures) => string | number][] = [
   ['held by nobody', ({ heldByNobody }) => heldByNobody],
   ['not aborted', ({ unaborted }) => unaborted],
   ['lost results', ({ lostResults }) => lostResults],
+  ['not given', ({ notGiven }) => notGiven],
   ['takeovers', ({ takeovers }) => takeovers],
   ['row destroyed', ({ forced }) => forced],
   ['longest untaken', ({ longestUntaken }) => `${Math.round(longestUntaken)} ms`],

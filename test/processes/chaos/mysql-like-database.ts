@@ -16,7 +16,7 @@ const NOW = 'unix_timestamp(sysdate(6)) * 1000'
 const EPOCH = (time: string): string => `timestampdiff(microsecond, '1970-01-01', ${time}) / 1000`
 const witness = (event: string, values: string): string =>
   `create trigger witness_${event} after ${event} on shedlock for each row
-   insert into lock_history (at, name, locked_by, lock_until, locked_at) values (${NOW}, ${values})`
+   insert into lock_history (changed_at, name, locked_by, lock_until, locked_at) values (${NOW}, ${values})`
 const NEW_ROW = `new.name, new.locked_by, ${EPOCH('new.lock_until')}, ${EPOCH('new.locked_at')}`
 const TRIGGERS = [
   witness('insert', NEW_ROW),
@@ -24,8 +24,8 @@ const TRIGGERS = [
   witness('delete', 'old.name, null, 0, 0'),
 ]
 const SCHEMA = [
-  'create table lock_history (seq bigint auto_increment primary key, at double, name varchar(64), locked_by varchar(255), lock_until double, locked_at double)',
-  'create table resource (name varchar(64) primary key, value bigint not null, current_run varchar(255))',
+  'create table lock_history (seq bigint auto_increment primary key, changed_at double, name varchar(64), locked_by varchar(255), lock_until double, locked_at double)',
+  'create table task_resource (name varchar(64) primary key, value bigint not null, current_run varchar(255))',
   'create table task_commit (run varchar(255) primary key, name varchar(64), guarded boolean, seen varchar(255))',
 ]
 
@@ -77,9 +77,9 @@ export async function mysqlLikeDatabase(
     ...SCHEMA,
     ...createTable,
     `grant select, insert, update on ${chaos}.shedlock to ${chaos}@'%'`,
-    `grant select, insert, update on ${chaos}.resource to ${chaos}@'%'`,
+    `grant select, insert, update on ${chaos}.task_resource to ${chaos}@'%'`,
     `grant insert on ${chaos}.task_commit to ${chaos}@'%'`,
-    ...names.map((name) => `insert into resource values ('${name}', 0, null)`),
+    ...names.map((name) => `insert into task_resource values ('${name}', 0, null)`),
   )
   const proxy = await TcpProxy.listen(port, url === undefined ? '127.0.0.1' : new URL(url).hostname)
   const locked = (statements: readonly string[], work: () => Promise<void>): Promise<void> =>

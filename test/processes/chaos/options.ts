@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { BREAKS, type Break } from './break-statements'
 import { DATABASES } from './databases'
-import { ORMS, type Orm } from './worker-client'
+import { ormsOf, type Orm } from './worker-client'
 
 export interface ChaosOptions {
   readonly db: keyof typeof DATABASES
-  /** A server that is there already; without, one is started that may be killed. */
+  /** A server that is there already; without, one is started that may be killed, where the harness knows how. */
   readonly url: string | undefined
   readonly minutes: number
   readonly seed: number
@@ -33,7 +33,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       workers: { type: 'string', default: '6' },
       fault: { type: 'string', multiple: true, default: [] },
-      orm: { type: 'string', multiple: true, default: [...ORMS] },
+      orm: { type: 'string', multiple: true },
       break: { type: 'string' },
       json: { type: 'boolean', default: false },
       keep: { type: 'string' },
@@ -47,7 +47,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
     seed: positive(values.seed),
     workers: positive(values.workers),
     faults: values.fault,
-    orms: values.orm.map((orm) => oneOf(ORMS, orm)),
+    orms: values.orm?.map((orm) => oneOf(ormsOf(db), orm)) ?? ormsOf(db),
     broken: values.break === undefined ? undefined : oneOf(BREAKS, values.break),
     json: values.json,
     keep: values.keep,

@@ -16,14 +16,14 @@ const EPOCH = (column: string): string => `extract(epoch from ${column}) * 1000`
 const TRIGGER =
   'create trigger witness after insert or update or delete on shedlock for each row execute function witness()'
 const SCHEMA = [
-  'create table lock_history (seq bigserial primary key, at float8, name text, locked_by text, lock_until float8, locked_at float8)',
-  'create table resource (name varchar(64) primary key, value bigint not null, current_run text)',
+  'create table lock_history (seq bigserial primary key, changed_at float8, name text, locked_by text, lock_until float8, locked_at float8)',
+  'create table task_resource (name varchar(64) primary key, value bigint not null, current_run text)',
   'create table task_commit (run text primary key, name text, guarded boolean, seen text)',
   `create function witness() returns trigger language plpgsql security definer as $$ begin
      if tg_op = 'DELETE' then
-       insert into lock_history (at, name, locked_by, lock_until, locked_at) values (${NOW}, old.name, null, 0, 0);
+       insert into lock_history (changed_at, name, locked_by, lock_until, locked_at) values (${NOW}, old.name, null, 0, 0);
      else
-       insert into lock_history (at, name, locked_by, lock_until, locked_at)
+       insert into lock_history (changed_at, name, locked_by, lock_until, locked_at)
        values (${NOW}, new.name, new.locked_by, ${EPOCH('new.lock_until')}, ${EPOCH('new.locked_at')});
      end if;
      return null;
@@ -78,10 +78,10 @@ export async function postgresDatabase(names: readonly string[], url?: string): 
   await onServer(`create role ${chaos} login`, `create database ${chaos}`)
   await execute(
     ...SCHEMA,
-    `grant select, insert, update on resource to ${chaos}`,
+    `grant select, insert, update on task_resource to ${chaos}`,
     `grant insert on task_commit to ${chaos}`,
     ...createTable,
-    ...names.map((name) => `insert into resource values ('${name}', 0, null)`),
+    ...names.map((name) => `insert into task_resource values ('${name}', 0, null)`),
   )
   const version = await admin(async (client) => {
     const { rows } = await client.query<{ server_version: string }>('show server_version')

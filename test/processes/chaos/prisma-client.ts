@@ -2,9 +2,15 @@ import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { guard, prismaLockProvider, type PrismaClientLike, type RawClientLike } from '../../../src/prisma'
-import type { TestClient } from '../../prisma/clients'
+import { ADAPTERS, connect, type TestClient } from '../../prisma/adapters'
 import { breakStatements } from './break-statements'
-import { SERIALIZABLE_MYSQL, SERIALIZABLE_POSTGRES, WORKER, type WorkerConnection } from './chaos-database'
+import {
+  SERIALIZABLE_MYSQL,
+  SERIALIZABLE_POSTGRES,
+  WORKER,
+  type ConnectionByParts,
+  type DialectByUrl,
+} from './chaos-database'
 import { spelled, type WorkerClient, type WorkerClientOptions } from './worker-client'
 
 type Rewrite = (text: string) => string
@@ -17,14 +23,9 @@ export async function prismaClient({
   broken,
 }: WorkerClientOptions): Promise<WorkerClient> {
   const { dialect } = connection
-  const { PrismaClient } = (await import(`../../prisma/generated/${PROVIDERS[dialect]}/client.ts`)) as {
-    PrismaClient: new (options: object) => TestClient
-  }
+  const placeholder = dialect === 'mssql' ? (position: number) => `@P${position + 1}` : undefined
   const rewrite = breakStatements(broken, dialect)
-  const adapter = adapterFor(connection)
-  if (broken !== undefined && dialect === 'sqlite')
-    breakAdapter(adapter as unknown as BreakableAdapter, rewrite)
-  const prisma = new PrismaClient({ adapter })
+  const prisma = await ('url' in connection ? clientByUrl(connection) : clientByParts(connection, broken))
   await prisma.$queryRawUnsafe('select 1')
   return {
     provider: prismaLockProvider(broken === undefined ? prisma : brokenClient(prisma, rewrite), {
@@ -36,10 +37,13 @@ export async function prismaClient({
         (tx) =>
           work({
             execute: async (statement, values) => {
-              await tx.$executeRawUnsafe(spelled(statement, dialect), ...values)
+              await tx.$executeRawUnsafe(spelled(statement, dialect, placeholder), ...values)
             },
             rows: async (statement, values) =>
-              (await tx.$queryRawUnsafe(spelled(statement, dialect), ...values)) as Record<string, unknown>[],
+              (await tx.$queryRawUnsafe(spelled(statement, dialect, placeholder), ...values)) as Record<
+                string,
+                unknown
+              >[],
             guard: () => (broken === 'guard' ? Promise.resolve() : guard(brokenRaw(tx, rewrite))),
           }),
         { maxWait: 5_000, timeout: 60_000 },
@@ -48,7 +52,27 @@ export async function prismaClient({
   }
 }
 
-function adapterFor({ dialect, host, port, user, database, serializable }: WorkerConnection) {
+async function clientByParts(
+  connection: ConnectionByParts,
+  broken: WorkerClientOptions['broken'],
+): Promise<TestClient> {
+  const { dialect } = connection
+  const { PrismaClient } = (await import(`../../prisma/generated/${PROVIDERS[dialect]}/client.ts`)) as {
+    PrismaClient: new (options: object) => TestClient
+  }
+  const adapter = adapterFor(connection)
+  if (broken !== undefined && dialect === 'sqlite')
+    breakAdapter(adapter as unknown as BreakableAdapter, breakStatements(broken, dialect))
+  return new PrismaClient({ adapter })
+}
+
+function clientByUrl({ dialect, url }: { dialect: DialectByUrl; url: string }): Promise<TestClient> {
+  const adapter = ADAPTERS.find(({ backend }) => backend === dialect)
+  if (!adapter) throw new Error(`Prisma has no adapter for ${dialect}.`)
+  return connect(adapter, url, { max: 5, pool: { max: 5 } })
+}
+
+function adapterFor({ dialect, host, port, user, database, serializable }: ConnectionByParts) {
   switch (dialect) {
     case 'postgres':
       return new PrismaPg({

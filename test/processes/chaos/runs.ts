@@ -35,7 +35,7 @@ function follow(run: Run, entry: ProcessEntry): void {
   if (entry.type === 'extending') run.longest = Math.max(run.longest, entry.lockAtMostFor)
   if (entry.type === 'extended') {
     if (run.ended === undefined) run.to = entry.until
-    run.notBefore = entry.notBefore ?? run.notBefore
+    if (entry.lockAtLeastFor !== undefined) run.notBefore = run.asked + entry.lockAtLeastFor
   }
   if (entry.type === 'ended') {
     run.ended = entry.at

@@ -22,15 +22,15 @@ const EPOCH = (time: string): string => `unixepoch(${time}, 'subsec') * 1000`
 const NOW = EPOCH("'now'")
 const witness = (event: string, values: string): string =>
   `create trigger witness_${event} after ${event} on shedlock for each row begin
-   insert into lock_history (at, name, locked_by, lock_until, locked_at) values (${NOW}, ${values}); end`
+   insert into lock_history (changed_at, name, locked_by, lock_until, locked_at) values (${NOW}, ${values}); end`
 const TRIGGERS = [
   witness('insert', `new.name, new.locked_by, ${EPOCH('new.lock_until')}, ${EPOCH('new.locked_at')}`),
   witness('update', `new.name, new.locked_by, ${EPOCH('new.lock_until')}, ${EPOCH('new.locked_at')}`),
   witness('delete', 'old.name, null, 0, 0'),
 ]
 const SCHEMA = [
-  'create table lock_history (seq integer primary key autoincrement, at real, name text, locked_by text, lock_until real, locked_at real)',
-  'create table resource (name text primary key, value integer not null, current_run text)',
+  'create table lock_history (seq integer primary key autoincrement, changed_at real, name text, locked_by text, lock_until real, locked_at real)',
+  'create table task_resource (name text primary key, value integer not null, current_run text)',
   'create table task_commit (run text primary key, name text, guarded integer, seen text)',
 ]
 
@@ -73,7 +73,7 @@ export function sqliteDatabase(names: readonly string[], url?: string): Promise<
   const created = [
     ...SCHEMA,
     ...createTable,
-    ...names.map((name) => `insert into resource values ('${name}', 0, null)`),
+    ...names.map((name) => `insert into task_resource values ('${name}', 0, null)`),
   ]
   for (const statement of created) connection.exec(statement)
   const { version } = connection.prepare('select sqlite_version() as version').get() as { version: string }

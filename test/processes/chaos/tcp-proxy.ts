@@ -147,8 +147,10 @@ export class TcpProxy {
 
   /** A prepared statement's text is sent once, but its values each time, and the lock's are known by its owner. */
   #requestAboutLock(data: Buffer): RequestAboutLock | undefined {
-    if (data.includes('resource') || !(data.includes('shedlock') || data.includes(WORKER))) return undefined
-    const owner = OWNER.exec(data.toString('latin1'))?.[0]
+    // SQL Server's texts are in UTF-16, Oracle's names in capitals.
+    const text = data.toString('latin1').replaceAll('\0', '')
+    if (text.includes('resource') || !(/shedlock/i.test(text) || text.includes(WORKER))) return undefined
+    const owner = OWNER.exec(text)?.[0]
     const ofHolder = owner !== undefined && this.#owners.has(owner)
     if (owner !== undefined) this.#owners.add(owner)
     return { ofHolder }

@@ -1,7 +1,7 @@
-import { DataSource, type DataSourceOptions, type EntityManager } from 'typeorm'
+import { DataSource, type EntityManager } from 'typeorm'
 import { guard, typeOrmLockProvider } from '../../../src/typeorm'
 import { breakStatements } from './break-statements'
-import { SERIALIZABLE_MYSQL, SERIALIZABLE_POSTGRES, WORKER, type WorkerConnection } from './chaos-database'
+import { dataSourceOptions, SERIALIZABLE_MYSQL, WORKER } from './chaos-database'
 import { spelled, type WorkerClient, type WorkerClientOptions } from './worker-client'
 
 export async function typeOrmClient({
@@ -12,7 +12,7 @@ export async function typeOrmClient({
   const { dialect } = connection
   const dataSource = new DataSource(dataSourceOptions(connection))
   await dataSource.initialize()
-  if ((dialect === 'mariadb' || dialect === 'mysql') && connection.serializable)
+  if ((connection.dialect === 'mariadb' || connection.dialect === 'mysql') && connection.serializable)
     greet(dataSource, SERIALIZABLE_MYSQL)
   if (broken !== undefined) breakDataSource(dataSource, breakStatements(broken, dialect))
   return {
@@ -37,21 +37,6 @@ export async function typeOrmClient({
   }
 }
 
-function dataSourceOptions({
-  dialect,
-  host,
-  port,
-  user,
-  database,
-  serializable,
-}: WorkerConnection): DataSourceOptions {
-  // The driver waits for the file with a frozen event loop, so not for long.
-  if (dialect === 'sqlite') return { type: 'better-sqlite3', database, timeout: 250, enableWAL: true }
-  const options = { host, port, username: user, database, poolSize: 5 }
-  if (dialect !== 'postgres') return { type: dialect, ...options }
-  return { type: 'postgres', ...options, extra: serializable ? { options: SERIALIZABLE_POSTGRES } : {} }
-}
-
 function greet(dataSource: DataSource, greeting: string): void {
   const { pool } = dataSource.driver as unknown as {
     pool: { on(event: 'connection', listener: (connection: { query(text: string): void }) => void): void }
@@ -73,12 +58,20 @@ function forgetTransaction(dataSource: DataSource): void {
   Object.assign(dataSource.createQueryRunner(), { isTransactionActive: false, transactionDepth: 0 })
 }
 
-/** What the lock uses of mysql2. */
+/** What the lock uses of mysql2, and of pg. */
 interface PromisingConnection {
   promise?(): { execute(text: string, values: unknown[]): unknown }
+  query(statement: { name?: string | undefined; text: string } | string, ...rest: unknown[]): unknown
 }
 
 function breakConnection(connection: PromisingConnection, rewrite: (text: string) => string): void {
+  const query = connection.query.bind(connection)
+  connection.query = (statement, ...rest) => {
+    if (typeof statement === 'string') return query(statement, ...rest)
+    const text = rewrite(statement.text)
+    // A name belongs to one text.
+    return query(text === statement.text ? statement : { ...statement, name: undefined, text }, ...rest)
+  }
   const promise = connection.promise?.bind(connection)
   if (!promise) return
   connection.promise = () => {
@@ -104,6 +97,8 @@ function breakDataSource(dataSource: DataSource, rewrite: (text: string) => stri
     ) => Promise<unknown>
     queryRunner.query = (text: string, ...rest: unknown[]) => query(rewrite(text), ...rest) as Promise<never>
     const connect = queryRunner.connect.bind(queryRunner) as () => Promise<PromisingConnection>
+    // There the lock says all by the query runner's own `query`.
+    if (dataSource.options.type === 'mssql' || dataSource.options.type === 'oracle') return queryRunner
     queryRunner.connect = async () => {
       const connection = await connect()
       if (!rewritten.has(connection)) breakConnection(connection, rewrite)

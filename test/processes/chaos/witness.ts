@@ -11,7 +11,7 @@ export interface Witness {
 interface Rows {
   readonly changes: {
     seq: unknown
-    at: number
+    changed_at: number
     name: string
     locked_by: string | null
     lock_until: number
@@ -25,16 +25,17 @@ interface Rows {
 export async function readWitness(rows: (query: string) => unknown): Promise<Witness> {
   const found = {
     changes: await rows(
-      'select seq, at, name, locked_by, lock_until, locked_at from lock_history order by seq',
+      'select seq, changed_at, name, locked_by, lock_until, locked_at from lock_history order by seq',
     ),
     commits: await rows('select run, name, guarded, seen from task_commit'),
-    resources: await rows('select name, value from resource'),
+    resources: await rows('select name, value from task_resource'),
   } as Rows
   return {
     changes: found.changes.map(
-      ({ seq, locked_by: lockedBy, lock_until: lockUntil, locked_at: lockedAt, ...change }) => ({
-        ...change,
+      ({ seq, changed_at: at, name, locked_by: lockedBy, lock_until: lockUntil, locked_at: lockedAt }) => ({
         seq: Number(seq),
+        at,
+        name,
         lockedBy,
         lockUntil,
         lockedAt,
@@ -47,5 +48,5 @@ export async function readWitness(rows: (query: string) => unknown): Promise<Wit
 
 /** Notes that all locks were taken away, where no trigger sees it. */
 export function noteDestroyed(now: string): string {
-  return `insert into lock_history (at, name, locked_by, lock_until, locked_at) select ${now}, name, null, 0, 0 from resource`
+  return `insert into lock_history (changed_at, name, locked_by, lock_until, locked_at) select ${now}, name, null, 0, 0 from task_resource`
 }

@@ -69,13 +69,13 @@ export class Work {
       if (!isWithoutAnswer(error)) throw error
       return false
     }
-    if (lockAtLeastFor !== undefined) this.#promise(run, lock, asked + lockAtLeastFor)
+    if (lockAtLeastFor !== undefined) this.#promise(run, lock, lockAtLeastFor)
     return true
   }
 
-  #promise(run: string, lock: ActiveLock, notBefore: number): void {
+  #promise(run: string, lock: ActiveLock, lockAtLeastFor: number): void {
     const at = monotonic()
-    this.record({ type: 'extended', at, run, until: at + lock.remaining(), notBefore })
+    this.record({ type: 'extended', at, run, until: at + lock.remaining(), lockAtLeastFor })
   }
 
   /** A process that just woke up needs a turn of its event loop before its timers have fired. */

@@ -1,4 +1,5 @@
-import type { LockProvider } from '../../../src/core'
+import { LockError, type LockProvider } from '../../../src/core'
+import { drivers } from '../../../src/drivers'
 import type { Break } from './break-statements'
 import type { WorkerConnection } from './chaos-database'
 import { prismaClient } from './prisma-client'
@@ -11,7 +12,7 @@ export interface WorkerClient {
   close(): Promise<void>
 }
 
-export interface WorkerTransaction {
+interface WorkerTransaction {
   /** @param statement with `?` for values */
   execute(statement: string, values: readonly unknown[]): Promise<void>
   rows(statement: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>
@@ -21,6 +22,11 @@ export interface WorkerTransaction {
 export const ORMS = ['typeorm', 'prisma'] as const
 export type Orm = (typeof ORMS)[number]
 
+/** Prisma has no Oracle. */
+export function ormsOf(db: string): readonly Orm[] {
+  return db === 'oracle' ? ['typeorm'] : ORMS
+}
+
 export interface WorkerClientOptions {
   readonly orm: Orm
   readonly connection: WorkerConnection
@@ -28,12 +34,29 @@ export interface WorkerClientOptions {
   readonly broken: Break | undefined
 }
 
-export function workerClient(options: WorkerClientOptions): Promise<WorkerClient> {
-  return options.orm === 'typeorm' ? typeOrmClient(options) : prismaClient(options)
+export async function workerClient(options: WorkerClientOptions): Promise<WorkerClient> {
+  const client = await (options.orm === 'typeorm' ? typeOrmClient(options) : prismaClient(options))
+  return options.broken === 'busy' ? { ...client, provider: neverBusy(client.provider) } : client
 }
 
-/** Spells `?` as the database's drivers want it. */
-export function spelled(statement: string, dialect: WorkerConnection['dialect']): string {
+/** Calls a lock held when the database was too busy to tell. */
+function neverBusy(provider: LockProvider): LockProvider {
+  return {
+    lock: (configuration, options) =>
+      provider.lock(configuration, options).catch((error: unknown) => {
+        if (!(error instanceof LockError && error.message.includes('too busy'))) throw error
+        options?.onRefused?.('held')
+        return undefined
+      }),
+  }
+}
+
+/** Spells `?` as the client wants it; default: as TypeORM's driver does. */
+export function spelled(
+  statement: string,
+  dialect: WorkerConnection['dialect'],
+  placeholder = drivers[dialect].placeholder,
+): string {
   let position = 0
-  return dialect === 'postgres' ? statement.replace(/\?/g, () => `$${++position}`) : statement
+  return statement.replace(/\?/g, () => placeholder(position++))
 }

@@ -37,6 +37,7 @@ export type MessageFromWorker =
 
 const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions
 const { names, loops, lockAtMostFor } = options
+const ofPostgres = ['postgres', 'cockroachdb'].includes(options.connection.dialect)
 /** What this process holds, by name. */
 const held = new Map<string, { readonly run: string; readonly lock: ActiveLock }>()
 const failedUnlocks = new Map<string, number>()
@@ -79,12 +80,18 @@ function crash(error: Error, origin: 'library' | 'driver'): void {
   process.exit(1)
 }
 
-/** Notes when a lock is handed out, and how long it may be trusted. */
+/** Notes when a lock is handed out, how long it may be trusted, and when it is refused. */
 function witnessed(provider: LockProvider): LockProvider {
   return {
     lock: async (configuration, options) => {
       const askedAt = monotonic()
-      const asked = provider.lock(configuration, options)
+      const asked = provider.lock(configuration, {
+        ...options,
+        onRefused: (reason, holder) => {
+          record({ type: 'refused', at: monotonic(), asked: askedAt, name: configuration.name })
+          options?.onRefused?.(reason, holder)
+        },
+      })
       setTimeout(() => void phases.reach('asking'), random.between(0, 3))
       const lock = await asked
       if (lock) {
@@ -132,8 +139,8 @@ async function task(
   const guarded = name.startsWith('guarded')
   await phases.reach('acquired')
   const value = await client.transaction(async (transaction) => {
-    await transaction.execute('update resource set current_run = ? where name = ?', [run, name])
-    const [row] = await transaction.rows('select value from resource where name = ?', [name])
+    await transaction.execute('update task_resource set current_run = ? where name = ?', [run, name])
+    const [row] = await transaction.rows('select value as "value" from task_resource where name = ?', [name])
     if (guarded) await transaction.guard()
     return Number(row?.['value'])
   })
@@ -141,10 +148,10 @@ async function task(
   await phases.reach(guarded ? 'checked-guarded' : 'checked')
   // Here a process may sleep for hours: only the guard sees it.
   await client.transaction(async (transaction) => {
-    await transaction.execute('update resource set value = ? where name = ?', [value + 1, name])
+    await transaction.execute('update task_resource set value = ? where name = ?', [value + 1, name])
     await transaction.execute(
-      `insert into task_commit (run, name, guarded, seen) select ${options.connection.dialect === 'postgres' ? '?::text, ?::text, ?::boolean' : '?, ?, ?'}, current_run from resource where name = ?`,
-      [run, name, options.connection.dialect === 'postgres' ? guarded : Number(guarded), name],
+      `insert into task_commit (run, name, guarded, seen) select ${ofPostgres ? '?::text, ?::text, ?::boolean' : '?, ?, ?'}, current_run from task_resource where name = ?`,
+      [run, name, ofPostgres ? guarded : Number(guarded), name],
     )
     await phases.reach('in-transaction')
     if (guarded) await transaction.guard()
@@ -197,7 +204,7 @@ async function loop(client: WorkerClient, executor: LockingTaskExecutor): Promis
 async function exhaust(client: WorkerClient, connections: number, milliseconds: number): Promise<void> {
   const occupy = (): Promise<void> =>
     client.transaction(async (transaction) => {
-      await transaction.rows('select 1', [])
+      await transaction.rows('select name from task_resource', [])
       await sleep(milliseconds)
     })
   await Promise.allSettled(Array.from({ length: connections }, occupy))

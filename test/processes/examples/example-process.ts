@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const compiled = join(__dirname, '../../../examples/dist')
+/** Those of `package.json` beside this file. */
+const servers = join(__dirname, 'node_modules')
 
 /** One instance of an example, and what it has printed. */
 export class ExampleProcess {
@@ -14,7 +16,7 @@ export class ExampleProcess {
 
   constructor(script: string, environment: Readonly<Record<string, string>>) {
     const child = spawn(process.execPath, [join(compiled, script)], {
-      env: { ...process.env, ...environment, PORT: '0' },
+      env: { ...process.env, ...environment, PORT: '0', NODE_PATH: servers },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     createInterface(child.stdout).on('line', (line) => this.lines.push(line))

@@ -2,10 +2,11 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { program } from '../program'
 import type { LeaderOrder } from './worker'
 
 export const FAULTS = ['SIGKILL', 'SIGSTOP', 'SIGTERM'] as const
-export type Fault = (typeof FAULTS)[number]
+type Fault = (typeof FAULTS)[number]
 
 export interface Elected {
   /** What happened to the leader before. */
@@ -24,13 +25,12 @@ export interface Term {
 /** Three processes stand; the leader is killed, paused or asked to end, again and again. */
 export async function elections(order: LeaderOrder, count: number): Promise<Elected[]> {
   writeFileSync(order.claims, '')
+  const worker = program(join(__dirname, 'worker.ts'))
   const processes = new Set<ChildProcess>()
   let elected: (by: ChildProcess) => void = () => undefined
   const next = (): Promise<ChildProcess> => new Promise((resolve) => (elected = resolve))
   const start = async (): Promise<void> => {
-    const child = fork(join(__dirname, 'worker.ts'), [JSON.stringify(order)], {
-      execArgv: ['--import', 'tsx'],
-    })
+    const child = fork(worker, [JSON.stringify(order)])
     processes.add(child)
     child.once('exit', () => processes.delete(child))
     child.on('message', (message: { token?: number; error?: string }) => {

@@ -1,7 +1,7 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, test } from '@jest/globals'
-import { installed, installInto, node, packInto, temporaryFolder } from './packed-package'
+import { installed, installInto, node, temporaryFolder } from './packed-package'
 
 const folder = temporaryFolder()
 const app = join(folder, 'app')
@@ -35,9 +35,8 @@ const database = async () => {
 `
 
 beforeAll(() => {
-  const tarball = packInto(folder)
-  installInto(app, tarball)
-  installInto(library, tarball)
+  installInto(app)
+  installInto(library)
   for (const each of [app, library]) writeFileSync(join(each, 'common.cjs'), COMMON_JS)
   for (const peer of ['typeorm', 'better-sqlite3'])
     symlinkSync(installed(peer), join(app, 'node_modules', peer), 'junction')

@@ -1,15 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from '@jest/globals'
@@ -53,30 +43,11 @@ export function temporaryFolder(): string {
   return folder
 }
 
-/** What a checkout needs to be built and packed. */
-const SOURCES = [
-  'package.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'scripts',
-  'src',
-  'README.md',
-  'LICENSE',
-]
-
-/** Built and packed apart, as a release is, so that the tests judge these sources, whatever lies in dist. */
-export function packInto(folder: string): string {
-  const checkout = join(folder, 'checkout')
-  const listed = manifest.files.filter((file) => file !== 'dist' && !file.startsWith('!'))
-  for (const name of [...SOURCES, ...listed])
-    cpSync(join(root, name), join(checkout, name), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'), 'junction')
-  npm(checkout, 'pack', '--offline', '--pack-destination', folder)
-  return join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '')
-}
+/** Packed once for all test files, by `global-setup.ts`. */
+export const tarball = process.env['PACKED'] ?? ''
 
 /** An app that has installed the packed package, and nothing beside it. */
-export function installInto(app: string, tarball: string): void {
+export function installInto(app: string): void {
   mkdirSync(app)
   writeFileSync(join(app, 'package.json'), '{ "private": true }')
   npm(app, 'install', '--offline', '--omit=peer', tarball)

@@ -1,21 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, test } from '@jest/globals'
-import {
-  entries,
-  FRAMEWORKS,
-  installed,
-  installInto,
-  node,
-  packInto,
-  temporaryFolder,
-} from './packed-package'
+import { entries, FRAMEWORKS, installed, installInto, node, temporaryFolder } from './packed-package'
 
 const folder = temporaryFolder()
 const app = join(folder, 'app')
 
 beforeAll(() => {
-  installInto(app, packInto(folder))
+  installInto(app)
 }, 120_000)
 
 const CONSUMER = `
@@ -37,40 +29,36 @@ const EVERYTHING = entries
   .map((entry, index) => `export * as entry${String(index)} from '${entry}'`)
   .join('\n')
 
+const BOTH =
+  "import { LockingTaskExecutor } from 'shedlock-orm'\nimport type { Common } from './common.cjs'\n" +
+  'export const same = (executor: Common): LockingTaskExecutor => executor\n'
+const SOURCES = {
+  'consumer.ts': CONSUMER,
+  'everything.ts': EVERYTHING,
+  'common.cts': "export { LockingTaskExecutor as Common } from 'shedlock-orm'\n",
+  'both.ts': BOTH,
+}
+
+// That each entry is found by each kind of resolution is in tarball.test.ts.
 describe('a TypeScript project without any peer', () => {
-  test.each([
-    { project: 'CommonJS', type: 'commonjs', module: 'nodenext', moduleResolution: 'nodenext' },
-    { project: 'ES modules', type: 'module', module: 'nodenext', moduleResolution: 'nodenext' },
-    { project: 'a bundler', type: 'module', module: 'esnext', moduleResolution: 'bundler' },
-    { project: 'node10 resolution', type: 'commonjs', module: 'commonjs', moduleResolution: 'node10' },
-  ])('compiles with $project, library types checked too', ({ type, module, moduleResolution }) => {
+  const compile = (type: string, options: object, files: readonly (keyof typeof SOURCES)[]): void => {
     writeFileSync(join(app, 'package.json'), JSON.stringify({ private: true, type }))
-    writeFileSync(join(app, 'consumer.ts'), CONSUMER)
-    writeFileSync(join(app, 'everything.ts'), EVERYTHING)
+    for (const file of files) writeFileSync(join(app, file), SOURCES[file])
     const compilerOptions = {
-      ...{ module, moduleResolution, target: 'es2022', ignoreDeprecations: '6.0' },
-      ...{ strict: true, skipLibCheck: false, noEmit: true },
-      ...{ types: ['node'], typeRoots: [installed('@types')] },
+      ...{ target: 'es2022', strict: true, noEmit: true, types: ['node'], typeRoots: [installed('@types')] },
+      ...options,
     }
-    const files = ['consumer.ts', 'everything.ts']
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
     node(app, installed('typescript/bin/tsc'), '-p', 'tsconfig.json')
-  })
-})
+  }
 
-describe('the types of both module formats', () => {
-  test('are one: what CommonJS made fits where an ES module wants it', () => {
-    writeFileSync(join(app, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-    writeFileSync(join(app, 'common.cts'), "export { LockingTaskExecutor as Common } from 'shedlock-orm'\n")
-    const both =
-      "import { LockingTaskExecutor } from 'shedlock-orm'\nimport type { Common } from './common.cjs'\n" +
-      'export const same = (executor: Common): LockingTaskExecutor => executor\n'
-    writeFileSync(join(app, 'both.ts'), both)
-    const compilerOptions = {
-      ...{ module: 'nodenext', target: 'es2022', strict: true, skipLibCheck: false, noEmit: true },
-      ...{ types: ['node'], typeRoots: [installed('@types')] },
-    }
-    writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['both.ts'] }))
-    node(app, installed('typescript/bin/tsc'), '-p', 'tsconfig.json')
+  test('compiles with ES modules, library types checked too; what CommonJS made fits where one wants it', () => {
+    const files = ['consumer.ts', 'everything.ts', 'common.cts', 'both.ts'] as const
+    compile('module', { module: 'nodenext', skipLibCheck: false }, files)
+  })
+
+  test('compiles with CommonJS and the resolution of node10', () => {
+    const options = { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' }
+    compile('commonjs', { ...options, skipLibCheck: true }, ['consumer.ts', 'everything.ts'])
   })
 })

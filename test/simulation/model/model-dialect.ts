@@ -1,5 +1,5 @@
 import { dialects, sql, type Dialect, type Statement } from '../../../src/sql'
-import { pinByRead } from '../../../src/sql/pin-forms'
+import { pinByRead } from '../../../src/sql/fragments'
 
 /** The databases whose ways of taking a lock are simulated. */
 export const SHAPES = ['postgres', 'mysql', 'sqlite', 'oracle'] as const
@@ -18,7 +18,7 @@ export interface Behaviour {
  * which they are tried, are the database's own.
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
-  const { unlock, upperCaseNames, ...dialect } = dialects[shape]
+  const { release, upperCaseNames, ...dialect } = dialects[shape]
   return {
     ...dialect,
     quote: (identifier) => `"${identifier}"`,
@@ -29,7 +29,7 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
     text: (parameter) => parameter,
     pin: shape === 'sqlite' ? dialect.pin : pinByRead({ clause: 'for share' }),
     describe: (): Statement => DESCRIBE,
-    types: { name: /^/, lockUntil: /^/, lockedAt: /^/, lockedBy: /^/ },
+    types: { text: /^/, time: /^/ },
     clockOfStatement: shape === 'mysql' || shape === 'oracle',
     losesUnlocks: shape === 'postgres',
   }

@@ -1,18 +1,18 @@
 import { createRequire } from 'node:module'
 import {
+  bind,
   dialects,
   lockStatements,
   lockTable,
-  spell,
+  render,
   sql,
   tableDefinition,
   type Dialect,
-  type LockStatements,
   type Row,
-  type Spelled,
   type Statement,
   type Values,
 } from '../../../src/sql'
+import type { LockStatements } from '../../../src/sql/statements'
 import type { Twin } from '../database'
 import type { Table } from './table'
 
@@ -37,7 +37,7 @@ const dialect: Dialect = { ...dialects.sqlite, now: sql`simulated_now()` }
 /** A real SQLite in memory, which runs what the model runs. */
 export class SqliteTwin implements Twin {
   readonly #database = new Sqlite(':memory:')
-  readonly #statements = new Map<string, Spelled>()
+  readonly #statements = new Map<string, Statement>()
   readonly #rows: SqliteStatement
   #now = 0
 
@@ -48,11 +48,7 @@ export class SqliteTwin implements Twin {
     const table = lockTable(dialect)
     this.#database.exec(tableDefinition(dialect).create)
     const real = lockStatements(dialect, table)
-    for (const [known, own] of pairs(model, real))
-      this.#statements.set(
-        key(known),
-        spell(own, () => '?'),
-      )
+    for (const [known, own] of pairs(model, real)) this.#statements.set(key(known), own)
     this.#rows = this.#database.prepare(
       `select name, ${['lock_until', 'locked_at'].map((column) => `cast(round((julianday(${column}) - 2440587.5) * 86400000) as integer) as ${column}`).join(', ')}, locked_by from shedlock where name = ?`,
     )
@@ -63,12 +59,12 @@ export class SqliteTwin implements Twin {
     values: Values,
     now: number,
   ): { readonly rows: readonly Row[]; readonly changed: number } {
-    const spelled = this.#statements.get(key(statement))
-    if (!spelled) throw new Error(`SQLite has no such statement: ${key(statement)}`)
+    const own = this.#statements.get(key(statement))
+    if (!own) throw new Error(`SQLite has no such statement: ${key(statement)}`)
     this.#now = now
-    const prepared = this.#database.prepare(spelled.text)
-    if (prepared.reader) return { rows: prepared.all(...spelled.bind(values)), changed: 0 }
-    return { rows: [], changed: prepared.run(...spelled.bind(values)).changes }
+    const prepared = this.#database.prepare(render(own))
+    if (prepared.reader) return { rows: prepared.all(...bind(own, values)), changed: 0 }
+    return { rows: [], changed: prepared.run(...bind(own, values)).changes }
   }
 
   rowsEqual(table: Table, name: string | undefined): string | undefined {
@@ -99,13 +95,17 @@ function* pairs(model: LockStatements, real: LockStatements): Generator<readonly
       if (other) yield [step.statement, other.statement]
     }
   for (const each of [
+    'acquireAgain',
     'extend',
-    'unlock',
-    'unlockAtLeast',
-    'giveBack',
+    'release',
+    'releaseLater',
+    'releaseUnused',
+    'releaseHeld',
     'pause',
     'fencingToken',
     'list',
+    'find',
+    'now',
   ] as const)
     yield [model[each], real[each]]
   yield [model.pin.statement, real.pin.statement]

@@ -12,7 +12,7 @@ create table if not exists "shedlock" (
 -- create table
 update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 
--- acquire, step 1: take
+-- acquire, step 1: acquired or held
 insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   select :name::varchar, (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), :lockedBy::varchar
   where not exists (select 1
@@ -27,16 +27,16 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   else (held."locked_at" + 1::float8 * interval '1 millisecond')::timestamp(3) end, "locked_by" = :lockedBy::varchar
   where held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- acquire a slot, step 1: decide
+-- acquire a slot, step 1: outcome
 with shedlock_seen as (
   select
   case
   when max("lock_until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
   when max("locked_at") >= (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then 'already-run'
-  when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond')::timestamp(3) then 'ahead'
+  when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "shedlock"
-  where "name" = :name::varchar), shedlock_taken as (
+  where "name" = :name::varchar), shedlock_acquired as (
   insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   select :name::varchar, (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), :lockedBy::varchar
   from shedlock_seen
@@ -50,9 +50,17 @@ with shedlock_seen as (
   select
   case
   when exists (select 1
-  from shedlock_taken) then 'taken'
+  from shedlock_acquired) then 'acquired'
   else "outcome" end as "outcome"
   from shedlock_seen;
+
+-- acquireAgain
+update "shedlock"
+  set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "locked_at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), "locked_by" = :lockedBy::varchar
+  where "name" = :name::varchar
+  and "locked_by" = :seenBy::varchar
+  and "locked_at" = (timestamp '1970-01-01' + :seenAt::float8 * interval '1 millisecond')::timestamp(3)
+  and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- extend
 update "shedlock"
@@ -64,27 +72,30 @@ update "shedlock"
   and "locked_by" = :lockedBy::varchar
   and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- unlock
+-- release
 update "shedlock"
   set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
-  and "locked_by" = :lockedBy::varchar
-  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  and "locked_by" = :lockedBy::varchar;
 
--- unlockAtLeast
+-- releaseLater
 update "shedlock"
   set "lock_until" =
   case
-  when ("locked_at" + :lockAtLeastFor::float8 * interval '1 millisecond')::timestamp(3) <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  when ("locked_at" + :lockAtLeastFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then ("locked_at" + :lockAtLeastFor::float8 * interval '1 millisecond')::timestamp(3)
+  when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
   else "lock_until" end, "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
-  and "locked_by" = :lockedBy::varchar
-  and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  and "locked_by" = :lockedBy::varchar;
 
--- giveBack
+-- releaseUnused
 update "shedlock"
   set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "locked_by" = :unlockedBy::varchar, "locked_at" = ("locked_at" + -1::float8 * interval '1 millisecond')::timestamp(3)
+  where "name" = :name::varchar
+  and "locked_by" = :lockedBy::varchar;
+
+-- releaseHeld
+update "shedlock"
+  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
   and "locked_by" = :lockedBy::varchar
   and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
@@ -96,25 +107,36 @@ update "shedlock"
   and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
-select round(extract(epoch from "locked_at") * 1000)::bigint as "token"
+select round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "token"
   from "shedlock"
   where "name" = :name::varchar
   and "locked_by" = :lockedBy::varchar
   and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- list
-select "name" as "lock_name", "locked_by" as "owner", round(extract(epoch from "locked_at") * 1000)::bigint as "locked_at", round(extract(epoch from "lock_until") * 1000)::bigint as "lock_until", round(extract(epoch from date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) * 1000)::bigint as "now",
+select "name" as "lock_name", "locked_by" as "owner", round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
   case
-  when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 1
-  else 0 end as "is_held"
+  when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+  else 1 end as "is_held"
   from "shedlock" order by "name";
+
+-- find
+select "name" as "lock_name", "locked_by" as "owner", round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+  case
+  when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+  else 1 end as "is_held"
+  from "shedlock"
+  where "name" = :name::varchar;
+
+-- now
+select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
 
 -- describe
 select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type, nullif(a.atttypmod, -1) - 4 as max_length,
   case
   when a.attnotnull then 0
-  else 1 end as nullable, null as unique_keys
-  from pg_catalog.pg_attribute a
+  else 1 end as nullable, null as unique_keys, n.nspname::text as table_schema
+  from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where a.attrelid = to_regclass(
   case
   when :schema::text is null then ''
@@ -132,6 +154,39 @@ update "shedlock"
 -- drop table
 drop table if exists "shedlock";
 
+-- fix
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" timestamp(3) not null,
+  "locked_at" timestamp(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
+);
+
+-- fix
+alter table "shedlock" alter column "name" type varchar(64), alter column "name" set not null;
+
+-- fix
+alter table "shedlock" add "lock_until" timestamp(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "shedlock" add "locked_at" timestamp(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
+
+-- fix
+create unique index "shedlock_name" on "shedlock" ("name");
+
+-- fix
+alter table "shedlock" alter column "lock_until" type timestamp(3), alter column "lock_until" set not null;
+
+-- fix
+alter table "shedlock" alter column "locked_at" type timestamp(3), alter column "locked_at" set not null;
+
+-- fix
+alter table "shedlock" alter column "locked_by" type varchar(255), alter column "locked_by" set not null;
+
 ---------- Custom names
 
 -- create table
@@ -146,7 +201,7 @@ create table if not exists "app"."JobLock" (
 -- create table
 update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
 
--- acquire, step 1: take
+-- acquire, step 1: acquired or held
 insert into "app"."JobLock" as held ("id", "until", "at", "Who")
   select :name::varchar, (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), :lockedBy::varchar
   where not exists (select 1
@@ -161,16 +216,16 @@ insert into "app"."JobLock" as held ("id", "until", "at", "Who")
   else (held."at" + 1::float8 * interval '1 millisecond')::timestamp(3) end, "Who" = :lockedBy::varchar
   where held."until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- acquire a slot, step 1: decide
+-- acquire a slot, step 1: outcome
 with shedlock_seen as (
   select
   case
   when max("until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
   when max("at") >= (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then 'already-run'
-  when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :slotAtMostAhead::float8 * interval '1 millisecond')::timestamp(3) then 'ahead'
+  when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
-  where "id" = :name::varchar), shedlock_taken as (
+  where "id" = :name::varchar), shedlock_acquired as (
   insert into "app"."JobLock" as held ("id", "until", "at", "Who")
   select :name::varchar, (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), :lockedBy::varchar
   from shedlock_seen
@@ -184,9 +239,17 @@ with shedlock_seen as (
   select
   case
   when exists (select 1
-  from shedlock_taken) then 'taken'
+  from shedlock_acquired) then 'acquired'
   else "outcome" end as "outcome"
   from shedlock_seen;
+
+-- acquireAgain
+update "app"."JobLock"
+  set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), "Who" = :lockedBy::varchar
+  where "id" = :name::varchar
+  and "Who" = :seenBy::varchar
+  and "at" = (timestamp '1970-01-01' + :seenAt::float8 * interval '1 millisecond')::timestamp(3)
+  and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- extend
 update "app"."JobLock"
@@ -198,27 +261,30 @@ update "app"."JobLock"
   and "Who" = :lockedBy::varchar
   and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- unlock
+-- release
 update "app"."JobLock"
   set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  and "Who" = :lockedBy::varchar;
 
--- unlockAtLeast
+-- releaseLater
 update "app"."JobLock"
   set "until" =
   case
-  when ("at" + :lockAtLeastFor::float8 * interval '1 millisecond')::timestamp(3) <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  when ("at" + :lockAtLeastFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then ("at" + :lockAtLeastFor::float8 * interval '1 millisecond')::timestamp(3)
+  when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
   else "until" end, "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  and "Who" = :lockedBy::varchar;
 
--- giveBack
+-- releaseUnused
 update "app"."JobLock"
   set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar, "at" = ("at" + -1::float8 * interval '1 millisecond')::timestamp(3)
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar;
+
+-- releaseHeld
+update "app"."JobLock"
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
   and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
@@ -230,25 +296,36 @@ update "app"."JobLock"
   and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
-select round(extract(epoch from "at") * 1000)::bigint as "token"
+select round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "token"
   from "app"."JobLock"
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
   and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- list
-select "id" as "lock_name", "Who" as "owner", round(extract(epoch from "at") * 1000)::bigint as "locked_at", round(extract(epoch from "until") * 1000)::bigint as "lock_until", round(extract(epoch from date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) * 1000)::bigint as "now",
+select "id" as "lock_name", "Who" as "owner", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
   case
-  when "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 1
-  else 0 end as "is_held"
+  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+  else 1 end as "is_held"
   from "app"."JobLock" order by "id";
+
+-- find
+select "id" as "lock_name", "Who" as "owner", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+  case
+  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+  else 1 end as "is_held"
+  from "app"."JobLock"
+  where "id" = :name::varchar;
+
+-- now
+select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
 
 -- describe
 select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type, nullif(a.atttypmod, -1) - 4 as max_length,
   case
   when a.attnotnull then 0
-  else 1 end as nullable, null as unique_keys
-  from pg_catalog.pg_attribute a
+  else 1 end as nullable, null as unique_keys, n.nspname::text as table_schema
+  from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where a.attrelid = to_regclass(
   case
   when :schema::text is null then ''
@@ -265,3 +342,39 @@ update "app"."JobLock"
 
 -- drop table
 drop table if exists "app"."JobLock";
+
+-- fix
+create schema if not exists "app";
+
+-- fix
+create table if not exists "app"."JobLock" (
+  "id" varchar(64) not null,
+  "until" timestamp(3) not null,
+  "at" timestamp(3) not null,
+  "Who" varchar(255) not null,
+  primary key ("id")
+);
+
+-- fix
+alter table "app"."JobLock" alter column "id" type varchar(64), alter column "id" set not null;
+
+-- fix
+alter table "app"."JobLock" add "until" timestamp(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "app"."JobLock" add "at" timestamp(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "app"."JobLock" add "Who" varchar(255) default '-' not null;
+
+-- fix
+create unique index "JobLock_name" on "app"."JobLock" ("id");
+
+-- fix
+alter table "app"."JobLock" alter column "until" type timestamp(3), alter column "until" set not null;
+
+-- fix
+alter table "app"."JobLock" alter column "at" type timestamp(3), alter column "at" set not null;
+
+-- fix
+alter table "app"."JobLock" alter column "Who" type varchar(255), alter column "Who" set not null;

@@ -9,13 +9,13 @@ create table "SHEDLOCK" (
   primary key ("NAME")
 );
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select "LOCKED_BY" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until"
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255))
   and "LOCK_UNTIL" > current_utctimestamp(3);
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update "SHEDLOCK"
   set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "LOCKED_AT" =
   case
@@ -24,45 +24,54 @@ update "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255))
   and "LOCK_UNTIL" <= current_utctimestamp(3);
 
--- acquire, step 3: look
-select 1
+-- acquire, step 3: refusal
+select "LOCKED_BY" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until"
   from "SHEDLOCK"
-  where "NAME" = cast(:name as nvarchar(255));
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCK_UNTIL" > current_utctimestamp(3);
 
--- acquire, step 4: take
+-- acquire, step 4: acquired
 insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
   values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), current_utctimestamp(3), cast(:lockedBy as nvarchar(255)));
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
   when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(60000 as bigint) * 10000) then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255));
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update "SHEDLOCK"
   set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "LOCKED_AT" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
   and "LOCK_UNTIL" <= current_utctimestamp(3)
   and "LOCKED_AT" < add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000);
 
--- acquire a slot, step 3: look
+-- acquire a slot, step 3: refusal
 select
   case
   when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
   when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(60000 as bigint) * 10000) then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255));
 
--- acquire a slot, step 4: take
+-- acquire a slot, step 4: acquired
 insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
   values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), cast(:lockedBy as nvarchar(255)));
+
+-- acquireAgain
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "LOCKED_AT" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:seenBy as nvarchar(255))
+  and "LOCKED_AT" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:seenAt as bigint) * 10000)
+  and "LOCK_UNTIL" <= current_utctimestamp(3);
 
 -- extend
 update "SHEDLOCK"
@@ -74,27 +83,30 @@ update "SHEDLOCK"
   and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   and "LOCK_UNTIL" > current_utctimestamp(3);
 
--- unlock
+-- release
 update "SHEDLOCK"
   set "LOCK_UNTIL" = current_utctimestamp(3), "LOCKED_BY" = cast(:unlockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
-  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
-  and "LOCK_UNTIL" > current_utctimestamp(3);
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255));
 
--- unlockAtLeast
+-- releaseLater
 update "SHEDLOCK"
   set "LOCK_UNTIL" =
   case
-  when add_nano100("LOCKED_AT", cast(:lockAtLeastFor as bigint) * 10000) <= current_utctimestamp(3) then current_utctimestamp(3)
-  when add_nano100("LOCKED_AT", cast(:lockAtLeastFor as bigint) * 10000) < "LOCK_UNTIL" then add_nano100("LOCKED_AT", cast(:lockAtLeastFor as bigint) * 10000)
+  when add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000) < "LOCK_UNTIL" then add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000)
   else "LOCK_UNTIL" end, "LOCKED_BY" = cast(:unlockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
-  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
-  and "LOCK_UNTIL" > current_utctimestamp(3);
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255));
 
--- giveBack
+-- releaseUnused
 update "SHEDLOCK"
   set "LOCK_UNTIL" = current_utctimestamp(3), "LOCKED_BY" = cast(:unlockedBy as nvarchar(255)), "LOCKED_AT" = add_nano100("LOCKED_AT", cast(-1 as bigint) * 10000)
+  where "NAME" = cast(:name as nvarchar(255))
+  and "LOCKED_BY" = cast(:lockedBy as nvarchar(255));
+
+-- releaseHeld
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = current_utctimestamp(3), "LOCKED_BY" = cast(:unlockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
   and "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   and "LOCK_UNTIL" > current_utctimestamp(3);
@@ -115,9 +127,21 @@ select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH2
 -- list
 select "NAME" as "lock_name", "LOCKED_BY" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
   case
-  when "LOCK_UNTIL" > current_utctimestamp(3) then 1
-  else 0 end as "is_held"
+  when "LOCK_UNTIL" <= current_utctimestamp(3) then 0
+  else 1 end as "is_held"
   from "SHEDLOCK" order by "NAME";
+
+-- find
+select "NAME" as "lock_name", "LOCKED_BY" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
+  case
+  when "LOCK_UNTIL" <= current_utctimestamp(3) then 0
+  else 1 end as "is_held"
+  from "SHEDLOCK"
+  where "NAME" = cast(:name as nvarchar(255));
+
+-- now
+select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now"
+  from dummy;
 
 -- describe
 select c.column_name as "column_name", c.data_type_name as "column_type", c.length as "max_length",
@@ -150,6 +174,39 @@ select 1
 -- drop table
 drop table "SHEDLOCK";
 
+-- fix
+create table "SHEDLOCK" (
+  "NAME" nvarchar(64) not null,
+  "LOCK_UNTIL" timestamp not null,
+  "LOCKED_AT" timestamp not null,
+  "LOCKED_BY" nvarchar(255) not null,
+  primary key ("NAME")
+);
+
+-- fix
+alter table "SHEDLOCK" alter ("NAME" nvarchar(64) not null);
+
+-- fix
+alter table "SHEDLOCK" add ("LOCK_UNTIL" timestamp default '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "SHEDLOCK" add ("LOCKED_AT" timestamp default '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "SHEDLOCK" add ("LOCKED_BY" nvarchar(255) default '-' not null);
+
+-- fix
+create unique index "SHEDLOCK_name" on "SHEDLOCK" ("NAME");
+
+-- fix
+alter table "SHEDLOCK" alter ("LOCK_UNTIL" timestamp not null);
+
+-- fix
+alter table "SHEDLOCK" alter ("LOCKED_AT" timestamp not null);
+
+-- fix
+alter table "SHEDLOCK" alter ("LOCKED_BY" nvarchar(255) not null);
+
 ---------- Custom names
 
 -- create table
@@ -161,13 +218,13 @@ create table "app"."JobLock" (
   primary key ("id")
 );
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255))
   and "until" > current_utctimestamp(3);
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update "app"."JobLock"
   set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "at" =
   case
@@ -176,45 +233,54 @@ update "app"."JobLock"
   where "id" = cast(:name as nvarchar(255))
   and "until" <= current_utctimestamp(3);
 
--- acquire, step 3: look
-select 1
+-- acquire, step 3: refusal
+select "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until"
   from "app"."JobLock"
-  where "id" = cast(:name as nvarchar(255));
+  where "id" = cast(:name as nvarchar(255))
+  and "until" > current_utctimestamp(3);
 
--- acquire, step 4: take
+-- acquire, step 4: acquired
 insert into "app"."JobLock" ("id", "until", "at", "Who")
   values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), current_utctimestamp(3), cast(:lockedBy as nvarchar(255)));
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max("until") > current_utctimestamp(3) then 'held'
   when max("at") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(60000 as bigint) * 10000) then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255));
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update "app"."JobLock"
   set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "at" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), "Who" = cast(:lockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
   and "until" <= current_utctimestamp(3)
   and "at" < add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000);
 
--- acquire a slot, step 3: look
+-- acquire a slot, step 3: refusal
 select
   case
   when max("until") > current_utctimestamp(3) then 'held'
   when max("at") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
-  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(:slotAtMostAhead as bigint) * 10000) then 'ahead'
+  when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(60000 as bigint) * 10000) then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255));
 
--- acquire a slot, step 4: take
+-- acquire a slot, step 4: acquired
 insert into "app"."JobLock" ("id", "until", "at", "Who")
   values (cast(:name as nvarchar(255)), add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), cast(:lockedBy as nvarchar(255)));
+
+-- acquireAgain
+update "app"."JobLock"
+  set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "at" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), "Who" = cast(:lockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:seenBy as nvarchar(255))
+  and "at" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:seenAt as bigint) * 10000)
+  and "until" <= current_utctimestamp(3);
 
 -- extend
 update "app"."JobLock"
@@ -226,27 +292,30 @@ update "app"."JobLock"
   and "Who" = cast(:lockedBy as nvarchar(255))
   and "until" > current_utctimestamp(3);
 
--- unlock
+-- release
 update "app"."JobLock"
   set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
-  and "Who" = cast(:lockedBy as nvarchar(255))
-  and "until" > current_utctimestamp(3);
+  and "Who" = cast(:lockedBy as nvarchar(255));
 
--- unlockAtLeast
+-- releaseLater
 update "app"."JobLock"
   set "until" =
   case
-  when add_nano100("at", cast(:lockAtLeastFor as bigint) * 10000) <= current_utctimestamp(3) then current_utctimestamp(3)
-  when add_nano100("at", cast(:lockAtLeastFor as bigint) * 10000) < "until" then add_nano100("at", cast(:lockAtLeastFor as bigint) * 10000)
+  when add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000) < "until" then add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000)
   else "until" end, "Who" = cast(:unlockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
-  and "Who" = cast(:lockedBy as nvarchar(255))
-  and "until" > current_utctimestamp(3);
+  and "Who" = cast(:lockedBy as nvarchar(255));
 
--- giveBack
+-- releaseUnused
 update "app"."JobLock"
   set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255)), "at" = add_nano100("at", cast(-1 as bigint) * 10000)
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255));
+
+-- releaseHeld
+update "app"."JobLock"
+  set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255))
   and "until" > current_utctimestamp(3);
@@ -267,9 +336,21 @@ select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH2
 -- list
 select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
   case
-  when "until" > current_utctimestamp(3) then 1
-  else 0 end as "is_held"
+  when "until" <= current_utctimestamp(3) then 0
+  else 1 end as "is_held"
   from "app"."JobLock" order by "id";
+
+-- find
+select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
+  case
+  when "until" <= current_utctimestamp(3) then 0
+  else 1 end as "is_held"
+  from "app"."JobLock"
+  where "id" = cast(:name as nvarchar(255));
+
+-- now
+select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now"
+  from dummy;
 
 -- describe
 select c.column_name as "column_name", c.data_type_name as "column_type", c.length as "max_length",
@@ -301,3 +382,36 @@ select 1
 
 -- drop table
 drop table "app"."JobLock";
+
+-- fix
+create table "app"."JobLock" (
+  "id" nvarchar(64) not null,
+  "until" timestamp not null,
+  "at" timestamp not null,
+  "Who" nvarchar(255) not null,
+  primary key ("id")
+);
+
+-- fix
+alter table "app"."JobLock" alter ("id" nvarchar(64) not null);
+
+-- fix
+alter table "app"."JobLock" add ("until" timestamp default '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "app"."JobLock" add ("at" timestamp default '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "app"."JobLock" add ("Who" nvarchar(255) default '-' not null);
+
+-- fix
+create unique index "JobLock_name" on "app"."JobLock" ("id");
+
+-- fix
+alter table "app"."JobLock" alter ("until" timestamp not null);
+
+-- fix
+alter table "app"."JobLock" alter ("at" timestamp not null);
+
+-- fix
+alter table "app"."JobLock" alter ("Who" nvarchar(255) not null);

@@ -9,16 +9,18 @@ create table [shedlock] (
   constraint [shedlock_pkey] primary key ([name])
 );
 
--- acquire, step 1: take
-declare @changed int = 0;
-  if not exists (select 1
+-- acquire, step 1: outcome
+declare @outcome varchar(20) = (case
+  when exists (select 1
   from [shedlock] with (nolock)
   where [name] = :name
-  and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))
+  and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) then 'held'
+  else 'free' end);
+  if @outcome = 'free'
   begin 
   if exists (select 1
   from [shedlock] with (nolock)
-  where [name] = :name) update [shedlock]
+  where [name] = :name)  update [shedlock]
   set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [locked_at] =
   case
   when [locked_at] < cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
@@ -28,16 +30,17 @@ declare @changed int = 0;
   else
   insert into [shedlock] ([name], [lock_until], [locked_at], [locked_by])
   values (:name, dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), :lockedBy);
-  set @changed = @@rowcount; end;
-  select @changed as changed;
+  if @@rowcount > 0
+  set @outcome = 'acquired'; end;
+  select @outcome as outcome;
 
--- acquire a slot, step 1: decide
+-- acquire a slot, step 1: outcome
 declare @outcome varchar(20) = (
   select
   case
   when max([lock_until]) > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 'held'
   when max([locked_at]) >= dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) then 'already-run'
-  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(:slotAtMostAhead % 86400000 as int), dateadd(day, cast(:slotAtMostAhead / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'ahead'
+  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(60000 % 86400000 as int), dateadd(day, cast(60000 / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'slot-too-far-ahead'
   else 'free' end as [outcome]
   from [shedlock] with (nolock)
   where [name] = :name);
@@ -45,7 +48,7 @@ declare @outcome varchar(20) = (
   begin 
   if exists (select 1
   from [shedlock] with (nolock)
-  where [name] = :name) update [shedlock]
+  where [name] = :name)  update [shedlock]
   set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [locked_at] = dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), [locked_by] = :lockedBy
   where [name] = :name
   and [lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
@@ -54,8 +57,17 @@ declare @outcome varchar(20) = (
   insert into [shedlock] ([name], [lock_until], [locked_at], [locked_by])
   values (:name, dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), :lockedBy);
   if @@rowcount > 0
-  set @outcome = 'taken'; end;
+  set @outcome = 'acquired'; end;
   select @outcome as outcome;
+
+-- acquireAgain
+update [shedlock]
+  set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [locked_at] = dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), [locked_by] = :lockedBy
+  where [name] = :name
+  and [locked_by] = :seenBy
+  and [locked_at] = dateadd(millisecond, cast(:seenAt % 86400000 as int), dateadd(day, cast(:seenAt / 86400000 as int), cast('1970-01-01' as datetime2(3))))
+  and [lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  select @@rowcount as changed;
 
 -- extend
 update [shedlock]
@@ -68,29 +80,33 @@ update [shedlock]
   and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
   select @@rowcount as changed;
 
--- unlock
+-- release
 update [shedlock]
   set [lock_until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [locked_by] = :unlockedBy
   where [name] = :name
-  and [locked_by] = :lockedBy
-  and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  and [locked_by] = :lockedBy;
   select @@rowcount as changed;
 
--- unlockAtLeast
+-- releaseLater
 update [shedlock]
   set [lock_until] =
   case
-  when dateadd(millisecond, cast(:lockAtLeastFor % 86400000 as int), dateadd(day, cast(:lockAtLeastFor / 86400000 as int), [locked_at])) <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-  when dateadd(millisecond, cast(:lockAtLeastFor % 86400000 as int), dateadd(day, cast(:lockAtLeastFor / 86400000 as int), [locked_at])) < [lock_until] then dateadd(millisecond, cast(:lockAtLeastFor % 86400000 as int), dateadd(day, cast(:lockAtLeastFor / 86400000 as int), [locked_at]))
+  when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [lock_until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
   else [lock_until] end, [locked_by] = :unlockedBy
   where [name] = :name
-  and [locked_by] = :lockedBy
-  and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  and [locked_by] = :lockedBy;
   select @@rowcount as changed;
 
--- giveBack
+-- releaseUnused
 update [shedlock]
   set [lock_until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [locked_by] = :unlockedBy, [locked_at] = dateadd(millisecond, cast(-1 % 86400000 as int), dateadd(day, cast(-1 / 86400000 as int), [locked_at]))
+  where [name] = :name
+  and [locked_by] = :lockedBy;
+  select @@rowcount as changed;
+
+-- releaseHeld
+update [shedlock]
+  set [lock_until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [locked_by] = :unlockedBy
   where [name] = :name
   and [locked_by] = :lockedBy
   and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
@@ -113,9 +129,20 @@ select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [locked_at]
 -- list
 select [name] as [lock_name], [locked_by] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [locked_at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [lock_until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
   case
-  when [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 1
-  else 0 end as [is_held]
+  when [lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
+  else 1 end as [is_held]
   from [shedlock] order by [name];
+
+-- find
+select [name] as [lock_name], [locked_by] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [locked_at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [lock_until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
+  case
+  when [lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
+  else 1 end as [is_held]
+  from [shedlock]
+  where [name] = :name;
+
+-- now
+select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now];
 
 -- describe
 select c.name as column_name, type_name(c.system_type_id) +
@@ -146,19 +173,66 @@ select c.name as column_name, type_name(c.system_type_id) +
   from sys.index_columns o
   where o.object_id = i.object_id
   and o.index_id = i.index_id
-  and o.key_ordinal > 1)) as unique_keys
+  and o.key_ordinal > 1)) as unique_keys, object_schema_name(c.object_id) as table_schema
   from sys.columns c
   where c.object_id = object_id(coalesce(quotename(:schema) + '.', '') + quotename(:table));
 
 -- pin: read
 select 1
-  from [shedlock] with (repeatableread)
+  from [shedlock] with (updlock)
   where [name] = :name
   and [locked_by] = :lockedBy
   and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
 
 -- drop table
 drop table [shedlock];
+
+-- fix
+create table [shedlock] (
+  [name] nvarchar(64) collate Latin1_General_100_BIN2 not null,
+  [lock_until] datetime2(3) not null,
+  [locked_at] datetime2(3) not null,
+  [locked_by] nvarchar(255) collate Latin1_General_100_BIN2 not null,
+  constraint [shedlock_pkey] primary key ([name])
+);
+
+-- fix
+declare @drop nvarchar(max) = N''
+select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N'alter table ' + N'[shedlock]' + N' drop constraint ' + quotename(i.name)
+  else N'drop index ' + quotename(i.name) + N' on ' + N'[shedlock]' end + N'; '
+  from sys.indexes i join sys.index_columns c on c.object_id = i.object_id and c.index_id = i.index_id
+  where i.object_id = object_id(N'[shedlock]') and i.is_unique = 1 and c.key_ordinal > 0
+    and quotename(col_name(c.object_id, c.column_id)) = N'[name]'
+exec (@drop);
+
+-- fix
+alter table [shedlock] alter column [name] nvarchar(64) collate Latin1_General_100_BIN2 not null;
+
+-- fix
+if exists (select 1 from sys.key_constraints where type = 'PK' and parent_object_id = object_id(N'[shedlock]'))
+  create unique index [shedlock_pkey] on [shedlock] ([name])
+else alter table [shedlock] add constraint [shedlock_pkey] primary key ([name]);
+
+-- fix
+alter table [shedlock] add [lock_until] datetime2(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table [shedlock] add [locked_at] datetime2(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table [shedlock] add [locked_by] nvarchar(255) collate Latin1_General_100_BIN2 default '-' not null;
+
+-- fix
+create unique index [shedlock_name] on [shedlock] ([name]);
+
+-- fix
+alter table [shedlock] alter column [lock_until] datetime2(3) not null;
+
+-- fix
+alter table [shedlock] alter column [locked_at] datetime2(3) not null;
+
+-- fix
+alter table [shedlock] alter column [locked_by] nvarchar(255) collate Latin1_General_100_BIN2 not null;
 
 ---------- Custom names
 
@@ -171,16 +245,18 @@ create table [app].[JobLock] (
   constraint [JobLock_pkey] primary key ([id])
 );
 
--- acquire, step 1: take
-declare @changed int = 0;
-  if not exists (select 1
+-- acquire, step 1: outcome
+declare @outcome varchar(20) = (case
+  when exists (select 1
   from [app].[JobLock] with (nolock)
   where [id] = :name
-  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))
+  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) then 'held'
+  else 'free' end);
+  if @outcome = 'free'
   begin 
   if exists (select 1
   from [app].[JobLock] with (nolock)
-  where [id] = :name) update [app].[JobLock]
+  where [id] = :name)  update [app].[JobLock]
   set [until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [at] =
   case
   when [at] < cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
@@ -190,16 +266,17 @@ declare @changed int = 0;
   else
   insert into [app].[JobLock] ([id], [until], [at], [Who])
   values (:name, dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), :lockedBy);
-  set @changed = @@rowcount; end;
-  select @changed as changed;
+  if @@rowcount > 0
+  set @outcome = 'acquired'; end;
+  select @outcome as outcome;
 
--- acquire a slot, step 1: decide
+-- acquire a slot, step 1: outcome
 declare @outcome varchar(20) = (
   select
   case
   when max([until]) > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 'held'
   when max([at]) >= dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) then 'already-run'
-  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(:slotAtMostAhead % 86400000 as int), dateadd(day, cast(:slotAtMostAhead / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'ahead'
+  when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(60000 % 86400000 as int), dateadd(day, cast(60000 / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'slot-too-far-ahead'
   else 'free' end as [outcome]
   from [app].[JobLock] with (nolock)
   where [id] = :name);
@@ -207,7 +284,7 @@ declare @outcome varchar(20) = (
   begin 
   if exists (select 1
   from [app].[JobLock] with (nolock)
-  where [id] = :name) update [app].[JobLock]
+  where [id] = :name)  update [app].[JobLock]
   set [until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [at] = dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), [Who] = :lockedBy
   where [id] = :name
   and [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
@@ -216,8 +293,17 @@ declare @outcome varchar(20) = (
   insert into [app].[JobLock] ([id], [until], [at], [Who])
   values (:name, dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), :lockedBy);
   if @@rowcount > 0
-  set @outcome = 'taken'; end;
+  set @outcome = 'acquired'; end;
   select @outcome as outcome;
+
+-- acquireAgain
+update [app].[JobLock]
+  set [until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [at] = dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), [Who] = :lockedBy
+  where [id] = :name
+  and [Who] = :seenBy
+  and [at] = dateadd(millisecond, cast(:seenAt % 86400000 as int), dateadd(day, cast(:seenAt / 86400000 as int), cast('1970-01-01' as datetime2(3))))
+  and [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  select @@rowcount as changed;
 
 -- extend
 update [app].[JobLock]
@@ -230,29 +316,33 @@ update [app].[JobLock]
   and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
   select @@rowcount as changed;
 
--- unlock
+-- release
 update [app].[JobLock]
   set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy
   where [id] = :name
-  and [Who] = :lockedBy
-  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  and [Who] = :lockedBy;
   select @@rowcount as changed;
 
--- unlockAtLeast
+-- releaseLater
 update [app].[JobLock]
   set [until] =
   case
-  when dateadd(millisecond, cast(:lockAtLeastFor % 86400000 as int), dateadd(day, cast(:lockAtLeastFor / 86400000 as int), [at])) <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-  when dateadd(millisecond, cast(:lockAtLeastFor % 86400000 as int), dateadd(day, cast(:lockAtLeastFor / 86400000 as int), [at])) < [until] then dateadd(millisecond, cast(:lockAtLeastFor % 86400000 as int), dateadd(day, cast(:lockAtLeastFor / 86400000 as int), [at]))
+  when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
   else [until] end, [Who] = :unlockedBy
   where [id] = :name
-  and [Who] = :lockedBy
-  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  and [Who] = :lockedBy;
   select @@rowcount as changed;
 
--- giveBack
+-- releaseUnused
 update [app].[JobLock]
   set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy, [at] = dateadd(millisecond, cast(-1 % 86400000 as int), dateadd(day, cast(-1 / 86400000 as int), [at]))
+  where [id] = :name
+  and [Who] = :lockedBy;
+  select @@rowcount as changed;
+
+-- releaseHeld
+update [app].[JobLock]
+  set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy
   where [id] = :name
   and [Who] = :lockedBy
   and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
@@ -275,9 +365,20 @@ select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [t
 -- list
 select [id] as [lock_name], [Who] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
   case
-  when [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 1
-  else 0 end as [is_held]
+  when [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
+  else 1 end as [is_held]
   from [app].[JobLock] order by [id];
+
+-- find
+select [id] as [lock_name], [Who] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
+  case
+  when [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
+  else 1 end as [is_held]
+  from [app].[JobLock]
+  where [id] = :name;
+
+-- now
+select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now];
 
 -- describe
 select c.name as column_name, type_name(c.system_type_id) +
@@ -308,16 +409,66 @@ select c.name as column_name, type_name(c.system_type_id) +
   from sys.index_columns o
   where o.object_id = i.object_id
   and o.index_id = i.index_id
-  and o.key_ordinal > 1)) as unique_keys
+  and o.key_ordinal > 1)) as unique_keys, object_schema_name(c.object_id) as table_schema
   from sys.columns c
   where c.object_id = object_id(coalesce(quotename(:schema) + '.', '') + quotename(:table));
 
 -- pin: read
 select 1
-  from [app].[JobLock] with (repeatableread)
+  from [app].[JobLock] with (updlock)
   where [id] = :name
   and [Who] = :lockedBy
   and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
 
 -- drop table
 drop table [app].[JobLock];
+
+-- fix
+if not exists (select 1 from sys.schemas where quotename(name) = N'[app]') exec (N'create schema [app]');
+
+-- fix
+create table [app].[JobLock] (
+  [id] nvarchar(64) collate Latin1_General_100_BIN2 not null,
+  [until] datetime2(3) not null,
+  [at] datetime2(3) not null,
+  [Who] nvarchar(255) collate Latin1_General_100_BIN2 not null,
+  constraint [JobLock_pkey] primary key ([id])
+);
+
+-- fix
+declare @drop nvarchar(max) = N''
+select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N'alter table ' + N'[app].[JobLock]' + N' drop constraint ' + quotename(i.name)
+  else N'drop index ' + quotename(i.name) + N' on ' + N'[app].[JobLock]' end + N'; '
+  from sys.indexes i join sys.index_columns c on c.object_id = i.object_id and c.index_id = i.index_id
+  where i.object_id = object_id(N'[app].[JobLock]') and i.is_unique = 1 and c.key_ordinal > 0
+    and quotename(col_name(c.object_id, c.column_id)) = N'[id]'
+exec (@drop);
+
+-- fix
+alter table [app].[JobLock] alter column [id] nvarchar(64) collate Latin1_General_100_BIN2 not null;
+
+-- fix
+if exists (select 1 from sys.key_constraints where type = 'PK' and parent_object_id = object_id(N'[app].[JobLock]'))
+  create unique index [JobLock_pkey] on [app].[JobLock] ([id])
+else alter table [app].[JobLock] add constraint [JobLock_pkey] primary key ([id]);
+
+-- fix
+alter table [app].[JobLock] add [until] datetime2(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table [app].[JobLock] add [at] datetime2(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table [app].[JobLock] add [Who] nvarchar(255) collate Latin1_General_100_BIN2 default '-' not null;
+
+-- fix
+create unique index [JobLock_name] on [app].[JobLock] ([id]);
+
+-- fix
+alter table [app].[JobLock] alter column [until] datetime2(3) not null;
+
+-- fix
+alter table [app].[JobLock] alter column [at] datetime2(3) not null;
+
+-- fix
+alter table [app].[JobLock] alter column [Who] nvarchar(255) collate Latin1_General_100_BIN2 not null;

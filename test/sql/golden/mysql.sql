@@ -12,13 +12,13 @@ create table if not exists `shedlock` (
 -- create table
 update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select `locked_by` as `owner`, timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`
   from `shedlock`
   where `name` = :name
   and `lock_until` > utc_timestamp(3);
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update `shedlock`
   set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `locked_at` =
   case
@@ -27,45 +27,54 @@ update `shedlock`
   where `name` = :name
   and `lock_until` <= utc_timestamp(3);
 
--- acquire, step 3: look
-select 1
+-- acquire, step 3: refusal
+select `locked_by` as `owner`, timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`
   from `shedlock`
-  where `name` = :name;
+  where `name` = :name
+  and `lock_until` > utc_timestamp(3);
 
--- acquire, step 4: take
+-- acquire, step 4: acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
   values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, utc_timestamp(3), :lockedBy);
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max(`lock_until`) > utc_timestamp(3) then 'held'
   when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update `shedlock`
   set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `locked_at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `locked_by` = :lockedBy
   where `name` = :name
   and `lock_until` <= utc_timestamp(3)
   and `locked_at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond;
 
--- acquire a slot, step 3: look
+-- acquire a slot, step 3: refusal
 select
   case
   when max(`lock_until`) > utc_timestamp(3) then 'held'
   when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
 
--- acquire a slot, step 4: take
+-- acquire a slot, step 4: acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
   values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, :lockedBy);
+
+-- acquireAgain
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `locked_at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `locked_by` = :lockedBy
+  where `name` = :name
+  and `locked_by` = :seenBy
+  and `locked_at` = timestamp '1970-01-01 00:00:00' + interval :seenAt * 1000 microsecond
+  and `lock_until` <= utc_timestamp(3);
 
 -- extend
 update `shedlock`
@@ -77,27 +86,30 @@ update `shedlock`
   and `locked_by` = :lockedBy
   and `lock_until` > utc_timestamp(3);
 
--- unlock
+-- release
 update `shedlock`
   set `lock_until` = utc_timestamp(3), `locked_by` = :unlockedBy
   where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > utc_timestamp(3);
+  and `locked_by` = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update `shedlock`
   set `lock_until` =
   case
-  when `locked_at` + interval :lockAtLeastFor * 1000 microsecond <= utc_timestamp(3) then utc_timestamp(3)
-  when `locked_at` + interval :lockAtLeastFor * 1000 microsecond < `lock_until` then `locked_at` + interval :lockAtLeastFor * 1000 microsecond
+  when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
   else `lock_until` end, `locked_by` = :unlockedBy
   where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > utc_timestamp(3);
+  and `locked_by` = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update `shedlock`
   set `lock_until` = utc_timestamp(3), `locked_by` = :unlockedBy, `locked_at` = `locked_at` + interval -1 * 1000 microsecond
+  where `name` = :name
+  and `locked_by` = :lockedBy;
+
+-- releaseHeld
+update `shedlock`
+  set `lock_until` = utc_timestamp(3), `locked_by` = :unlockedBy
   where `name` = :name
   and `locked_by` = :lockedBy
   and `lock_until` > utc_timestamp(3);
@@ -118,9 +130,20 @@ select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `token`
 -- list
 select `name` as `lock_name`, `locked_by` as `owner`, timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
   case
-  when `lock_until` > utc_timestamp(3) then 1
-  else 0 end as `is_held`
+  when `lock_until` <= utc_timestamp(3) then 0
+  else 1 end as `is_held`
   from `shedlock` order by `name`;
+
+-- find
+select `name` as `lock_name`, `locked_by` as `owner`, timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+  case
+  when `lock_until` <= utc_timestamp(3) then 0
+  else 1 end as `is_held`
+  from `shedlock`
+  where `name` = :name;
+
+-- now
+select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`;
 
 -- describe
 select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
@@ -154,6 +177,39 @@ select 1
 -- drop table
 drop table if exists `shedlock`;
 
+-- fix
+create table if not exists `shedlock` (
+  `name` varchar(64) not null,
+  `lock_until` datetime(3) not null,
+  `locked_at` datetime(3) not null,
+  `locked_by` varchar(255) not null,
+  primary key (`name`)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- fix
+alter table `shedlock` modify `name` varchar(64) character set utf8mb4 collate utf8mb4_bin not null;
+
+-- fix
+alter table `shedlock` add `lock_until` datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table `shedlock` add `locked_at` datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table `shedlock` add `locked_by` varchar(255) default '-' not null;
+
+-- fix
+create unique index `shedlock_name` on `shedlock` (`name`);
+
+-- fix
+alter table `shedlock` modify `lock_until` datetime(3) not null;
+
+-- fix
+alter table `shedlock` modify `locked_at` datetime(3) not null;
+
+-- fix
+alter table `shedlock` modify `locked_by` varchar(255) character set utf8mb4 collate utf8mb4_bin not null;
+
 ---------- Custom names
 
 -- create table
@@ -168,13 +224,13 @@ create table if not exists `app`.`JobLock` (
 -- create table
 update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`
   from `app`.`JobLock`
   where `id` = :name
   and `until` > utc_timestamp(3);
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update `app`.`JobLock`
   set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` =
   case
@@ -183,45 +239,54 @@ update `app`.`JobLock`
   where `id` = :name
   and `until` <= utc_timestamp(3);
 
--- acquire, step 3: look
-select 1
+-- acquire, step 3: refusal
+select `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`
   from `app`.`JobLock`
-  where `id` = :name;
+  where `id` = :name
+  and `until` > utc_timestamp(3);
 
--- acquire, step 4: take
+-- acquire, step 4: acquired
 insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
   values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, utc_timestamp(3), :lockedBy);
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max(`until`) > utc_timestamp(3) then 'held'
   when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update `app`.`JobLock`
   set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `Who` = :lockedBy
   where `id` = :name
   and `until` <= utc_timestamp(3)
   and `at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond;
 
--- acquire a slot, step 3: look
+-- acquire a slot, step 3: refusal
 select
   case
   when max(`until`) > utc_timestamp(3) then 'held'
   when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval :slotAtMostAhead * 1000 microsecond then 'ahead'
+  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;
 
--- acquire a slot, step 4: take
+-- acquire a slot, step 4: acquired
 insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
   values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, :lockedBy);
+
+-- acquireAgain
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `Who` = :lockedBy
+  where `id` = :name
+  and `Who` = :seenBy
+  and `at` = timestamp '1970-01-01 00:00:00' + interval :seenAt * 1000 microsecond
+  and `until` <= utc_timestamp(3);
 
 -- extend
 update `app`.`JobLock`
@@ -233,27 +298,30 @@ update `app`.`JobLock`
   and `Who` = :lockedBy
   and `until` > utc_timestamp(3);
 
--- unlock
+-- release
 update `app`.`JobLock`
   set `until` = utc_timestamp(3), `Who` = :unlockedBy
   where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > utc_timestamp(3);
+  and `Who` = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update `app`.`JobLock`
   set `until` =
   case
-  when `at` + interval :lockAtLeastFor * 1000 microsecond <= utc_timestamp(3) then utc_timestamp(3)
-  when `at` + interval :lockAtLeastFor * 1000 microsecond < `until` then `at` + interval :lockAtLeastFor * 1000 microsecond
+  when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
   else `until` end, `Who` = :unlockedBy
   where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > utc_timestamp(3);
+  and `Who` = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update `app`.`JobLock`
   set `until` = utc_timestamp(3), `Who` = :unlockedBy, `at` = `at` + interval -1 * 1000 microsecond
+  where `id` = :name
+  and `Who` = :lockedBy;
+
+-- releaseHeld
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3), `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy
   and `until` > utc_timestamp(3);
@@ -274,9 +342,20 @@ select timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `token`
 -- list
 select `id` as `lock_name`, `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
   case
-  when `until` > utc_timestamp(3) then 1
-  else 0 end as `is_held`
+  when `until` <= utc_timestamp(3) then 0
+  else 1 end as `is_held`
   from `app`.`JobLock` order by `id`;
+
+-- find
+select `id` as `lock_name`, `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+  case
+  when `until` <= utc_timestamp(3) then 0
+  else 1 end as `is_held`
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- now
+select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`;
 
 -- describe
 select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
@@ -309,3 +388,39 @@ select 1
 
 -- drop table
 drop table if exists `app`.`JobLock`;
+
+-- fix
+create schema if not exists `app`;
+
+-- fix
+create table if not exists `app`.`JobLock` (
+  `id` varchar(64) not null,
+  `until` datetime(3) not null,
+  `at` datetime(3) not null,
+  `Who` varchar(255) not null,
+  primary key (`id`)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+
+-- fix
+alter table `app`.`JobLock` modify `id` varchar(64) character set utf8mb4 collate utf8mb4_bin not null;
+
+-- fix
+alter table `app`.`JobLock` add `until` datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table `app`.`JobLock` add `at` datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table `app`.`JobLock` add `Who` varchar(255) default '-' not null;
+
+-- fix
+create unique index `JobLock_name` on `app`.`JobLock` (`id`);
+
+-- fix
+alter table `app`.`JobLock` modify `until` datetime(3) not null;
+
+-- fix
+alter table `app`.`JobLock` modify `at` datetime(3) not null;
+
+-- fix
+alter table `app`.`JobLock` modify `Who` varchar(255) character set utf8mb4 collate utf8mb4_bin not null;

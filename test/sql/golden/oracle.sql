@@ -9,13 +9,13 @@ create table "SHEDLOCK" (
   primary key ("NAME")
 );
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select "LOCKED_BY" as "owner",  extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until"
   from "SHEDLOCK"
   where "NAME" = :name
   and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update "SHEDLOCK"
   set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "LOCKED_AT" =
   case
@@ -24,7 +24,7 @@ update "SHEDLOCK"
   where "NAME" = :name
   and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- acquire, step 3: take
+-- acquire, step 3: acquired
 insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
   select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), :lockedBy
   from dual
@@ -32,30 +32,38 @@ insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
   from "SHEDLOCK"
   where "NAME" = :name);
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max("LOCK_UNTIL") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
   when max("LOCKED_AT") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
+  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(60000 / 1000, 'second') then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "SHEDLOCK"
   where "NAME" = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update "SHEDLOCK"
   set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "LOCKED_AT" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "LOCKED_BY" = :lockedBy
   where "NAME" = :name
   and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
   and "LOCKED_AT" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second');
 
--- acquire a slot, step 3: take
+-- acquire a slot, step 3: acquired
 insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
   select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), :lockedBy
   from dual
   where not exists (select 1
   from "SHEDLOCK"
   where "NAME" = :name);
+
+-- acquireAgain
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "LOCKED_AT" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+  and "LOCKED_BY" = :seenBy
+  and "LOCKED_AT" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenAt / 1000, 'second')
+  and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
 -- extend
 update "SHEDLOCK"
@@ -67,27 +75,30 @@ update "SHEDLOCK"
   and "LOCKED_BY" = :lockedBy
   and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- unlock
+-- release
 update "SHEDLOCK"
   set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "LOCKED_BY" = :unlockedBy
   where "NAME" = :name
-  and "LOCKED_BY" = :lockedBy
-  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+  and "LOCKED_BY" = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update "SHEDLOCK"
   set "LOCK_UNTIL" =
   case
-  when "LOCKED_AT" + numtodsinterval(:lockAtLeastFor / 1000, 'second') <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
-  when "LOCKED_AT" + numtodsinterval(:lockAtLeastFor / 1000, 'second') < "LOCK_UNTIL" then "LOCKED_AT" + numtodsinterval(:lockAtLeastFor / 1000, 'second')
+  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "LOCK_UNTIL" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
   else "LOCK_UNTIL" end, "LOCKED_BY" = :unlockedBy
   where "NAME" = :name
-  and "LOCKED_BY" = :lockedBy
-  and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+  and "LOCKED_BY" = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update "SHEDLOCK"
   set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "LOCKED_BY" = :unlockedBy, "LOCKED_AT" = "LOCKED_AT" + numtodsinterval(-1 / 1000, 'second')
+  where "NAME" = :name
+  and "LOCKED_BY" = :lockedBy;
+
+-- releaseHeld
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "LOCKED_BY" = :unlockedBy
   where "NAME" = :name
   and "LOCKED_BY" = :lockedBy
   and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
@@ -108,9 +119,21 @@ select  extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 8640
 -- list
 select "NAME" as "lock_name", "LOCKED_BY" as "owner",  extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
   case
-  when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 1
-  else 0 end as "is_held"
+  when "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+  else 1 end as "is_held"
   from "SHEDLOCK" order by "NAME";
+
+-- find
+select "NAME" as "lock_name", "LOCKED_BY" as "owner",  extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+  case
+  when "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+  else 1 end as "is_held"
+  from "SHEDLOCK"
+  where "NAME" = :name;
+
+-- now
+select  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now"
+  from dual;
 
 -- describe
 select c.column_name as "column_name", c.data_type as "column_type", c.char_length as "max_length",
@@ -168,6 +191,42 @@ select 1
 -- drop table
 drop table "SHEDLOCK";
 
+-- fix
+create table "SHEDLOCK" (
+  "NAME" varchar2(64 char) not null,
+  "LOCK_UNTIL" timestamp(3) not null,
+  "LOCKED_AT" timestamp(3) not null,
+  "LOCKED_BY" varchar2(255 char) not null,
+  primary key ("NAME")
+);
+
+-- fix
+alter table "SHEDLOCK" modify ("NAME" varchar2(64 char));
+
+-- fix
+alter table "SHEDLOCK" add ("LOCK_UNTIL" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "SHEDLOCK" add ("LOCKED_AT" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "SHEDLOCK" add ("LOCKED_BY" varchar2(255 char) default '-' not null);
+
+-- fix
+alter table "SHEDLOCK" modify ("NAME" varchar2(64 char) not null);
+
+-- fix
+create unique index "SHEDLOCK_name" on "SHEDLOCK" ("NAME");
+
+-- fix
+alter table "SHEDLOCK" modify ("LOCK_UNTIL" timestamp(3) not null);
+
+-- fix
+alter table "SHEDLOCK" modify ("LOCKED_AT" timestamp(3) not null);
+
+-- fix
+alter table "SHEDLOCK" modify ("LOCKED_BY" varchar2(255 char) not null);
+
 ---------- Custom names
 
 -- create table
@@ -179,13 +238,13 @@ create table "app"."JobLock" (
   primary key ("id")
 );
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select "Who" as "owner",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until"
   from "app"."JobLock"
   where "id" = :name
   and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update "app"."JobLock"
   set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" =
   case
@@ -194,7 +253,7 @@ update "app"."JobLock"
   where "id" = :name
   and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- acquire, step 3: take
+-- acquire, step 3: acquired
 insert into "app"."JobLock" ("id", "until", "at", "Who")
   select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), :lockedBy
   from dual
@@ -202,30 +261,38 @@ insert into "app"."JobLock" ("id", "until", "at", "Who")
   from "app"."JobLock"
   where "id" = :name);
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max("until") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
   when max("at") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:slotAtMostAhead / 1000, 'second') then 'ahead'
+  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(60000 / 1000, 'second') then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update "app"."JobLock"
   set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "Who" = :lockedBy
   where "id" = :name
   and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
   and "at" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second');
 
--- acquire a slot, step 3: take
+-- acquire a slot, step 3: acquired
 insert into "app"."JobLock" ("id", "until", "at", "Who")
   select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), :lockedBy
   from dual
   where not exists (select 1
   from "app"."JobLock"
   where "id" = :name);
+
+-- acquireAgain
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "Who" = :lockedBy
+  where "id" = :name
+  and "Who" = :seenBy
+  and "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenAt / 1000, 'second')
+  and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
 -- extend
 update "app"."JobLock"
@@ -237,27 +304,30 @@ update "app"."JobLock"
   and "Who" = :lockedBy
   and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- unlock
+-- release
 update "app"."JobLock"
   set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
   where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+  and "Who" = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update "app"."JobLock"
   set "until" =
   case
-  when "at" + numtodsinterval(:lockAtLeastFor / 1000, 'second') <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
-  when "at" + numtodsinterval(:lockAtLeastFor / 1000, 'second') < "until" then "at" + numtodsinterval(:lockAtLeastFor / 1000, 'second')
+  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
   else "until" end, "Who" = :unlockedBy
   where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+  and "Who" = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update "app"."JobLock"
   set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy, "at" = "at" + numtodsinterval(-1 / 1000, 'second')
+  where "id" = :name
+  and "Who" = :lockedBy;
+
+-- releaseHeld
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy
   and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
@@ -278,9 +348,21 @@ select  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + 
 -- list
 select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
   case
-  when "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 1
-  else 0 end as "is_held"
+  when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+  else 1 end as "is_held"
   from "app"."JobLock" order by "id";
+
+-- find
+select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+  case
+  when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+  else 1 end as "is_held"
+  from "app"."JobLock"
+  where "id" = :name;
+
+-- now
+select  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now"
+  from dual;
 
 -- describe
 select c.column_name as "column_name", c.data_type as "column_type", c.char_length as "max_length",
@@ -337,3 +419,39 @@ select 1
 
 -- drop table
 drop table "app"."JobLock";
+
+-- fix
+create table "app"."JobLock" (
+  "id" varchar2(64 char) not null,
+  "until" timestamp(3) not null,
+  "at" timestamp(3) not null,
+  "Who" varchar2(255 char) not null,
+  primary key ("id")
+);
+
+-- fix
+alter table "app"."JobLock" modify ("id" varchar2(64 char));
+
+-- fix
+alter table "app"."JobLock" add ("until" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "app"."JobLock" add ("at" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
+
+-- fix
+alter table "app"."JobLock" add ("Who" varchar2(255 char) default '-' not null);
+
+-- fix
+alter table "app"."JobLock" modify ("id" varchar2(64 char) not null);
+
+-- fix
+create unique index "JobLock_name" on "app"."JobLock" ("id");
+
+-- fix
+alter table "app"."JobLock" modify ("until" timestamp(3) not null);
+
+-- fix
+alter table "app"."JobLock" modify ("at" timestamp(3) not null);
+
+-- fix
+alter table "app"."JobLock" modify ("Who" varchar2(255 char) not null);

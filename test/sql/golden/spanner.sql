@@ -11,13 +11,13 @@ create table if not exists `shedlock` (
 -- create table
 update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select `locked_by` as `owner`, unix_millis(`lock_until`) as `lock_until`
   from `shedlock`
   where `name` = :name
   and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update `shedlock`
   set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` =
   case
@@ -26,45 +26,54 @@ update `shedlock`
   where `name` = :name
   and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 3: look
-select 1
+-- acquire, step 3: refusal
+select `locked_by` as `owner`, unix_millis(`lock_until`) as `lock_until`
   from `shedlock`
-  where `name` = :name;
+  where `name` = :name
+  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 4: take
+-- acquire, step 4: acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
   values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_trunc(current_timestamp(), millisecond), :lockedBy);
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update `shedlock`
   set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `locked_by` = :lockedBy
   where `name` = :name
   and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
   and `locked_at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
 
--- acquire a slot, step 3: look
+-- acquire a slot, step 3: refusal
 select
   case
   when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `shedlock`
   where `name` = :name;
 
--- acquire a slot, step 4: take
+-- acquire a slot, step 4: acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
   values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_add(timestamp_seconds(0), interval :slot millisecond), :lockedBy);
+
+-- acquireAgain
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `locked_by` = :lockedBy
+  where `name` = :name
+  and `locked_by` = :seenBy
+  and `locked_at` = timestamp_add(timestamp_seconds(0), interval :seenAt millisecond)
+  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
 
 -- extend
 update `shedlock`
@@ -76,27 +85,30 @@ update `shedlock`
   and `locked_by` = :lockedBy
   and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- unlock
+-- release
 update `shedlock`
   set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy
   where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+  and `locked_by` = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update `shedlock`
   set `lock_until` =
   case
-  when timestamp_add(`locked_at`, interval :lockAtLeastFor millisecond) <= timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
-  when timestamp_add(`locked_at`, interval :lockAtLeastFor millisecond) < `lock_until` then timestamp_add(`locked_at`, interval :lockAtLeastFor millisecond)
+  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
   else `lock_until` end, `locked_by` = :unlockedBy
   where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+  and `locked_by` = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update `shedlock`
   set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy, `locked_at` = timestamp_add(`locked_at`, interval -1 millisecond)
+  where `name` = :name
+  and `locked_by` = :lockedBy;
+
+-- releaseHeld
+update `shedlock`
+  set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy
   where `name` = :name
   and `locked_by` = :lockedBy
   and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
@@ -117,9 +129,20 @@ select unix_millis(`locked_at`) as `token`
 -- list
 select `name` as `lock_name`, `locked_by` as `owner`, unix_millis(`locked_at`) as `locked_at`, unix_millis(`lock_until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
   case
-  when `lock_until` > timestamp_trunc(current_timestamp(), millisecond) then 1
-  else 0 end as `is_held`
+  when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+  else 1 end as `is_held`
   from `shedlock` order by `name`;
+
+-- find
+select `name` as `lock_name`, `locked_by` as `owner`, unix_millis(`locked_at`) as `locked_at`, unix_millis(`lock_until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+  case
+  when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+  else 1 end as `is_held`
+  from `shedlock`
+  where `name` = :name;
+
+-- now
+select unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`;
 
 -- describe
 SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
@@ -159,6 +182,38 @@ update `shedlock`
 -- drop table
 drop table if exists `shedlock`;
 
+-- fix
+create table if not exists `shedlock` (
+  `name` string(64) not null,
+  `lock_until` timestamp not null,
+  `locked_at` timestamp not null,
+  `locked_by` string(255) not null
+) primary key (`name`);
+
+-- fix
+alter table `shedlock` alter column `name` string(64) not null;
+
+-- fix
+alter table `shedlock` add column `lock_until` timestamp not null default ('1970-01-01 00:00:00');
+
+-- fix
+alter table `shedlock` add column `locked_at` timestamp not null default ('1970-01-01 00:00:00');
+
+-- fix
+alter table `shedlock` add column `locked_by` string(255) not null default ('-');
+
+-- fix
+create unique index `shedlock_name` on `shedlock` (`name`);
+
+-- fix
+alter table `shedlock` alter column `lock_until` timestamp not null;
+
+-- fix
+alter table `shedlock` alter column `locked_at` timestamp not null;
+
+-- fix
+alter table `shedlock` alter column `locked_by` string(255) not null;
+
 ---------- Custom names
 
 -- create table
@@ -172,13 +227,13 @@ create table if not exists `app`.`JobLock` (
 -- create table
 update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select `Who` as `owner`, unix_millis(`until`) as `lock_until`
   from `app`.`JobLock`
   where `id` = :name
   and `until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 2: take
+-- acquire, step 2: acquired
 update `app`.`JobLock`
   set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` =
   case
@@ -187,45 +242,54 @@ update `app`.`JobLock`
   where `id` = :name
   and `until` <= timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 3: look
-select 1
+-- acquire, step 3: refusal
+select `Who` as `owner`, unix_millis(`until`) as `lock_until`
   from `app`.`JobLock`
-  where `id` = :name;
+  where `id` = :name
+  and `until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 4: take
+-- acquire, step 4: acquired
 insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
   values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_trunc(current_timestamp(), millisecond), :lockedBy);
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 update `app`.`JobLock`
   set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `Who` = :lockedBy
   where `id` = :name
   and `until` <= timestamp_trunc(current_timestamp(), millisecond)
   and `at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
 
--- acquire a slot, step 3: look
+-- acquire a slot, step 3: refusal
 select
   case
   when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
   when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :slotAtMostAhead millisecond) then 'ahead'
+  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
   else 'free' end as `outcome`
   from `app`.`JobLock`
   where `id` = :name;
 
--- acquire a slot, step 4: take
+-- acquire a slot, step 4: acquired
 insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
   values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_add(timestamp_seconds(0), interval :slot millisecond), :lockedBy);
+
+-- acquireAgain
+update `app`.`JobLock`
+  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `Who` = :lockedBy
+  where `id` = :name
+  and `Who` = :seenBy
+  and `at` = timestamp_add(timestamp_seconds(0), interval :seenAt millisecond)
+  and `until` <= timestamp_trunc(current_timestamp(), millisecond);
 
 -- extend
 update `app`.`JobLock`
@@ -237,27 +301,30 @@ update `app`.`JobLock`
   and `Who` = :lockedBy
   and `until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- unlock
+-- release
 update `app`.`JobLock`
   set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
   where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+  and `Who` = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update `app`.`JobLock`
   set `until` =
   case
-  when timestamp_add(`at`, interval :lockAtLeastFor millisecond) <= timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
-  when timestamp_add(`at`, interval :lockAtLeastFor millisecond) < `until` then timestamp_add(`at`, interval :lockAtLeastFor millisecond)
+  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
   else `until` end, `Who` = :unlockedBy
   where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+  and `Who` = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update `app`.`JobLock`
   set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy, `at` = timestamp_add(`at`, interval -1 millisecond)
+  where `id` = :name
+  and `Who` = :lockedBy;
+
+-- releaseHeld
+update `app`.`JobLock`
+  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy
   and `until` > timestamp_trunc(current_timestamp(), millisecond);
@@ -278,9 +345,20 @@ select unix_millis(`at`) as `token`
 -- list
 select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
   case
-  when `until` > timestamp_trunc(current_timestamp(), millisecond) then 1
-  else 0 end as `is_held`
+  when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+  else 1 end as `is_held`
   from `app`.`JobLock` order by `id`;
+
+-- find
+select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+  case
+  when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+  else 1 end as `is_held`
+  from `app`.`JobLock`
+  where `id` = :name;
+
+-- now
+select unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`;
 
 -- describe
 SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
@@ -319,3 +397,35 @@ update `app`.`JobLock`
 
 -- drop table
 drop table if exists `app`.`JobLock`;
+
+-- fix
+create table if not exists `app`.`JobLock` (
+  `id` string(64) not null,
+  `until` timestamp not null,
+  `at` timestamp not null,
+  `Who` string(255) not null
+) primary key (`id`);
+
+-- fix
+alter table `app`.`JobLock` alter column `id` string(64) not null;
+
+-- fix
+alter table `app`.`JobLock` add column `until` timestamp not null default ('1970-01-01 00:00:00');
+
+-- fix
+alter table `app`.`JobLock` add column `at` timestamp not null default ('1970-01-01 00:00:00');
+
+-- fix
+alter table `app`.`JobLock` add column `Who` string(255) not null default ('-');
+
+-- fix
+create unique index `JobLock_name` on `app`.`JobLock` (`id`);
+
+-- fix
+alter table `app`.`JobLock` alter column `until` timestamp not null;
+
+-- fix
+alter table `app`.`JobLock` alter column `at` timestamp not null;
+
+-- fix
+alter table `app`.`JobLock` alter column `Who` string(255) not null;

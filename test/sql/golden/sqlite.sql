@@ -12,13 +12,13 @@ create table if not exists "shedlock" (
 -- create table
 update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select "locked_by" as "owner", cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until"
   from "shedlock"
   where "name" = :name
   and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- acquire, step 2: take
+-- acquire, step 2: acquired or held
 insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', 'now'), :lockedBy)
   on conflict ("name")
@@ -29,17 +29,17 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   else strftime('%Y-%m-%d %H:%M:%f', held."locked_at", (1 / 1000.0) || ' seconds') end, "locked_by" = :lockedBy
   where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max("lock_until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
   when max("locked_at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
-  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
+  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (60000 / 1000.0) || ' seconds') then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "shedlock"
   where "name" = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), :lockedBy)
   on conflict ("name")
@@ -47,6 +47,14 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "locked_at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "locked_by" = :lockedBy
   where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
   and held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds');
+
+-- acquireAgain
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "locked_at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "locked_by" = :lockedBy
+  where "name" = :name
+  and "locked_by" = :seenBy
+  and "locked_at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:seenAt / 1000.0) || ' seconds')
+  and "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
 -- extend
 update "shedlock"
@@ -58,27 +66,30 @@ update "shedlock"
   and "locked_by" = :lockedBy
   and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- unlock
+-- release
 update "shedlock"
   set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "locked_by" = :unlockedBy
   where "name" = :name
-  and "locked_by" = :lockedBy
-  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+  and "locked_by" = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update "shedlock"
   set "lock_until" =
   case
-  when strftime('%Y-%m-%d %H:%M:%f', "locked_at", (:lockAtLeastFor / 1000.0) || ' seconds') <= strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
-  when strftime('%Y-%m-%d %H:%M:%f', "locked_at", (:lockAtLeastFor / 1000.0) || ' seconds') < "lock_until" then strftime('%Y-%m-%d %H:%M:%f', "locked_at", (:lockAtLeastFor / 1000.0) || ' seconds')
+  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "lock_until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
   else "lock_until" end, "locked_by" = :unlockedBy
   where "name" = :name
-  and "locked_by" = :lockedBy
-  and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+  and "locked_by" = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update "shedlock"
   set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "locked_by" = :unlockedBy, "locked_at" = strftime('%Y-%m-%d %H:%M:%f', "locked_at", (-1 / 1000.0) || ' seconds')
+  where "name" = :name
+  and "locked_by" = :lockedBy;
+
+-- releaseHeld
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "locked_by" = :unlockedBy
   where "name" = :name
   and "locked_by" = :lockedBy
   and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
@@ -99,9 +110,20 @@ select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) a
 -- list
 select "name" as "lock_name", "locked_by" as "owner", cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
   case
-  when "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then 1
-  else 0 end as "is_held"
+  when "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+  else 1 end as "is_held"
   from "shedlock" order by "name";
+
+-- find
+select "name" as "lock_name", "locked_by" as "owner", cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+  case
+  when "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+  else 1 end as "is_held"
+  from "shedlock"
+  where "name" = :name;
+
+-- now
+select cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now";
 
 -- describe
 select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable, (select count(*)
@@ -122,6 +144,45 @@ update "shedlock"
 -- drop table
 drop table if exists "shedlock";
 
+-- fix
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" datetime(3) not null,
+  "locked_at" datetime(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
+);
+
+-- fix
+alter table "shedlock" add "lock_until" datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "shedlock" add "locked_at" datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
+
+-- fix
+create table if not exists "shedlock_new" (
+  "name" varchar(64) not null,
+  "lock_until" datetime(3) not null,
+  "locked_at" datetime(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
+);
+
+-- fix
+insert into "shedlock_new" ("name", "lock_until", "locked_at", "locked_by") select "name", "lock_until", "locked_at", "locked_by" from "shedlock";
+
+-- fix
+drop table "shedlock";
+
+-- fix
+alter table "shedlock_new" rename to "shedlock";
+
+-- fix
+create unique index "shedlock_name" on "shedlock" ("name");
+
 ---------- Custom names
 
 -- create table
@@ -136,13 +197,13 @@ create table if not exists "app"."JobLock" (
 -- create table
 update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
 
--- acquire, step 1: look
+-- acquire, step 1: refusal
 select "Who" as "owner", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until"
   from "app"."JobLock"
   where "id" = :name
   and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- acquire, step 2: take
+-- acquire, step 2: acquired or held
 insert into "app"."JobLock" as held ("id", "until", "at", "Who")
   values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', 'now'), :lockedBy)
   on conflict ("id")
@@ -153,17 +214,17 @@ insert into "app"."JobLock" as held ("id", "until", "at", "Who")
   else strftime('%Y-%m-%d %H:%M:%f', held."at", (1 / 1000.0) || ' seconds') end, "Who" = :lockedBy
   where held."until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- acquire a slot, step 1: look
+-- acquire a slot, step 1: refusal
 select
   case
   when max("until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
   when max("at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
-  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:slotAtMostAhead / 1000.0) || ' seconds') then 'ahead'
+  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (60000 / 1000.0) || ' seconds') then 'slot-too-far-ahead'
   else 'free' end as "outcome"
   from "app"."JobLock"
   where "id" = :name;
 
--- acquire a slot, step 2: take
+-- acquire a slot, step 2: acquired
 insert into "app"."JobLock" as held ("id", "until", "at", "Who")
   values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), :lockedBy)
   on conflict ("id")
@@ -171,6 +232,14 @@ insert into "app"."JobLock" as held ("id", "until", "at", "Who")
   set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "Who" = :lockedBy
   where held."until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
   and held."at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds');
+
+-- acquireAgain
+update "app"."JobLock"
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "Who" = :lockedBy
+  where "id" = :name
+  and "Who" = :seenBy
+  and "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:seenAt / 1000.0) || ' seconds')
+  and "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
 -- extend
 update "app"."JobLock"
@@ -182,27 +251,30 @@ update "app"."JobLock"
   and "Who" = :lockedBy
   and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- unlock
+-- release
 update "app"."JobLock"
   set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
   where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+  and "Who" = :lockedBy;
 
--- unlockAtLeast
+-- releaseLater
 update "app"."JobLock"
   set "until" =
   case
-  when strftime('%Y-%m-%d %H:%M:%f', "at", (:lockAtLeastFor / 1000.0) || ' seconds') <= strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
-  when strftime('%Y-%m-%d %H:%M:%f', "at", (:lockAtLeastFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', "at", (:lockAtLeastFor / 1000.0) || ' seconds')
+  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
   else "until" end, "Who" = :unlockedBy
   where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+  and "Who" = :lockedBy;
 
--- giveBack
+-- releaseUnused
 update "app"."JobLock"
   set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy, "at" = strftime('%Y-%m-%d %H:%M:%f', "at", (-1 / 1000.0) || ' seconds')
+  where "id" = :name
+  and "Who" = :lockedBy;
+
+-- releaseHeld
+update "app"."JobLock"
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy
   and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
@@ -223,9 +295,20 @@ select cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "toke
 -- list
 select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
   case
-  when "until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then 1
-  else 0 end as "is_held"
+  when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+  else 1 end as "is_held"
   from "app"."JobLock" order by "id";
+
+-- find
+select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+  case
+  when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+  else 1 end as "is_held"
+  from "app"."JobLock"
+  where "id" = :name;
+
+-- now
+select cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now";
 
 -- describe
 select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable, (select count(*)
@@ -245,3 +328,42 @@ update "app"."JobLock"
 
 -- drop table
 drop table if exists "app"."JobLock";
+
+-- fix
+create table if not exists "app"."JobLock" (
+  "id" varchar(64) not null,
+  "until" datetime(3) not null,
+  "at" datetime(3) not null,
+  "Who" varchar(255) not null,
+  primary key ("id")
+);
+
+-- fix
+alter table "app"."JobLock" add "until" datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "app"."JobLock" add "at" datetime(3) default '1970-01-01 00:00:00' not null;
+
+-- fix
+alter table "app"."JobLock" add "Who" varchar(255) default '-' not null;
+
+-- fix
+create table if not exists "app"."JobLock_new" (
+  "id" varchar(64) not null,
+  "until" datetime(3) not null,
+  "at" datetime(3) not null,
+  "Who" varchar(255) not null,
+  primary key ("id")
+);
+
+-- fix
+insert into "app"."JobLock_new" ("id", "until", "at", "Who") select "id", "until", "at", "Who" from "app"."JobLock";
+
+-- fix
+drop table "app"."JobLock";
+
+-- fix
+alter table "app"."JobLock_new" rename to "JobLock";
+
+-- fix
+create unique index "JobLock_name" on "app"."JobLock" ("id");

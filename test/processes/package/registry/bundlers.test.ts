@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { installed, node, packInto, temporaryFolder } from '../packed-package'
+import { installed, node, tarball, temporaryFolder } from '../packed-package'
 import { newProject } from './project'
 
 const FIXTURES = ['bundled', 'next-route', 'run-once']
@@ -17,7 +17,7 @@ const project = join(folder, 'project')
 beforeAll(() => {
   const clients = ['typeorm@1', 'sql.js@1']
   const bundlers = ['webpack@5', 'next@16', 'react@19', 'react-dom@19']
-  newProject(project, [packInto(folder), ...clients, ...bundlers], [])
+  newProject(project, [tarball, ...clients, ...bundlers], [])
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
   for (const name of FIXTURES)
     copyFileSync(join(__dirname, 'fixtures', `${name}.ts`), join(project, `${name}.ts`))

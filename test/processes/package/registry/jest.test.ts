@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, test } from '@jest/globals'
-import { installed, node, packInto, temporaryFolder } from '../packed-package'
+import { installed, node, tarball, temporaryFolder } from '../packed-package'
 import { newProject } from './project'
 
 const folder = temporaryFolder()
@@ -12,7 +12,7 @@ const JEST = ['jest@30', 'ts-jest@29', '@swc/jest@0.2', 'typeorm@1', '@types/jes
 const NATIVE_OR_LARGE = ['better-sqlite3', '@swc/core', 'typescript']
 
 beforeAll(() => {
-  newProject(project, [packInto(folder), ...JEST, 'typescript@6', '@swc/core@1'], NATIVE_OR_LARGE)
+  newProject(project, [tarball, ...JEST, 'typescript@6', '@swc/core@1'], NATIVE_OR_LARGE)
   for (const sources of ['typescript', 'javascript']) mkdirSync(join(project, sources))
   const compilerOptions = {
     ...typescript,

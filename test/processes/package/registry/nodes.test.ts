@@ -2,15 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import {
-  entries,
-  FRAMEWORKS,
-  installed,
-  installInto,
-  packInto,
-  root,
-  temporaryFolder,
-} from '../packed-package'
+import { entries, FRAMEWORKS, installed, installInto, root, temporaryFolder } from '../packed-package'
 import { otherNode, type OtherNode } from './other-node'
 
 const SUPPORTED = [20, 22, 24]
@@ -19,7 +11,7 @@ const folder = temporaryFolder()
 const app = join(folder, 'app')
 
 beforeAll(() => {
-  installInto(app, packInto(folder))
+  installInto(app)
 })
 
 // This one's own version is what `npm test` runs on.

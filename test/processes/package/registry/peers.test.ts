@@ -1,17 +1,12 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, test } from '@jest/globals'
-import { installed, node, packInto, temporaryFolder } from '../packed-package'
+import { installed, node, tarball, temporaryFolder } from '../packed-package'
 import { generatePrismaClient } from './generate-prisma-client'
 import { PEER_VERSIONS, type PeerVersion } from './peers'
 import { newProject } from './project'
 
 const folder = temporaryFolder()
-let tarball: string
-
-beforeAll(() => {
-  tarball = packInto(folder)
-})
 
 const MODULE_KINDS = [
   { type: 'commonjs', moduleFormat: 'cjs' },

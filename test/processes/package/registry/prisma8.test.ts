@@ -8,7 +8,7 @@ import { DataSource } from 'typeorm'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { findBackends } from '../../../backends/find-backends'
 import { servers } from '../../../backends/servers'
-import { installed, node, packInto, temporaryFolder } from '../packed-package'
+import { installed, node, tarball, temporaryFolder } from '../packed-package'
 import type { Outcome } from './fixtures/prisma8/outcome'
 import { PLATFORM } from './other-node'
 import { newProject } from './project'
@@ -62,7 +62,7 @@ describe(`Prisma ${PRISMA_8} with PostgreSQL`, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
 
   beforeAll(async () => {
-    newProject(project, [packInto(join(project, '..')), ...PACKAGES], [])
+    newProject(project, [tarball, ...PACKAGES], [])
     const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as object & {
       dependencies: object
     }

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { findBackends } from '../../../backends/find-backends'
-import { installed, packInto, run, temporaryFolder } from '../packed-package'
+import { installed, run, tarball, temporaryFolder } from '../packed-package'
 import { generatePrismaClient } from './generate-prisma-client'
 import { newProject } from './project'
 import { CLIENTS, RUNTIMES, WORKER } from './runtimes'
@@ -22,7 +22,7 @@ let stopServer: () => Promise<unknown> = () => Promise.resolve()
 
 beforeAll(async () => {
   const packages = [...RUNTIMES, ...CLIENTS, WORKER].flatMap((each) => each.packages)
-  newProject(project, [packInto(folder), ...new Set(packages)], ['better-sqlite3'])
+  newProject(project, [tarball, ...new Set(packages)], ['better-sqlite3'])
   for (const name of [...SHARED, ...CLIENTS.map(({ fixture }) => fixture), WORKER.fixture])
     copyFileSync(join(__dirname, 'fixtures', `${name}.ts`), join(project, `${name}.ts`))
   copyFileSync(join(__dirname, 'fixtures/run-worker.mjs'), join(project, 'run-worker.mjs'))

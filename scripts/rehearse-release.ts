@@ -1,0 +1,93 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../test/backends/free-port'
+import { installPackage } from '../test/backends/install-package'
+import { waitForPort } from '../test/backends/wait-for-port'
+import { copySources } from './copy-sources'
+
+// A release on a registry of one's own, on the loopback interface: packed, published, installed, used; and what npm says to a
+// second time. What only npm's registry has, staging and provenance, cannot be seen here.
+
+const USE = `
+import assert from 'node:assert'
+import { InMemoryLockProvider, LockingTaskExecutor } from 'shedlock-orm'
+import { dialects } from 'shedlock-orm/sql'
+const executor = new LockingTaskExecutor(new InMemoryLockProvider())
+const result = await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, () => 'ran')
+assert.deepEqual(result, { executed: true, value: 'ran' })
+console.log(result.value, 'with', Object.keys(dialects).length, 'dialects')
+`
+
+/** What will be known then: an address, and somebody who wrote it. */
+function checkout(folder: string): void {
+  const manifest = copySources(folder)
+  const known = {
+    repository: 'github:rehearsal/shedlock-orm',
+    author: 'A rehearsal',
+    publishConfig: { ...manifest.publishConfig, provenance: false },
+    ...(manifest['repository'] !== undefined && { repository: manifest['repository'] }),
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, ...known }, undefined, 2))
+}
+
+async function startRegistry(folder: string): Promise<{ registry: string; stop: () => void }> {
+  // The last that runs on Node.js 20.
+  const verdaccio = await installPackage('verdaccio', '6.1.6', { overrides: { 'node-fetch': '2.7.0' } })
+  const port = await freePort()
+  const config = join(folder, 'registry.yaml')
+  const everybody = "{ '**': { access: $all, publish: $all } }"
+  writeFileSync(config, `storage: ${join(folder, 'registry')}\nuplinks: {}\npackages: ${everybody}\n`)
+  const server = spawn(
+    process.execPath,
+    [join(verdaccio, 'bin/verdaccio'), '--config', config, '--listen', `127.0.0.1:${port}`],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  await waitForPort(port)
+  return { registry: `http://127.0.0.1:${port}/`, stop: () => void server.kill() }
+}
+
+/** Prints a command and what it says. */
+function show(cwd: string, command: string, ...args: string[]): void {
+  console.log(`\n$ ${[command, ...args].filter((word) => !word.includes('\n')).join(' ')}`)
+  execFileSync(command, args, { cwd, stdio: 'inherit', shell: process.platform === 'win32' })
+}
+
+function expectRefusal(cwd: string, command: string, ...args: string[]): void {
+  try {
+    show(cwd, command, ...args)
+  } catch {
+    console.log('(refused)')
+    return
+  }
+  throw new Error(`${args.join(' ')} should have been refused.`)
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'shedlock-rehearsal-'))
+  const { registry, stop } = await startRegistry(folder)
+  try {
+    const [sources, app] = [join(folder, 'sources'), join(folder, 'app')]
+    mkdirSync(sources)
+    mkdirSync(app)
+    checkout(sources)
+    // npm publishes only with a token, whatever it is worth here.
+    const settings = `registry=${registry}\n//${new URL(registry).host}/:_authToken=rehearsal\nloglevel=notice\n`
+    for (const place of [sources, app]) writeFileSync(join(place, '.npmrc'), settings)
+    writeFileSync(join(app, 'package.json'), '{ "private": true, "type": "module" }')
+    show(sources, 'npm', 'publish')
+    expectRefusal(sources, 'npm', 'publish', '--ignore-scripts')
+    show(app, 'npm', 'view', 'shedlock-orm', 'name', 'version', 'repository', 'homepage', 'bugs', 'dist-tags')
+    show(app, 'npm', 'install', 'shedlock-orm', '--no-audit', '--no-fund')
+    show(app, process.execPath, '--input-type=module', '--eval', USE)
+    show(app, 'npx', 'shedlock-orm', 'sql', 'postgres')
+    console.log('\nStaging, which only npm knows:')
+    expectRefusal(sources, 'npm', 'stage', 'publish', '--ignore-scripts')
+  } finally {
+    stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+void main()

@@ -1,0 +1,132 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CASES, EVERY, MINUTES, timeline, type Minute } from './timelines'
+
+// Draws the pictures of docs/guides/durations.md: npm run timelines
+
+const FOLDER = join(__dirname, '../docs/durations')
+/** As wide as the column of a phone, so that a picture is never cut off there. */
+const WIDTH = 342
+const LEFT = 24
+const MINUTE = (WIDTH - LEFT - 8) / MINUTES
+const TOP = 28
+const ROW = 24
+const BAR = 16
+
+const STYLE = `
+    text { font: 12px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: #3d444d }
+    .page { fill: #ffffff }
+    .tick { stroke: #d1d9e0 }
+    .runs { fill: #2da160 }
+    .twice { fill: #e5853d }
+    .locked { fill: #2da160; opacity: 0.25 }
+    .skips { fill: none; stroke: #656d76; stroke-width: 1.5 }
+    .killed { stroke: #d6454b; stroke-width: 2.5; stroke-linecap: round }
+    @media (prefers-color-scheme: dark) {
+      text { fill: #d1d7e0 }
+      .page { fill: #12171e }
+      .tick { stroke: #3d444d }
+      .locked { opacity: 0.45 }
+      .skips { stroke: #9198a1 }
+      .killed { stroke: #ff7b80 }
+    }
+  `
+
+/** All pictures by the names of their files. */
+export async function pictures(): Promise<ReadonlyMap<string, string>> {
+  const drawn = new Map([['legend.svg', legend()]])
+  for (const each of CASES) drawn.set(`${each.file}.svg`, picture(await timeline(each)))
+  return drawn
+}
+
+function picture(instances: readonly [Minute[], Minute[]]): string {
+  const axis = Array.from({ length: Math.ceil(MINUTES / EVERY) }, (_, index) => index * EVERY).map(
+    (minute) =>
+      `<line class="tick" x1="${x(minute)}" y1="${TOP - 6}" x2="${x(minute)}" y2="${TOP + 2 * ROW}"/>` +
+      `<text x="${x(minute)}" y="16">${minute === 0 ? '0 min' : minute}</text>`,
+  )
+  const rows = instances.flatMap((minutes, row) => {
+    const y = TOP + row * ROW
+    const other = instances[row === 0 ? 1 : 0]
+    const label = `<text x="8" y="${y + 12}">${row === 0 ? 'A' : 'B'}</text>`
+    return [label, ...spans(minutes, other, row === 1).map((span) => mark(span, y))]
+  })
+  return svg(TOP + 2 * ROW + 4, [...axis, ...rows])
+}
+
+interface Span {
+  readonly what: Exclude<Minute, undefined> | 'twice'
+  readonly from: number
+  to: number
+}
+
+/** Minutes in which the same goes on; of two runs for one tick, and of two at once, B's is one too many. */
+function spans(minutes: Minute[], other: Minute[], isSecond: boolean): Span[] {
+  const found: Span[] = []
+  for (const [minute, what] of minutes.entries()) {
+    const last = found.at(-1)
+    const goesOn = minute > 0 && minutes[minute - 1] === what && last !== undefined
+    if (what === undefined) continue
+    if (goesOn && what !== 'skips') last.to = minute + 1
+    else {
+      const tick = minute - (minute % EVERY)
+      const tooMany = what === 'runs' && isSecond && other.slice(tick, minute + 1).includes('runs')
+      found.push({ what: tooMany ? 'twice' : what, from: minute, to: minute + 1 })
+    }
+  }
+  return found
+}
+
+function mark({ what, from, to }: Span, y: number): string {
+  const middle = y + BAR / 2
+  if (what === 'skips') return `<circle class="skips" cx="${x(from + 0.5)}" cy="${middle}" r="3.5"/>`
+  if (what === 'killed') {
+    const [left, right] = [x(from + 0.5) - 4, x(from + 0.5) + 4]
+    return `<path class="killed" d="M${left} ${middle - 4} L${right} ${middle + 4} M${right} ${middle - 4} L${left} ${middle + 4}"/>`
+  }
+  return `<rect class="${what}" x="${x(from)}" y="${y}" width="${round((to - from) * MINUTE)}" height="${BAR}"/>`
+}
+
+const LEGEND = {
+  runs: 'runs',
+  twice: 'too many',
+  locked: 'locked',
+  skips: 'skips',
+  killed: 'killed',
+}
+
+function legend(): string {
+  let left = 8
+  const entries = Object.entries(LEGEND).map(([what, text]) => {
+    const from = (left - LEFT) / MINUTE
+    const drawn = mark({ what: what as Span['what'], from, to: from + 1.5 }, 6)
+    const entry = `${drawn}<text x="${left + 15}" y="18">${text}</text>`
+    left = round(left + 27 + text.length * 6.8)
+    return entry
+  })
+  return svg(28, entries)
+}
+
+function svg(height: number, content: readonly string[]): string {
+  const lines = content.map((line) => `  ${line}\n`).join('')
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH * 1.5}" height="${height * 1.5}">
+  <style>${STYLE}</style>
+  <rect class="page" width="${WIDTH}" height="${height}" rx="6"/>
+${lines}</svg>
+`
+}
+
+function x(minute: number): number {
+  return round(LEFT + minute * MINUTE)
+}
+
+function round(length: number): number {
+  return Math.round(length * 100) / 100
+}
+
+async function write(): Promise<void> {
+  mkdirSync(FOLDER, { recursive: true })
+  for (const [file, text] of await pictures()) writeFileSync(join(FOLDER, file), text)
+}
+
+if (require.main === module) void write()

@@ -1,0 +1,79 @@
+/**
+ * How long the way of one lock is: the files, functions and calls of the library that one `executeWithLock`, `extend` and
+ * `unlock` pass, by V8's own count, through TypeORM on PostgreSQL. An `index.ts` is not counted: it only passes names on.
+ * `node scripts/way-of-a-lock.mjs [--files] [another checkout]`
+ */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { createRequire } from 'node:module'
+import { basename, join, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = resolve(process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '.')
+// File by file, not bundled as in `dist`; below node_modules, so that packages are found from there.
+const cache = join(root, 'node_modules/.cache')
+mkdirSync(cache, { recursive: true })
+const dist = mkdtempSync(join(cache, 'way-'))
+process.on('exit', () => rmSync(dist, { recursive: true, force: true }))
+await build({
+  entryPoints: readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join(root, 'src', file)),
+  outdir: dist,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20',
+})
+const require = createRequire(`${dist}${sep}`)
+const { LockingTaskExecutor } = require(`${dist}/app/index.js`)
+const { typeOrmLockProvider } = require(`${dist}/typeorm/index.js`)
+const { DataSource } = require('typeorm')
+
+const url = process.env.POSTGRES_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres'
+const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
+const tableName = `way_of_a_lock_${process.pid}`
+const provider = typeOrmLockProvider(dataSource, { tableName })
+await provider.createTable()
+const executor = new LockingTaskExecutor(provider)
+const configuration = { name: 'way', lockAtMostFor: '1m' }
+const acquire = () => provider.lock(configuration)
+
+const session = new Session()
+session.connect()
+await session.post('Profiler.enable')
+
+/** Once before, so that what is made once is not counted. */
+async function count(title, prepare, work) {
+  await work(await prepare())
+  const prepared = await prepare()
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await work(prepared)
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  await session.post('Profiler.stopPreciseCoverage')
+  const files = result.filter(
+    ({ url: file }) =>
+      file.startsWith('file:') && fileURLToPath(file).startsWith(dist) && basename(file) !== 'index.js',
+  )
+  const counts = files.flatMap(({ functions }) => functions.map(({ ranges: [whole] }) => whole?.count ?? 0))
+  const used = files.filter(({ functions }) =>
+    functions.some(({ ranges: [whole] }) => (whole?.count ?? 0) > 0),
+  )
+  const calls = counts.reduce((sum, each) => sum + each, 0)
+  console.log(`${title}: ${used.length} files, ${counts.filter(Boolean).length} functions, ${calls} calls`)
+  if (process.argv.includes('--files'))
+    for (const { url: file } of used) console.log(`  ${fileURLToPath(file).slice(dist.length + 1)}`)
+}
+
+await count(
+  'executeWithLock',
+  async () => undefined,
+  () => executor.executeWithLock(configuration, () => 'done'),
+)
+await count('extend', acquire, async (lock) => {
+  const longer = await lock.extend('2m')
+  await longer.unlock()
+})
+await count('unlock', acquire, (lock) => lock.unlock())
+await dataSource.query(`drop table "${tableName}"`)
+await dataSource.destroy()

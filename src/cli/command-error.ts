@@ -1,0 +1,80 @@
+import { LockError } from '../core'
+
+/** Documented in `--help` and in docs/cli.md. */
+export const ExitCode = {
+  ok: 0,
+  /** The answer is no: the doctor found an error, there is no such lock, the lock was not released. */
+  no: 1,
+  /** A wrong argument, option, name or file. */
+  usage: 2,
+  /** No driver, no connection, or the database refused. */
+  database: 3,
+  /** `exec`: somebody else holds the lock. EX_TEMPFAIL of sysexits.h: nothing is wrong, it may be tried later. */
+  skipped: 75,
+  /** `exec`: the lock was lost while the command ran, which was stopped. */
+  lockLost: 76,
+  /** Ctrl-C at a question, as shells have it. */
+  interrupted: 130,
+} as const
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
+
+/** Ends the command with a message of one line and an exit code. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+
+  constructor(
+    readonly exitCode: ExitCode,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CommandError) return error.exitCode
+  return error instanceof LockError && error.code === 'INVALID_CONFIGURATION'
+    ? ExitCode.usage
+    : ExitCode.database
+}
+
+/** A shorter one would turn ordinary words into stars; drivers do not print passwords anyway. */
+const SHORTEST = 4
+const secrets = new Set<string>()
+
+/** From now on no output shows this text. */
+export function hide(secret: unknown): void {
+  if (typeof secret !== 'string' || secret.length < SHORTEST) return
+  secrets.add(secret)
+  secrets.add(encodeURIComponent(secret))
+}
+
+/**
+ * Hides the password of a URL: `scheme://user:password@host`, `…;password=…`, `…?password=…`. And each piece of it, because
+ * another parser may end it at a character that should have been escaped.
+ */
+export function hideUrl(url: string): void {
+  const credentials = /:\/\/[^/@:]*:(.*)@/.exec(url)?.[1] ?? ''
+  const parameters = [...url.matchAll(/[;?&](?:password|pwd)=(\{[^}]*\}|[^;&]*)/gi)].map(
+    ([, value]) => value ?? '',
+  )
+  const passwords = [credentials, ...parameters]
+  const pieces = passwords.flatMap((password) => password.split(/[@:/?#;{}]/))
+  for (const secret of [...passwords, ...pieces]) {
+    hide(secret)
+    try {
+      hide(decodeURIComponent(secret))
+    } catch {
+      continue
+    }
+  }
+}
+
+export function scrub(text: string): string {
+  let scrubbed = text
+    .replace(/:\/\/[^/@:\s]*:\S*@/g, '://***@')
+    .replace(/\b(password|pwd)=[^;&\s]+/gi, '$1=***')
+  for (const secret of [...secrets].sort((one, other) => other.length - one.length)) {
+    scrubbed = scrubbed.replaceAll(secret, '***')
+  }
+  return scrubbed
+}

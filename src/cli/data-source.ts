@@ -1,0 +1,171 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, extname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { drivers, sqlExecutor } from '../drivers'
+import { dialects, type LockTableOptions, type Row, type SqlExecutor } from '../sql'
+import { CLIENT_DIALECTS, typeOrmLockProvider, type DataSourceLike, type QueryRunnerLike } from '../typeorm'
+import { CommandError, ExitCode, hide, hideUrl } from './command-error'
+import { oneLine } from './output'
+
+/** What the command line uses of a DataSource beyond what a lock does. */
+interface DataSource extends DataSourceLike {
+  readonly options: DataSourceLike['options'] &
+    ServerOptions & { readonly replication?: { master?: ServerOptions } }
+  readonly entityMetadatas: readonly EntityMetadata[]
+  setOptions(options: object): unknown
+  initialize(): Promise<unknown>
+  destroy(): Promise<void>
+}
+
+interface ServerOptions {
+  readonly url?: unknown
+  readonly host?: unknown
+  readonly port?: unknown
+  readonly password?: unknown
+}
+
+interface EntityMetadata {
+  readonly name: string
+  readonly schema?: string | undefined
+  readonly tableName: string
+  readonly columns: readonly { readonly propertyName: string; readonly databaseName: string }[]
+}
+
+/** Connects with the DataSource that a file exports, as TypeORM's own command line does. */
+export async function connectDataSource(file: string, options: LockTableOptions) {
+  const dataSource = await load(file)
+  const { type, database, schema, replication } = dataSource.options
+  const server = replication?.master ?? dataSource.options
+  hide(server.password)
+  if (typeof server.url === 'string') hideUrl(server.url)
+  const name = CLIENT_DIALECTS[type]
+  if (!name) throw new CommandError(ExitCode.usage, `A DataSource of type '${type}' cannot keep locks.`)
+  // Before it connects.
+  typeOrmLockProvider(dataSource, options)
+  try {
+    // Looking at locks must not migrate, synchronize or drop anything.
+    dataSource.setOptions({
+      synchronize: false,
+      migrationsRun: false,
+      dropSchema: false,
+      subscribers: [],
+      logging: false,
+    })
+    if (!dataSource.isInitialized) await dataSource.initialize()
+  } catch (error) {
+    throw new CommandError(ExitCode.database, `There is no connection to the database: ${oneLine(error)}`)
+  }
+  const names: LockTableOptions = {
+    ...(typeof schema === 'string' && { schema }),
+    ...namesOfEntity(dataSource.entityMetadatas),
+    ...options,
+  }
+  const on = (queryRunner: QueryRunnerLike) =>
+    sqlExecutor(drivers[name], async (text, values) => {
+      const { records, affected } = await queryRunner.query(text, values, true)
+      return { rows: records as Row[], changed: affected }
+    })
+  return {
+    dialect: dialects[name],
+    provider: typeOrmLockProvider(dataSource, names),
+    server: name === 'sqlite' ? resolve(String(database)) : hostOf(server),
+    names,
+    executor: {
+      query: (...question: Parameters<SqlExecutor['query']>) => {
+        const queryRunner = dataSource.createQueryRunner('master')
+        return on(queryRunner)
+          .query(...question)
+          .finally(() => queryRunner.release())
+      },
+    },
+    openSession: () => {
+      const queryRunner = dataSource.createQueryRunner('master')
+      return Promise.resolve({ ...on(queryRunner), close: () => queryRunner.release() })
+    },
+    close: () => dataSource.destroy(),
+  }
+}
+
+/** The names that `shedLockEntity` was given: they are those that the project uses. */
+function namesOfEntity(entities: readonly EntityMetadata[]): LockTableOptions {
+  const [entity, ...others] = entities.filter(({ name }) => name === 'ShedLock')
+  if (!entity || others.length > 0) return {}
+  const { schema, tableName, columns } = entity
+  const columnNames = Object.fromEntries(columns.map((column) => [column.propertyName, column.databaseName]))
+  return { ...(schema === undefined ? {} : { schema }), tableName, columnNames }
+}
+
+function hostOf({ url, host, port }: ServerOptions): string {
+  if (typeof url === 'string' && URL.canParse(url)) return new URL(url).host
+  const name = typeof host === 'string' ? host : 'localhost'
+  return typeof port === 'number' ? `${name}:${port}` : name
+}
+
+async function load(file: string): Promise<DataSource> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw new CommandError(ExitCode.usage, `There is no file ${path}.`)
+  let exported: object
+  try {
+    exported = await loadModule(path)
+  } catch (error) {
+    const typescript = /\.[cm]?ts$/.test(path)
+      ? ' – for TypeScript run it under a loader, such as NODE_OPTIONS="--require ts-node/register" or "--import tsx"'
+      : ''
+    throw new CommandError(ExitCode.usage, `${path} cannot be loaded: ${oneLine(error)}${typescript}`)
+  }
+  const { default: main } = exported as { default?: object }
+  const values: unknown[] = [
+    exported, // module.exports = dataSource
+    ...Object.values<unknown>({ ...exported }),
+    ...Object.values<unknown>({ ...main }),
+  ]
+  const candidates = await Promise.all(values)
+  const found = [...new Set(candidates)].filter(isDataSource)
+  const [dataSource] = found
+  if (!dataSource || found.length > 1) {
+    throw new CommandError(
+      ExitCode.usage,
+      `${path} exports ${found.length} DataSources – it must export one.`,
+    )
+  }
+  return dataSource
+}
+
+function isDataSource(value: unknown): value is DataSource {
+  return (value as Record<string, unknown> | null | undefined)?.['@instanceof'] === Symbol.for('DataSource')
+}
+
+/**
+ * Loads a file of the project as Node.js takes it: a CommonJS one with `require`, so that loaders which only know that
+ * (`--require ts-node/register`) see it.
+ */
+async function loadModule(path: string): Promise<object> {
+  if (!isCommonJs(path)) return importModule(path)
+  try {
+    return createRequire(path)(path) as object
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    // It is an ES module after all.
+    if (code === 'ERR_REQUIRE_ESM' || code === 'ERR_REQUIRE_ASYNC_MODULE') return importModule(path)
+    throw error
+  }
+}
+
+async function importModule(path: string): Promise<object> {
+  return (await import(pathToFileURL(path).href)) as object
+}
+
+function isCommonJs(path: string): boolean {
+  const extension = extname(path)
+  if (extension === '.mjs' || extension === '.mts') return false
+  if (extension === '.cjs' || extension === '.cts') return true
+  return typeOfPackage(dirname(path)) !== 'module'
+}
+
+function typeOfPackage(folder: string): unknown {
+  const manifest = join(folder, 'package.json')
+  if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { type?: unknown }).type
+  const parent = dirname(folder)
+  return parent === folder ? undefined : typeOfPackage(parent)
+}

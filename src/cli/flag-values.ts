@@ -1,0 +1,77 @@
+import { InvalidArgumentError } from 'commander'
+import { checkDuration } from '../core'
+import type { LockTableOptions } from '../sql'
+
+/** In code a number is milliseconds; at a prompt it is a mistake. */
+export function durationWithUnit(text: string): string {
+  if (/^\s*[\d.]+\s*$/.test(text))
+    throw new InvalidArgumentError(`It has no unit – write ${text.trim()}s or ${text.trim()}m.`)
+  try {
+    checkDuration(undefined, 'It', text)
+    return text
+  } catch (error) {
+    const { message } = error as Error
+    const isNone = message.includes('not a duration')
+    throw new InvalidArgumentError(isNone ? 'Give a duration such as 90s, 10m, 8h, 2d or PT1H.' : message)
+  }
+}
+
+export function positiveDuration(text: string): string {
+  if (checkDuration(undefined, 'It', durationWithUnit(text)) > 0) return text
+  throw new InvalidArgumentError('Give a time after which it ends.')
+}
+
+export function notBlank(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty.')
+  return text
+}
+
+export function time(text: string): Date {
+  const date = new Date(/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : NaN)
+  if (Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError('It is a time with its zone, such as 2026-11-21T02:00:00Z.')
+  return date
+}
+
+export function port(text: string): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number < 65_536) return number
+  throw new InvalidArgumentError('It is a number from 0 to 65535.')
+}
+
+export function exitStatus(text: string): number {
+  const code = Number(text)
+  if (text === '' || !Number.isInteger(code) || code < 0 || code > 255)
+    throw new InvalidArgumentError('It is a number from 0 to 255.')
+  return code
+}
+
+/** As commander gives them. */
+export interface NameFlags {
+  readonly schema?: string
+  readonly table?: string
+  readonly columnName?: string
+  readonly columnLockUntil?: string
+  readonly columnLockedAt?: string
+  readonly columnLockedBy?: string
+}
+
+/** The names of table and columns, as the options in code have them. */
+export function lockTableOptions(flags: NameFlags): LockTableOptions {
+  const columnNames = given({
+    name: flags.columnName,
+    lockUntil: flags.columnLockUntil,
+    lockedAt: flags.columnLockedAt,
+    lockedBy: flags.columnLockedBy,
+  }) as NonNullable<LockTableOptions['columnNames']>
+  const hasColumns = Object.keys(columnNames).length > 0
+  return given({
+    schema: flags.schema,
+    tableName: flags.table,
+    columnNames: hasColumns ? columnNames : undefined,
+  })
+}
+
+function given<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
+}

@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { hostname, userInfo } from 'node:os'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { wasAcquired, type LockRecord, type PauseOptions, type SqlLockProvider } from '../sql'
+import { CommandError, ExitCode } from './command-error'
+import { addConnectionOptions, announce, withConnection, type ConnectionFlags } from './connect'
+import { details, existingLock, forJson, holding } from './describe-lock'
+import { addOptions } from './options'
+import { COMMAND, print, printJson, warn } from './output'
+
+interface ChangeFlags extends ConnectionFlags {
+  readonly json?: boolean
+  readonly yes?: boolean
+}
+
+/** @param show prints the lock as it is now */
+type Change<Flags> = (
+  name: string,
+  flags: Flags,
+  provider: SqlLockProvider,
+  show: (lock: LockRecord) => void,
+) => Promise<void>
+
+/** The commands that change a lock. */
+export function addOperateCommands(program: Command): void {
+  const pause = program
+    .command('pause')
+    .summary('keep a job from running, on every instance, until a time or until resume')
+    .description(
+      'Holds the lock without a run, so that every instance skips the job, those of Java services too. The pause ends by resume, or after --for. While a run is in progress nothing is paused, unless --wait is given. Exit status 1 if it was not paused.',
+    )
+  addOptions(pause, 'for', 'reason', 'by', 'wait')
+  changes<ChangeFlags & PauseOptions>(pause, async (name, flags, provider, show) => {
+    const { by = whoAmI(), reason, wait } = flags
+    const paused = await provider.pauseLock(name, { for: flags.for, reason, by, wait })
+    const lock = await existingLock(provider, name)
+    if (!paused)
+      throw new CommandError(ExitCode.no, `${holding(lock)} – it was not paused.${advice(lock.paused)}`)
+    show(lock)
+    if (!wasAcquired(lock)) warn(`Nobody ever acquired '${lock.name}': is the job called so?`)
+  })
+
+  const resume = program
+    .command('resume')
+    .summary('end the pause of a job')
+    .description('Ends the pause of a job, whoever paused it. Exit status 1 if it is not paused.')
+  changes(resume, async (name, _, provider, show) => {
+    const lock = await existingLock(provider, name)
+    if (!(await provider.resumeLock(name)))
+      throw new CommandError(ExitCode.no, `${holding(lock)} – it is not paused.`)
+    show(await existingLock(provider, name))
+  })
+
+  const release = program
+    .command('release')
+    .summary('release a lock whose holder is gone')
+    .description(
+      'Shows who holds the lock, asks, and releases it if the same owner still holds it. A holder that is alive is not stopped: somebody else may then run beside it. To end a pause, use resume. Exit status 1 if the lock was not released.',
+    )
+  addOptions(release, 'yes')
+  changes(release, async (name, flags, provider, show) => {
+    const lock = await existingLock(provider, name)
+    if (!flags.json) show(lock)
+    if (lock.paused)
+      throw new CommandError(ExitCode.no, `${holding(lock)} – end that by: ${COMMAND} resume ${lock.name}`)
+    if (lock.held && !flags.yes) await confirm()
+    if (lock.held && !(await provider.releaseLock(name, lock.lockedBy)))
+      throw new CommandError(
+        ExitCode.no,
+        `Lock '${lock.name}' was not released: this owner no longer holds it.`,
+      )
+    if (flags.json) show(await existingLock(provider, name))
+    else print(lock.held ? 'It is free now.' : 'It is free already.')
+  })
+}
+
+/** Gives a command its name and its options, and says which table it changes before it does. */
+function changes<Flags extends ChangeFlags>(command: Command, change: Change<Flags>): void {
+  addOptions(command.argument('<name>', 'the name of the lock'), 'json')
+  addConnectionOptions(command).action((name: string, flags: Flags) =>
+    withConnection(flags, async (connection) => {
+      const place = await announce(connection)
+      const show = (lock: LockRecord): void => {
+        if (flags.json) printJson({ ...forJson(lock), place })
+        else print(details(lock))
+      }
+      await change(name, flags, connection.provider, show)
+    }),
+  )
+}
+
+function advice(paused: boolean): string {
+  return paused ? ' To pause it for longer, resume it first.' : ' With --wait 5m it is paused after that run.'
+}
+
+function whoAmI(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`
+  } catch {
+    // A container may run under a user without a name.
+    return hostname()
+  }
+}
+
+async function confirm(): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw new CommandError(
+      ExitCode.usage,
+      'This is not a terminal, so nobody can answer – give --yes to release it anyway.',
+    )
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  let interrupted = false as boolean
+  terminal.once('SIGINT', () => {
+    interrupted = true
+    terminal.close()
+  })
+  // Ctrl-D closes it as well.
+  const closed = once(terminal, 'close').then(() => '')
+  const answer = await Promise.race([terminal.question('Release it? [y/N] ').catch(() => ''), closed])
+  terminal.close()
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not released.')
+}

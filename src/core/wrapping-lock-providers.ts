@@ -1,0 +1,151 @@
+import type { Duration } from './duration'
+import { invalid } from './errors'
+import { keepAlive, tellExtension } from './keep-alive'
+import { checkListeners, type LockingTaskExecutorListener } from './listener'
+import type {
+  Lock,
+  LockConfiguration,
+  LockHolder,
+  LockOptions,
+  LockProvider,
+  RefusalReason,
+  ShutdownOptions,
+} from './lock'
+import { checkDuration, checkLockConfiguration, checkOptions, checkProvider } from './lock-configuration'
+import { Lease, LONGEST_TIMEOUT, sleep, time } from './time'
+
+/** A provider around another one. */
+abstract class WrappingLockProvider implements LockProvider {
+  /** @throws LockError `INVALID_CONFIGURATION` */
+  constructor(protected readonly provider: LockProvider) {
+    checkProvider(provider)
+  }
+
+  /** As the other provider's. */
+  get description(): string | undefined {
+    return this.provider.description
+  }
+
+  abstract lock(configuration: LockConfiguration, options?: LockOptions): Promise<Lock | undefined>
+
+  /** As the other provider's `drain`. */
+  async drain(options?: ShutdownOptions): Promise<void> {
+    await this.provider.drain?.(options)
+  }
+}
+
+/** Options of a `KeepAliveLockProvider`. */
+export interface KeepAliveLockProviderOptions {
+  /** Hear `onLockExtended` and `onExtendFailed` of the extensions made in the background. */
+  readonly listeners?:
+    readonly Pick<LockingTaskExecutorListener, 'onLockExtended' | 'onExtendFailed'>[] | undefined
+}
+
+/**
+ * Keeps every lock of another provider alive: extends it by its `lockAtMostFor` whenever less than half of that is left, until it
+ * is unlocked or lost. An extension that gets no answer is tried again until the lease is over. The lock's `signal` aborts
+ * when it is lost. `lockAtLeastFor` stands as it was given. For tasks of an executor there is `keepAlive`, which may have a limit.
+ */
+export class KeepAliveLockProvider extends WrappingLockProvider {
+  readonly #listeners: readonly LockingTaskExecutorListener[]
+
+  /** @throws LockError `INVALID_CONFIGURATION` */
+  constructor(provider: LockProvider, options: KeepAliveLockProviderOptions = {}) {
+    super(provider)
+    checkOptions(options, ['listeners'], 'keep-alive options')
+    this.#listeners = checkListeners(options.listeners)
+  }
+
+  /** As the other provider's `lock`. */
+  async lock(configuration: LockConfiguration, options?: LockOptions): Promise<Lock | undefined> {
+    const checked = checkLockConfiguration(configuration)
+    const lock = await this.provider.lock(checked, options)
+    if (!lock) return undefined
+    const event = { name: checked.name, configuration: checked }
+    const extend = (lockAtMostFor: number) =>
+      tellExtension(this.#listeners, event, () => lock.extend(lockAtMostFor))
+    const cancel = keepAlive({ remaining: () => lock.remaining(), extend }, checked.lockAtMostFor)
+    lock.signal.addEventListener('abort', cancel, { once: true })
+    return lock
+  }
+}
+
+/** Options of a `WaitingLockProvider`. */
+export interface WaitingLockProviderOptions {
+  /** How long to retry while somebody else holds the lock. */
+  readonly timeout: Duration
+  /** The longest pause between two attempts; each is a random part of it. Default half a second. */
+  readonly pause?: Duration | undefined
+}
+
+/**
+ * Waits for a lock that somebody else holds, for those who would rather be late than skip: tries again and again. There is no
+ * queue, so the first to try after the release gets the lock.
+ */
+export class WaitingLockProvider extends WrappingLockProvider {
+  readonly #timeout: number
+  readonly #pause: number
+
+  /** @throws LockError `INVALID_CONFIGURATION` */
+  constructor(provider: LockProvider, options: WaitingLockProviderOptions) {
+    super(provider)
+    checkOptions(options, ['timeout', 'pause'], 'waiting options')
+    const { timeout, pause = 500 } = options
+    this.#timeout = checkDuration(undefined, 'timeout', timeout)
+    this.#pause = Math.min(checkDuration(undefined, 'pause', pause), LONGEST_TIMEOUT)
+    if (this.#pause === 0) throw invalid('pause is 0 – give at least a millisecond between two attempts.')
+  }
+
+  /**
+   * @returns the lock, or `undefined` if somebody else held it until the timeout, or its slot has run already
+   * @throws LockError as the other provider, at once; the reason of `signal`, as soon as it aborts
+   */
+  async lock(
+    configuration: LockConfiguration,
+    { signal, onRefused }: LockOptions = {},
+  ): Promise<Lock | undefined> {
+    let holder: LockHolder | undefined
+    const attempt = async (): Promise<Lock | RefusalReason> => {
+      let reason: RefusalReason = 'held'
+      const refused = (why: RefusalReason, by?: LockHolder): void => {
+        reason = why
+        holder = by
+      }
+      return (await this.provider.lock(configuration, { signal, onRefused: refused })) ?? reason
+    }
+    const options = { timeout: this.#timeout, pause: this.#pause, signal }
+    const outcome = await poll(attempt, (each) => each !== 'held', options)
+    if (typeof outcome !== 'string') return outcome
+    onRefused?.(outcome, holder)
+    return undefined
+  }
+}
+
+/** How long to poll, in milliseconds. */
+interface PollOptions {
+  readonly timeout: number
+  /** The longest pause between two attempts; each is a random part of it. */
+  readonly pause: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Repeats an attempt until its outcome is final or the time is over.
+ *
+ * @returns the last outcome
+ * @throws what `attempt` throws, at once; the reason of `signal`, as soon as it aborts
+ */
+export async function poll<T>(
+  attempt: () => Promise<T>,
+  isFinal: (outcome: T) => boolean,
+  { timeout, pause, signal }: PollOptions,
+): Promise<T> {
+  const lease = new Lease(timeout)
+  for (;;) {
+    signal?.throwIfAborted()
+    const outcome = await attempt()
+    const left = lease.remaining()
+    if (left === 0 || isFinal(outcome)) return outcome
+    await sleep(Math.min(left, time.jittered(pause)), signal)
+  }
+}

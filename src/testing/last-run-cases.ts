@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { LockingTaskExecutor, type UnlockOptions } from '../core'
+import { acquire, expectRow, prepare, untilFree } from './expectations'
+import type { Cases, SqlLockProviderEnvironment } from './lock-provider-environment'
+
+/** How the owner ends that is left in the row. */
+async function expectEnding(
+  environment: SqlLockProviderEnvironment,
+  name: string,
+  ending: RegExp,
+): Promise<readonly string[]> {
+  const { lockedBy } = await expectRow(environment, name)
+  assert.match(lockedBy, ending)
+  return lockedBy.match(ending) ?? []
+}
+
+export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
+  'tells in locked_by how a run ended, and how long it took': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const began = performance.now()
+    for (const outcome of ['succeeded', 'failed', undefined] as const) {
+      const lock = await acquire(provider, configuration)
+      await lock.unlock({ outcome })
+      const ending = new RegExp(`/(\\d+)(\\+\\d+)? ${outcome ?? 'unlocked'}$`)
+      const [, took] = await expectEnding(environment, configuration.name, ending)
+      assert(Number(took) <= performance.now() - began, `it says ${String(took)} ms`)
+    }
+  },
+  'tells in locked_by what an executor saw': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const executor = new LockingTaskExecutor(provider)
+    await executor.executeWithLock(configuration, () => 1)
+    await expectEnding(environment, configuration.name, / succeeded$/)
+    const fail = (): Promise<never> => Promise.reject(new Error('of the task'))
+    await assert.rejects(executor.executeWithLock(configuration, fail), /of the task/)
+    await expectEnding(environment, configuration.name, / failed$/)
+  },
+  'tells how a run ended while lockAtLeastFor holds the lock, and when that was': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '2m' })
+    const before = await environment.clock()
+    const lock = await acquire(provider, configuration)
+    await lock.unlock({ outcome: 'succeeded' })
+    const after = await environment.clock()
+    const [, keeps] = await expectEnding(environment, configuration.name, /\/\d+\+(\d+) succeeded$/)
+    const { lockUntil } = await expectRow(environment, configuration.name)
+    const ended = lockUntil - Number(keeps)
+    assert(ended >= before && ended <= after, `it ended at ${ended}, not between ${before} and ${after}`)
+  },
+  'tells nothing of a run that never began, nor of one that has not ended': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    const lock = await acquire(provider, configuration)
+    await expectEnding(environment, configuration.name, /[\da-f]{12}$/)
+    await lock.unlock({ outcome: 'unused' })
+    await expectEnding(environment, configuration.name, /\/unlocked$/)
+    // As from a later version of this package, or from JavaScript.
+    const outcome = 'perhaps' as unknown as UnlockOptions['outcome']
+    await (await acquire(provider, configuration)).unlock({ outcome })
+    await expectEnding(environment, configuration.name, /\d unlocked$/)
+  },
+  'tells a late outcome of the last holder alone': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { lockAtMostFor: '1s' })
+    const late = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await late.unlock({ outcome: 'succeeded' })
+    await expectEnding(environment, configuration.name, / succeeded$/)
+    assert.equal(await environment.isHeld(configuration.name), false, 'a late release brought the lock back')
+    const another = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await acquire(provider, { ...configuration, lockAtMostFor: '5m' })
+    const row = await expectRow(environment, configuration.name)
+    await another.unlock({ outcome: 'failed' })
+    assert.deepEqual(await expectRow(environment, configuration.name), row)
+  },
+}

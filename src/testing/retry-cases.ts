@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import type { LockConfiguration, LockProvider, UnlockOptions } from '../core'
+import {
+  acquire,
+  acquireAndRelease,
+  expectAlreadyRun,
+  expectLockError,
+  expectRefused,
+  prepare,
+  untilFree,
+} from './expectations'
+import type { Cases, LockProviderEnvironment } from './lock-provider-environment'
+
+/** An hour ago, as every instance knows it. */
+const SLOT = Math.floor(Date.now() / 60_000 - 60) * 60_000
+
+async function run(
+  provider: LockProvider,
+  configuration: LockConfiguration,
+  outcome: UnlockOptions['outcome'],
+): Promise<number> {
+  const lock = await acquire(provider, configuration)
+  const token = await lock.fencingToken()
+  await lock.unlock({ outcome })
+  return token
+}
+
+/** Slots that are acquired until a run of them succeeded. */
+export const retryCases: Cases<LockProviderEnvironment> = {
+  'acquires a slot until it succeeded, with a greater token each time': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { slot: SLOT, untilSucceeded: true })
+    const another = await environment.createProvider()
+    const tokens: number[] = []
+    for (const outcome of ['failed', undefined, 'failed', 'unused', 'succeeded'] as const) {
+      tokens.push(await run(provider, configuration, outcome))
+      // The token of a run that never began may be another one's.
+      if (outcome === 'unused') tokens.pop()
+    }
+    assert.deepEqual(tokens, [...new Set(tokens)].sort(), `tokens do not grow: ${tokens.join()}`)
+    await expectAlreadyRun(another, configuration)
+    await expectAlreadyRun(another, { ...configuration, slot: SLOT + 999 })
+    await run(another, { ...configuration, slot: SLOT + 1_000 }, 'failed')
+    await expectAlreadyRun(provider, configuration)
+  },
+  'acquires the slot of a holder that died again, if it is to succeed': async (environment) => {
+    const { provider, configuration } = await prepare(environment, {
+      slot: SLOT,
+      untilSucceeded: true,
+      lockAtMostFor: '2s',
+    })
+    await acquire(provider, configuration)
+    await expectRefused(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await expectAlreadyRun(provider, { ...configuration, untilSucceeded: false })
+    await run(provider, configuration, 'succeeded')
+    await expectAlreadyRun(provider, configuration)
+  },
+  'counts a success that is told after the lease, if nobody has acquired the lock since': async (
+    environment,
+  ) => {
+    const { provider, configuration } = await prepare(environment, {
+      slot: SLOT,
+      untilSucceeded: true,
+      lockAtMostFor: '1s',
+    })
+    const late = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    const again = await acquire(provider, { ...configuration, lockAtMostFor: '5m' })
+    await late.unlock({ outcome: 'succeeded' })
+    await again.unlock({ outcome: 'failed' })
+    const last = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await last.unlock({ outcome: 'succeeded' })
+    await expectAlreadyRun(provider, configuration)
+  },
+  'does not acquire a slot again that failed, unless it is to succeed': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { slot: SLOT })
+    await run(provider, configuration, 'failed')
+    await expectAlreadyRun(provider, configuration)
+    await acquireAndRelease(provider, { ...configuration, slot: SLOT + 60_000 })
+    await expectAlreadyRun(provider, { ...configuration, untilSucceeded: true })
+  },
+  'keeps a slot that failed for lockAtLeastFor': async (environment) => {
+    const { provider, configuration } = await prepare(environment, {
+      slot: SLOT,
+      untilSucceeded: true,
+      lockAtLeastFor: '1s',
+    })
+    await run(provider, configuration, 'failed')
+    await expectRefused(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await run(provider, configuration, 'succeeded')
+  },
+  'refuses untilSucceeded without a slot': async (environment) => {
+    const { provider, configuration } = await prepare(environment)
+    await expectLockError(provider.lock({ ...configuration, untilSucceeded: true }), 'INVALID_CONFIGURATION')
+    await acquireAndRelease(provider, { ...configuration, slot: undefined, untilSucceeded: true })
+  },
+}

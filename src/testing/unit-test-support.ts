@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import {
+  checkLockConfiguration,
+  type Clock,
+  createLock,
+  type Duration,
+  InMemoryLockProvider,
+  invalid,
+  later,
+  Lease,
+  LockingTaskExecutor,
+  type LockProvider,
+  milliseconds,
+  type Task,
+} from '../core'
+
+/**
+ * Runs code that calls `assertLocked`, `activeLock` or `extendActiveLock` as if under a lock, without any database:
+ *
+ * ```ts
+ * await assumeLocked(() => reports.sendAll())
+ * ```
+ *
+ * Only what is called inside sees the lock, so that tests may run side by side.
+ *
+ * @returns what the task returns
+ */
+export async function assumeLocked<T>(task: Task<T>): Promise<T> {
+  const executor = new LockingTaskExecutor(new InMemoryLockProvider())
+  const result = await executor.executeWithLock({ name: 'assumed', lockAtMostFor: '1h' }, task)
+  if (!result.executed) throw new Error('unreachable: nobody else has this provider')
+  return result.value
+}
+
+/**
+ * A clock that stands still until it is told to go on: `new InMemoryLockProvider(new FakeClock())`. It decides who gets a
+ * lock. Signals abort by timers; to see that in a test, use the fake timers of your test runner and no clock at all.
+ */
+export class FakeClock implements Clock {
+  #now = 0
+
+  /** Milliseconds that it was told to go on; 0 at first. */
+  now(): number {
+    return this.#now
+  }
+
+  /**
+   * Goes on by this much.
+   *
+   * @throws LockError `INVALID_CONFIGURATION` for what is no duration, or points backward
+   */
+  advance(duration: Duration): void {
+    const step = milliseconds(duration)
+    if (step < 0) throw invalid(`The clock only goes forward, not by ${duration}.`)
+    this.#now += step
+  }
+}
+
+/**
+ * A provider whose locks are always free: no task keeps another out. Tasks run as under a lock, with their `signal`,
+ * `assertLocked()` and `extend`; the lease ends after `lockAtMostFor` as ever.
+ */
+export function alwaysFree(): LockProvider {
+  let lastToken = 0
+  return {
+    description: 'nowhere, and always free',
+    // eslint-disable-next-line @typescript-eslint/require-await -- a wrong configuration rejects, as with every provider
+    lock: async (configuration, { signal } = {}) => {
+      const { name, lockAtMostFor } = checkLockConfiguration(configuration)
+      signal?.throwIfAborted()
+      let lease = new Lease(lockAtMostFor)
+      const token = ++lastToken
+      return createLock(name, {
+        lease,
+        // eslint-disable-next-line @typescript-eslint/require-await
+        extend: async (duration) => (lease = later(lease, new Lease(duration))),
+        fencingToken: () => Promise.resolve(token),
+        unlock: () => Promise.resolve(),
+      })
+    },
+  }
+}
+
+/**
+ * Makes sure that somebody holds the lock, by trying to acquire it.
+ *
+ * @throws AssertionError when nobody holds the lock
+ */
+export async function assertHeld(provider: LockProvider, name: string): Promise<void> {
+  assert(await isHeld(provider, name), `Lock '${name}' is free, but should be held.`)
+}
+
+/**
+ * Makes sure that nobody holds the lock, by acquiring it and releasing it at once.
+ *
+ * @throws AssertionError when somebody holds the lock
+ */
+export async function assertFree(provider: LockProvider, name: string): Promise<void> {
+  assert(!(await isHeld(provider, name)), `Lock '${name}' is held, but should be free.`)
+}
+
+/** Tries to acquire the lock as anybody would, so that it works with every provider. */
+async function isHeld(provider: LockProvider, name: string): Promise<boolean> {
+  const lock = await provider.lock({ name, lockAtMostFor: '1m' })
+  await lock?.unlock()
+  return lock === undefined
+}

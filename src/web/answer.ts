@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { Markup, markup } from './markup'
+import { STYLE } from './style'
+
+// What is sent back: nobody keeps it, it loads nothing, and no other page may show it.
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; ` +
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  // With no-referrer a browser would send no Origin with a form.
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  vary: 'Accept',
+}
+
+export function answer(status: number, type: string, body: string, headers: object = {}): Response {
+  const contentType = { 'content-type': `${type}; charset=utf-8` }
+  return new Response(body, { status, headers: { ...HEADERS, ...contentType, ...headers } })
+}
+
+export function plainText(status: number, body: string, headers: object = {}): Response {
+  return answer(status, 'text/plain', `${body}\n`, headers)
+}
+
+/** @param head what else stands in the head of the document */
+export function page(status: number, title: string, main: Markup, head?: Markup, headers?: object): Response {
+  const document = markup`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+${head}<link rel="icon" href="data:,"><title>${title}</title><style>${new Markup(STYLE)}</style></head>
+<body><main>
+${main}
+</main></body></html>
+`
+  return answer(status, 'text/html', document.html, headers)
+}

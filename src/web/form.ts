@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+
+/** In bytes. */
+export const LARGEST_FORM = 8_192
+
+/** @returns the fields that were sent; `undefined`: they are too long */
+export async function readForm(request: Request): Promise<URLSearchParams | undefined> {
+  const reader = (request.body as ReadableStream<Uint8Array> | null)?.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
+    chunks.push(next.value)
+    size += next.value.byteLength
+    if (size > LARGEST_FORM) {
+      await reader?.cancel()
+      return undefined
+    }
+  }
+  return new URLSearchParams(Buffer.concat(chunks).toString())
+}
+
+const COOKIE = 'shedlock-page'
+
+/**
+ * A text that another site cannot know, for browsers that do not tell where a form comes from: the browser keeps it in a cookie, and
+ * the form sends it as well. No instance needs to know it.
+ */
+export function tokenOf(request: Request): string {
+  return cookieOf(request) ?? randomBytes(24).toString('base64url')
+}
+
+export function tokenCookie(token: string): { 'set-cookie': string } {
+  return { 'set-cookie': `${COOKIE}=${token}; HttpOnly; SameSite=Strict` }
+}
+
+/** Whether a page of this origin sent the form. No script can set the headers that tell. */
+export function isFromHere(request: Request, form: URLSearchParams): boolean {
+  const { headers } = request
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin'
+  const origin = headers.get('origin')
+  const host = headers.get('host') ?? new URL(request.url).host
+  if (origin !== null) return URL.canParse(origin) && new URL(origin).host === host
+  const token = cookieOf(request)
+  return token !== undefined && form.get('token') === token
+}
+
+function cookieOf({ headers }: Request): string | undefined {
+  return new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{32})(?:;|$)`).exec(headers.get('cookie') ?? '')?.[1]
+}

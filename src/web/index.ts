@@ -1,0 +1,10 @@
+/**
+ * A page that shows the locks, and lets people pause, resume and release them. Your app mounts it behind its own sign-in.
+ *
+ * @module shedlock-orm/web
+ */
+export { lockPage } from './lock-page'
+export type { LockPage, LockPageOptions } from './lock-page'
+export { nodeHandler } from './node-handler'
+export type { NodeRequest, NodeResponse } from './node-handler'
+export type { PageVisitor, Permission } from './authorization'

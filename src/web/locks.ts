@@ -1,0 +1,83 @@
+import { LockError, warn } from '../core'
+import { overdueLock, type LockRecord, type SqlLockProvider } from '../sql'
+
+/** What is to be told of a lock first. The page has them in this order: trouble comes first. */
+export const LOCK_STATES = ['overdue', 'died', 'failed', 'held', 'paused', 'free'] as const
+type LockState = (typeof LOCK_STATES)[number]
+
+/** A lock as the page shows it. */
+export interface PageLock {
+  /** The name of its provider; empty if there is only one. */
+  readonly provider: string
+  readonly name: string
+  readonly state: LockState
+  /** How long ago it was to be acquired at the latest, in milliseconds. */
+  readonly limit?: number | undefined
+  /** Not there: nobody ever acquired it, but it has a limit. */
+  readonly record?: LockRecord
+}
+
+/** Why the locks of a provider cannot be shown. */
+interface Failure {
+  readonly provider: string
+  readonly code: string
+  readonly message: string
+}
+
+export interface Overview {
+  readonly locks: readonly PageLock[]
+  readonly failures: readonly Failure[]
+}
+
+/** Reads every lock of every provider, trouble first. Never rejects. */
+export async function readLocks(
+  providers: ReadonlyMap<string, SqlLockProvider>,
+  limits: ReadonlyMap<string, number>,
+): Promise<Overview> {
+  const failures: Failure[] = []
+  const read = [...providers].map(async ([name, provider]) => {
+    try {
+      return (await provider.listLocks()).map((record) => pageLock(name, record, limits.get(record.name)))
+    } catch (error) {
+      failures.push({ provider: name, ...failureOf(error) })
+      return []
+    }
+  })
+  const locks = (await Promise.all(read)).flat()
+  const names = new Set(locks.map(({ name }) => name))
+  const [provider = ''] = providers.keys()
+  // Of a table that cannot be read nobody knows whether it has the row.
+  for (const [name, limit] of failures.length === 0 ? limits : [])
+    if (!names.has(name)) locks.push({ provider, name, state: 'overdue', limit })
+  return { locks: locks.sort(troubleFirst), failures }
+}
+
+function pageLock(provider: string, record: LockRecord, limit: number | undefined): PageLock {
+  const { name, held, paused, lastRun } = record
+  const isOverdue = limit !== undefined && overdueLock(name, limit, record) !== undefined
+  const { outcome } = lastRun ?? {}
+  // A lock may stay held after its run.
+  const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : 'free'
+  const state = isOverdue ? 'overdue' : paused ? 'paused' : ended
+  return { provider, name, state, limit, record }
+}
+
+function troubleFirst(one: PageLock, other: PageLock): number {
+  const byState = LOCK_STATES.indexOf(one.state) - LOCK_STATES.indexOf(other.state)
+  return byState || (one.name < other.name ? -1 : Number(one.name > other.name))
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  TIMEOUT:
+    'The database does not answer in time. Is it reachable, the connection pool exhausted, or the table locked?',
+  DATABASE_ERROR:
+    "The database is not reachable, or refused. The app's log has its error, and npx shedlock-orm doctor finds what is wrong with the table.",
+}
+
+/** For people. A text of the database may have secrets in it: it goes to the log of the app. */
+export function failureOf(error: unknown): { code: string; message: string } {
+  const { code, message } = error instanceof LockError ? error : { code: 'DATABASE_ERROR', message: '' }
+  const advice = ADVICE[code]
+  if (advice !== undefined) warn(error)
+  return { code, message: advice ?? message }
+}

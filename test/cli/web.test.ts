@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { buildCli, runCli } from './built-cli'
+
+let cli: string
+
+beforeAll(() => {
+  cli = buildCli()
+})
+
+describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('on $name', (backend) => {
+  async function newTable() {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    const dataSource = await new DataSource(database.typeOrm).initialize()
+    afterTest(() => dataSource.destroy())
+    const provider = typeOrmLockProvider(dataSource)
+    await provider.createTable()
+    return { provider, env: { DATABASE_URL: database.url } }
+  }
+
+  /** @returns the address that it prints */
+  async function serve(env: Record<string, string>, ...args: string[]) {
+    const child = spawn(process.execPath, [cli, 'web', ...args], { env: { ...process.env, ...env } })
+    afterTest(() => child.kill('SIGKILL'))
+    const ended = once(child, 'exit')
+    const [printed] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+    return { address: printed.trim(), child, ended }
+  }
+
+  const PAUSE = '?action=pause&name=job'
+  const post = (address: string): Promise<Response> =>
+    fetch(address + PAUSE, {
+      ...{ method: 'POST', redirect: 'manual', headers: { origin: new URL(address).origin } },
+      body: new URLSearchParams({ for: '1h', reason: 'r' }),
+    })
+
+  it('serves the page to whoever has its address, until Ctrl-C', async () => {
+    const { provider, env } = await newTable()
+    const { address, child, ended } = await serve(env, 'job=1h')
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}$/)
+    const html = await (await fetch(address)).text()
+    expect(html).toContain('limit 1 h')
+    const { origin, pathname } = new URL(address)
+    for (const path of ['', '/', '/favicon.ico', `${pathname}/`, pathname.slice(0, -1), `/x/..${pathname}x`])
+      expect((await fetch(origin + path)).status).toBe(403)
+    expect((await post(address)).status).toBe(403)
+    expect(await provider.listLocks()).toEqual([])
+    child.kill('SIGINT')
+    expect(await ended).toEqual([0, null])
+  })
+
+  it('changes locks with --write, on the port that it is given', async () => {
+    const { provider, env } = await newTable()
+    const { address } = await serve(env, '--write', '--port', '0')
+    expect((await post(address)).status).toBe(303)
+    expect((await provider.findLock('job'))?.paused).toBe(true)
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    afterTest(() => taken.close())
+    const port = String((taken.address() as AddressInfo).port)
+    const refused = await runCli(cli, ['web', '--port', port], { env })
+    expect([refused.status, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(`Port ${port} cannot be used`),
+    ])
+  })
+
+  it('tells what is wrong before it serves anything', async () => {
+    const { env } = await newTable()
+    expect((await runCli(cli, ['web', 'job=25'], { env })).status).toBe(2)
+    expect((await runCli(cli, ['web', '--port', 'x'], { env })).status).toBe(2)
+    const missing = await runCli(cli, ['web', '--table', 'other'], { env })
+    expect([missing.status, missing.stdout]).toEqual([3, ''])
+  })
+})

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { LockingTaskExecutor, type LockConfiguration } from '../../src/core'
+import type { LastRun, SqlLockProvider } from '../../src/sql'
+import { eventually } from '../eventually'
+import { describeBackends } from '../backends'
+import { everyClient, type OpenClient } from './every-client'
+
+const HOUR = 3_600_000
+
+describeBackends(everyClient())('the last run by $title', (each) => {
+  let client: OpenClient
+  let provider: SqlLockProvider
+
+  beforeAll(async () => {
+    client = await each.open()
+    provider = client.createProvider({ lockedBy: 'x/failed' })
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  const lastRun = async (name: string): Promise<LastRun | undefined> => {
+    const found = await provider.findLock(name)
+    const listed = (await provider.listLocks()).find((lock) => lock.name === name)
+    expect(listed?.lastRun).toEqual(found?.lastRun)
+    return found?.lastRun
+  }
+  const execute = (configuration: LockConfiguration, task: () => unknown): Promise<unknown> =>
+    new LockingTaskExecutor(provider).executeWithLock(configuration, task)
+
+  it('is told with its times by the clock of the database, and not while one goes on', async () => {
+    const configuration = { name: 'times', lockAtMostFor: '1h', slot: Date.now() - HOUR }
+    const before = await client.table.clock()
+    await execute(configuration, async () => {
+      expect(await lastRun('times')).toBeUndefined()
+    })
+    const after = await client.table.clock()
+    const { outcome, startedAt, endedAt, duration } = (await lastRun('times')) ?? {}
+    expect(outcome).toBe('succeeded')
+    // Each clock is cut to milliseconds, and they do not run alike.
+    expect(startedAt?.getTime()).toBeGreaterThanOrEqual(before - 5)
+    expect(endedAt?.getTime()).toBeLessThanOrEqual(after + 5)
+    expect(Number(endedAt) - Number(startedAt)).toBe(duration)
+  })
+
+  it('has failed when its task threw, whoever held the lock by hand says how, and no word is one too', async () => {
+    const configuration = { name: 'outcomes', lockAtMostFor: '1h' }
+    const fails = execute(configuration, () => Promise.reject(new Error('of the task')))
+    await expect(fails).rejects.toThrow('of the task')
+    expect(await lastRun('outcomes')).toMatchObject({ outcome: 'failed' })
+    for (const outcome of ['succeeded', 'failed', undefined] as const) {
+      await (await provider.lock(configuration))?.unlock({ outcome })
+      expect(await lastRun('outcomes')).toMatchObject({ outcome: outcome ?? 'unlocked' })
+    }
+    await (await provider.lock(configuration))?.unlock({ outcome: 'unused' })
+    expect(await lastRun('outcomes')).toEqual({ outcome: 'unlocked', endedAt: expect.any(Date) })
+    await provider.lock(configuration)
+    const held = await provider.findLock('outcomes')
+    expect(await provider.releaseLock('outcomes', held?.lockedBy ?? '')).toBe(true)
+    expect(await lastRun('outcomes')).toEqual({ outcome: 'unlocked', endedAt: expect.any(Date) })
+  })
+
+  it('is told while lockAtLeastFor holds the lock, and ended before', async () => {
+    await execute({ name: 'kept', lockAtMostFor: '1h', lockAtLeastFor: '30m' }, () => undefined)
+    const { held, lastRun: run, now } = (await provider.findLock('kept')) ?? {}
+    expect(held).toBe(true)
+    expect(run).toMatchObject({ outcome: 'succeeded' })
+    expect(Number(now) - Number(run?.endedAt)).toBeLessThan(HOUR / 4)
+  })
+
+  it('has died when its lease is over, until its holder tells more', async () => {
+    const lock = await provider.lock({ name: 'died', lockAtMostFor: 300 })
+    await eventually(async () => {
+      expect((await provider.findLock('died'))?.held).toBe(false)
+    })
+    const { lockUntil } = (await provider.findLock('died')) ?? {}
+    expect(await lastRun('died')).toEqual({ outcome: 'died', endedAt: lockUntil })
+    expect(await provider.releaseLock('died', (await provider.findLock('died'))?.lockedBy ?? '')).toBe(false)
+    expect((await lastRun('died'))?.outcome).toBe('died')
+    await lock?.unlock({ outcome: 'succeeded' })
+    expect((await lastRun('died'))?.outcome).toBe('succeeded')
+  })
+
+  it('is forgotten by a pause, during it and afterwards', async () => {
+    await execute({ name: 'paused', lockAtMostFor: '1h', slot: 5_000 }, () => undefined)
+    await provider.pauseLock('paused', { for: '1h', reason: 'a look' })
+    expect(await lastRun('paused')).toBeUndefined()
+    await provider.resumeLock('paused')
+    expect(await lastRun('paused')).toBeUndefined()
+    const again = { name: 'paused', lockAtMostFor: '1h', slot: 5_000, untilSucceeded: true }
+    expect(await provider.lock(again)).toBeUndefined()
+  })
+
+  it('makes a lock overdue that is to have succeeded, and one whose run takes too long', async () => {
+    const limits = { overdue: '1h' } as const
+    const overdue = async (): Promise<unknown> =>
+      (await provider.overdueLocks(limits, { succeeded: true, runningAtMost: 0 })).map(({ reason }) => reason)
+    expect(await overdue()).toEqual(['late'])
+    await execute({ name: 'overdue', lockAtMostFor: '1h' }, async () => {
+      await eventually(async () => {
+        expect(await overdue()).toEqual(['running'])
+      })
+      expect(await provider.overdueLocks(limits, { succeeded: true })).toEqual([])
+    })
+    expect(await overdue()).toEqual([])
+    await (await provider.lock({ name: 'overdue', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
+    expect(await overdue()).toEqual(['not-succeeded'])
+    expect(await provider.overdueLocks(limits)).toEqual([])
+    await provider.pauseLock('overdue', { for: '1h', reason: 'a look' })
+    expect(await overdue()).toEqual([])
+    await provider.resumeLock('overdue')
+    expect(await overdue()).toEqual([])
+  })
+})

@@ -1,0 +1,104 @@
+import { Cron } from 'croner'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { InMemoryLockProvider, LockingTaskExecutor, runNow, slotOf, type TaskResult } from '../../src/core'
+import { afterTest } from '../after-test'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+
+const lock = { name: 'report', lockAtMostFor: '10m' }
+let executor: LockingTaskExecutor
+
+beforeEach(() => {
+  executor = new LockingTaskExecutor(new InMemoryLockProvider())
+})
+
+describe('runNow', () => {
+  const due = new Date('2026-11-21T03:00:00Z')
+  const send = (task: () => number | Promise<number>) => executor.wrap({ ...lock, slot: () => due }, task)
+
+  it('runs a job whose slot was run already', async () => {
+    const run = send(() => 42)
+    await run()
+    expect(await run()).toEqual({ executed: false, reason: 'already-run' })
+    const result: TaskResult<number> = await runNow(() => run())
+    expect(result).toEqual({ executed: true, value: 42 })
+    expect(await runNow(run)).toEqual({ executed: true, value: 42 })
+  })
+
+  it('says that the job is held, and runs it not', async () => {
+    const running = promiseWithResolvers<number>()
+    const run = send(() => running.promise)()
+    const task = jest.fn(() => 1)
+    expect(await runNow(send(task))).toMatchObject({ executed: false, reason: 'held' })
+    expect(task).not.toHaveBeenCalled()
+    running.resolve(1)
+    await run
+  })
+
+  it('leaves later slots to the scheduler', async () => {
+    await runNow(send(() => 1))
+    const run = executor.wrap({ ...lock, slot: () => Date.now() + 1_000 }, () => 2)
+    expect(await run()).toEqual({ executed: true, value: 2 })
+  })
+
+  it('says what became of a job with onError, and throws its error', async () => {
+    const onError = jest.fn()
+    const task = jest.fn(() => 1)
+    const run = executor.wrap({ ...lock, slot: () => due, onError }, task)
+    await run()
+    expect(await runNow(run)).toEqual({ executed: true, value: 1 })
+    task.mockImplementation(() => {
+      throw new Error('boom')
+    })
+    await expect(runNow(run)).rejects.toThrow('boom')
+    expect(onError).toHaveBeenCalledTimes(1)
+  })
+
+  it('throws when the job is to throw if it is skipped', async () => {
+    const run = executor.wrap({ ...lock, onNotAcquired: 'throw' }, () => 1)
+    const running = promiseWithResolvers()
+    const other = executor.executeWithLock(lock, () => running.promise)
+    await expect(runNow(run)).rejects.toMatchObject({ code: 'NOT_ACQUIRED' })
+    running.resolve()
+    await other
+  })
+
+  it('runs a job through the scheduler that has it', async () => {
+    const task = jest.fn(() => undefined)
+    const onError = (error: unknown): never => {
+      throw error
+    }
+    const nightly = executor.wrap({ ...lock, slot: (job: Cron) => slotOf(job), onError }, task)
+    const job = new Cron('0 3 * * *', { paused: true }, nightly)
+    afterTest(() => {
+      job.stop()
+    })
+    await job.trigger()
+    await job.trigger()
+    expect(task).toHaveBeenCalledTimes(1)
+    expect(await runNow(() => job.trigger())).toEqual({ executed: true, value: undefined })
+    expect(task).toHaveBeenCalledTimes(2)
+  })
+
+  it('leaves the slots of what the job itself runs, and of what is called after it', async () => {
+    const inner = executor.wrap({ ...lock, name: 'inner', slot: () => due }, () => 1)
+    await inner()
+    const skip = { executed: false, reason: 'already-run' }
+    const outer = executor.wrap(lock, () => inner())
+    const result = await runNow(async () => {
+      const first = await outer()
+      expect(await inner()).toEqual(skip)
+      return first
+    })
+    expect(result).toEqual({ executed: true, value: skip })
+  })
+
+  it('inside of its own lock runs the job at once', async () => {
+    const job = executor.wrap(lock, () => 1)
+    const around = await executor.executeWithLock(lock, () => runNow(job))
+    expect(around).toEqual({ executed: true, value: { executed: true, value: 1 } })
+  })
+
+  it('is an error where nothing has a lock', async () => {
+    await expect(runNow(() => 42)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+  })
+})

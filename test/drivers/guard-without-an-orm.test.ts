@@ -1,0 +1,68 @@
+import { Pool, type PoolClient } from 'pg'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { activeLock, LockingTaskExecutor } from '../../src/core'
+import { drivers, sqlExecutor } from '../../src/drivers'
+import { dialects, guardTransaction, sqlAcquisition, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+
+const JOB = { name: 'close-day', lockAtMostFor: '10m' }
+
+/** As docs/guides/other-sql-clients.md has it. */
+function on(client: Pool | PoolClient): SqlExecutor {
+  return sqlExecutor(drivers.postgres, async (text, values) => {
+    const { rows, rowCount } = await client.query(text, values)
+    return { rows: rows as [], changed: rowCount }
+  })
+}
+
+describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))('pg on $name', (backend) => {
+  let database: TestDatabase
+  let pool: Pool
+  let provider: SqlLockProvider
+
+  beforeEach(async () => {
+    database = await backend.create()
+    pool = new Pool({ connectionString: database.url })
+    provider = new SqlLockProvider(on(pool), dialects.postgres)
+    await provider.createTable()
+    await pool.query('create table accounts (closed boolean)')
+  })
+  afterEach(async () => {
+    await pool.end()
+    await database.drop()
+  })
+
+  /** @param before what happens between the work and its guard */
+  async function closeDay(before: () => Promise<unknown>): Promise<void> {
+    await new LockingTaskExecutor(provider).executeWithLock(JOB, async () => {
+      const client = await pool.connect()
+      try {
+        await client.query('begin')
+        await client.query('insert into accounts values (true)')
+        await before()
+        await guardTransaction(on(client), sqlAcquisition(activeLock()))
+        await client.query('commit')
+      } catch (error) {
+        await client.query('rollback')
+        throw error
+      } finally {
+        client.release()
+      }
+    })
+  }
+  const closed = async (): Promise<number | null> => (await pool.query('select * from accounts')).rowCount
+
+  it('lets a transaction commit while the lock is held', async () => {
+    await closeDay(() => Promise.resolve())
+    expect(await closed()).toBe(1)
+  })
+
+  it('lets nothing be committed when the lock is no longer held', async () => {
+    const release = async (): Promise<void> => {
+      const held = await provider.findLock(JOB.name)
+      expect(await provider.releaseLock(JOB.name, held?.lockedBy ?? '')).toBe(true)
+    }
+    await expect(closeDay(release)).rejects.toMatchObject({ code: 'LOCK_LOST' })
+    expect(await closed()).toBe(0)
+  })
+})

@@ -1,0 +1,327 @@
+import { createRequire } from 'node:module'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createPool } from 'mysql2/promise'
+import { Pool } from 'pg'
+import { DataSource } from 'typeorm'
+import { describe, expect, it } from '@jest/globals'
+import { drivers, sqlExecutor } from '../../src/drivers'
+import { raw, type DriverError, type SqlExecutor } from '../../src/sql'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends, type Backend } from '../backends'
+import { freePort } from '../backends/free-port'
+import { address } from '../backends/server'
+import { prismaExecutor, typeOrmExecutor } from '../conformance/sql-executors'
+import { eventually } from '../eventually'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { ADAPTERS, connect } from '../prisma/adapters'
+import { cuttingProxy } from '../typeorm/cutting-proxy'
+import { tdsServer } from './tds-server'
+
+/** A client with a pool of one connection. */
+interface Client {
+  readonly executor: SqlExecutor
+  /** Keeps the connection. */
+  readonly hold: () => Promise<void>
+}
+
+const LIMIT = 1000
+const requireUntyped = createRequire(__filename)
+
+const CLIENTS: Record<string, (url: string, backend: Backend) => Client | Promise<Client>> = {
+  pg: (url) => {
+    const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: LIMIT })
+    afterTest(() => pool.end())
+    pool.on('error', () => undefined)
+    const executor = sqlExecutor(drivers.postgres, async (text, values) => {
+      const { rows, rowCount } = await pool.query(text, values)
+      return { rows: rows as [], changed: rowCount }
+    })
+    const hold = async (): Promise<void> => {
+      const client = await pool.connect()
+      afterTest(() => {
+        client.release()
+      })
+    }
+    return { executor, hold }
+  },
+  mysql2: (url) => {
+    const { username: user, ...rest } = address(url)
+    const pool = createPool({ ...rest, user, connectionLimit: 1, waitForConnections: false })
+    afterTest(() => pool.end())
+    const executor = sqlExecutor(drivers.mysql, async (text, values) => {
+      const [rows] = await pool.execute(text, values)
+      return { rows: rows as [], changed: 0 }
+    })
+    const hold = async (): Promise<void> => {
+      const connection = await pool.getConnection()
+      afterTest(() => {
+        connection.release()
+      })
+    }
+    return { executor, hold }
+  },
+  Prisma: async (url, { name, dialect }) => {
+    const adapter = ADAPTERS.find(({ backend }) => backend === name)
+    if (!adapter) throw new Error('no adapter')
+    const prisma = await connect(adapter, url, {
+      max: 1,
+      connectionTimeoutMillis: LIMIT,
+      connectionLimit: 1,
+      acquireTimeout: LIMIT,
+    })
+    afterTest(() => prisma.$disconnect())
+    const hold = async (): Promise<void> => {
+      const held = promiseWithResolvers()
+      const released = promiseWithResolvers()
+      const holding = prisma.$transaction(() => {
+        held.resolve()
+        return released.promise
+      })
+      await held.promise
+      afterTest(() => {
+        released.resolve()
+        return holding
+      })
+    }
+    return { executor: prismaExecutor(prisma, dialect), hold }
+  },
+}
+async function clientOf(client: string, url: string, backend: Backend): Promise<Client> {
+  const make = CLIENTS[client]
+  if (!make) throw new Error(`no client '${client}'`)
+  return make(url, backend)
+}
+
+const BACKENDS: Record<string, string[]> = {
+  postgres: ['pg', 'Prisma'],
+  mariadb: ['mysql2', 'Prisma'],
+  mysql: ['mysql2', 'Prisma'],
+}
+
+const failure = async (executor: SqlExecutor, text = 'select 1'): Promise<DriverError> =>
+  executor.query(raw(text), {}).then(
+    () => {
+      throw new Error('it was answered')
+    },
+    (error: unknown) => error as DriverError,
+  )
+/** What ends the session that runs it. */
+const endOf = (backend: Backend): string =>
+  backend.dialect === 'postgres' ? 'select pg_terminate_backend(pg_backend_pid())' : 'kill connection_id()'
+const NOT_SENT = expect.objectContaining({ name: 'DriverError', sent: false })
+const SENT = expect.objectContaining({ name: 'DriverError', sent: true })
+const servers = availableBackends().filter(({ name }) => name in BACKENDS)
+const clients = servers.flatMap((backend) =>
+  (BACKENDS[backend.name] ?? []).map((client) => ({ ...backend, backend, client })),
+)
+
+/** Listens, and does this to whoever connects. */
+async function listener(greet: (socket: Socket) => void): Promise<number> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => undefined))
+    greet(socket)
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  afterTest(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+const at = (url: string, changes: object): string => Object.assign(new URL(url), changes).href
+
+describeBackends(clients)('A statement for $name by $client', ({ backend, client, url }) => {
+  const sent = async (changes: object): Promise<DriverError> =>
+    failure((await clientOf(client, at(url, changes), backend)).executor)
+
+  it('was not sent where nobody listens', async () => {
+    expect(await sent({ port: await freePort() })).toEqual(NOT_SENT)
+  })
+
+  it('was not sent to a host that has no address', async () => {
+    expect(await sent({ hostname: 'nowhere.invalid' })).toEqual(NOT_SENT)
+  })
+
+  it('was not sent by a user that the server does not let in', async () => {
+    expect(await sent({ username: 'nobody', password: 'wrong' })).toEqual(NOT_SENT)
+  })
+
+  it('was not sent where another has the only connection of the pool', async () => {
+    const { executor, hold } = await clientOf(client, url, backend)
+    await hold()
+    expect(await failure(executor)).toEqual(NOT_SENT)
+  })
+
+  it('was sent where the connection ended later', async () => {
+    const { executor } = await clientOf(client, url, backend)
+    expect(await failure(executor, endOf(backend))).toEqual(SENT)
+  })
+})
+
+describeBackends(servers.filter(({ dialect }) => dialect === 'postgres'))(
+  'A statement for $name',
+  (backend) => {
+    const url = 'postgres://nobody@127.0.0.1/none'
+    const CANNOT_CONNECT_NOW = 'SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0'
+
+    it.each(['pg', 'Prisma'])('was not sent by %s while the server starts', async (client) => {
+      const port = await listener((socket) => {
+        const length = Buffer.alloc(4)
+        length.writeUInt32BE(CANNOT_CONNECT_NOW.length + 4)
+        socket.once('data', () =>
+          socket.end(Buffer.concat([Buffer.from('E'), length, Buffer.from(CANNOT_CONNECT_NOW)])),
+        )
+      })
+      const { executor } = await clientOf(client, at(url, { port }), backend)
+      expect(await failure(executor)).toMatchObject({ sent: false, code: undefined })
+    })
+
+    it('was not sent by pg to who does not greet in time', async () => {
+      const port = await listener(() => undefined)
+      const { executor } = await clientOf('pg', at(url, { port }), backend)
+      expect(await failure(executor)).toEqual(NOT_SENT)
+    })
+
+    it('may have been sent where pg does not tell why the connection ended', async () => {
+      const port = await listener((socket) => socket.destroy())
+      const { executor } = await clientOf('pg', at(url, { port }), backend)
+      expect(await failure(executor)).toEqual(SENT)
+    })
+  },
+)
+
+describeBackends(servers)('A statement for $name by TypeORM', (backend) => {
+  const limits =
+    backend.dialect === 'postgres' ? { connectionTimeoutMillis: LIMIT } : { waitForConnections: false }
+  const open = async (options: object): Promise<Client> => {
+    const dataSource = await new DataSource({
+      type: backend.dialect as 'postgres',
+      ...address(backend.url),
+      ...options,
+      extra: limits,
+    }).initialize()
+    afterTest(() => dataSource.destroy())
+    const hold = async (): Promise<void> => {
+      const queryRunner = dataSource.createQueryRunner()
+      await queryRunner.connect()
+      afterTest(() => queryRunner.release())
+    }
+    return { executor: typeOrmExecutor(dataSource, backend.dialect), hold }
+  }
+
+  it('was not sent where another has the only connection of the pool', async () => {
+    const { executor, hold } = await open({ poolSize: 1 })
+    await hold()
+    expect(await failure(executor)).toEqual(NOT_SENT)
+  })
+
+  it('was not sent once nobody listens, and when the server hangs up without a greeting', async () => {
+    const proxy = await cuttingProxy(Number(new URL(backend.url).port))
+    const { executor, hold } = await open({ host: '127.0.0.1', port: proxy.port, poolSize: 2 })
+    // The one that would break in use.
+    await hold()
+    proxy.close()
+    expect(await failure(executor)).toEqual(NOT_SENT)
+    const server = createServer((socket) => socket.destroy()).listen(proxy.port, '127.0.0.1')
+    afterTest(() => server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    expect(await failure(executor)).toEqual(NOT_SENT)
+  })
+
+  it('was sent where the connection ended later', async () => {
+    const { executor } = await open({})
+    expect(await failure(executor, endOf(backend))).toEqual(SENT)
+  })
+})
+
+interface MssqlPool {
+  connect(): Promise<unknown>
+  acquire(requester: object): Promise<unknown>
+  release(connection: unknown): void
+  close: () => Promise<void>
+  on(event: 'error', listener: () => void): void
+  request(): { query(text: string): Promise<{ recordset: [] }> }
+}
+
+describe('A statement by mssql', () => {
+  const { ConnectionPool } = requireUntyped('mssql') as {
+    ConnectionPool: new (config: object) => MssqlPool
+  }
+  const poolAt = (port: number): { pool: MssqlPool; executor: SqlExecutor } => {
+    const pool = new ConnectionPool({
+      server: '127.0.0.1',
+      port,
+      user: 'sa',
+      password: 'any',
+      options: { encrypt: false },
+      pool: { max: 1, acquireTimeoutMillis: LIMIT },
+    })
+    pool.on('error', () => undefined)
+    afterTest(() => pool.close())
+    const executor = sqlExecutor(drivers.mssql, async (text) => {
+      await pool.connect()
+      return { rows: (await pool.request().query(text)).recordset, changed: 0 }
+    })
+    return { pool, executor }
+  }
+  const server = async (): Promise<number> => {
+    const { port, close } = await tdsServer(({ text }) => (text === 'hang up' ? { hangUp: true } : {}))
+    afterTest(close)
+    return port
+  }
+
+  it('was not sent where nobody listens, nor where nobody greets', async () => {
+    expect(await failure(poolAt(await freePort()).executor)).toEqual(NOT_SENT)
+    const port = await listener((socket) => socket.destroy())
+    expect(await failure(poolAt(port).executor)).toEqual(NOT_SENT)
+  })
+
+  it('was not sent where another has the only connection of the pool', async () => {
+    const { pool, executor } = poolAt(await server())
+    await pool.connect()
+    const connection = await pool.acquire({})
+    afterTest(() => {
+      pool.release(connection)
+    })
+    expect(await failure(executor)).toEqual(NOT_SENT)
+  })
+
+  it('was sent where the server hangs up', async () => {
+    expect(await failure(poolAt(await server()).executor, 'hang up')).toEqual(SENT)
+  })
+
+  it('was not sent by TypeORM once nobody listens', async () => {
+    const { port, close } = await tdsServer(() => ({ rows: [{ name: 'dbo' }] }))
+    const dataSource = await new DataSource({
+      type: 'mssql',
+      host: '127.0.0.1',
+      port,
+      username: 'sa',
+      password: 'any',
+      options: { encrypt: false },
+    }).initialize()
+    afterTest(() => dataSource.destroy())
+    const executor = typeOrmExecutor(dataSource, 'mssql')
+    await close()
+    // The first may go to the connection that has just broken.
+    await eventually(async () => {
+      expect(await failure(executor)).toEqual(NOT_SENT)
+    })
+  })
+})
+
+describe('A statement by oracledb', () => {
+  it('was not sent where nobody listens', async () => {
+    const { getConnection } = requireUntyped('oracledb') as {
+      getConnection: (options: object) => Promise<{ execute(text: string): Promise<{ rows: [] }> }>
+    }
+    const connectString = `127.0.0.1:${await freePort()}/none`
+    const executor = sqlExecutor(drivers.oracle, async (text) => {
+      const connection = await getConnection({ user: 'any', password: 'any', connectString })
+      return { rows: (await connection.execute(text)).rows, changed: 0 }
+    })
+    expect(await failure(executor)).toEqual(NOT_SENT)
+  })
+})

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { dialects, SqlLockProvider, type SqlExecutor, type Statement, type Values } from '../../src/sql'
+import { everyClient, type OpenClient } from '../conformance/every-client'
+import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
+import { eventually } from '../eventually'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+
+/** Breaks a statement on its way as a mutant of the model does. */
+type Break = (statement: Statement, values: Values) => readonly [Statement, Values]
+
+const intact: Break = (...all) => all
+/** `locked_by = ?` in the condition becomes true. */
+const releasesOthers: Break = (statement, values) => {
+  if (!statement.parameters.includes('unlockedBy')) return [statement, values]
+  const pieces = statement.pieces.map((piece) => piece.replace(/and "locked_by" = $/, `and '' <> `))
+  return [{ ...statement, pieces }, values]
+}
+const keepsOwner: Break = (statement, values) => [
+  statement,
+  values.unlockedBy === undefined ? values : { ...values, unlockedBy: String(values.lockedBy) },
+]
+
+/** @returns whether what the model calls WRONG has happened */
+type Story = (connect: () => Connection, client: OpenClient, name: string) => Promise<boolean>
+type Connection = readonly [provider: SqlLockProvider, post: PostalSqlExecutor]
+
+const twoTrustTheLock: Story = async (connect, { table }, name) => {
+  const [a, postOfA] = connect()
+  const [b, postOfB] = connect()
+  postOfA.next = 'late'
+  postOfB.next = 'cut off'
+  const lockOfA = a.lock({ name, lockAtMostFor: '1h' })
+  await expect(b.lock({ name, lockAtMostFor: '1h' })).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+  const lockOfC = await connect()[0].lock({ name, lockAtMostFor: '1h' })
+  const { sent } = postOfB
+  await eventually(async () => {
+    // The second release of B is sent when the first one was answered.
+    expect(postOfB.sent > sent + 1 || !(await table.isHeld(name))).toBe(true)
+  })
+  await postOfA.deliver('late')
+  const trusted = [await lockOfA, lockOfC].filter((lock) => (lock?.remaining() ?? 0) > 0)
+  await b.drain()
+  return trusted.length > 1
+}
+
+const aReleasedLockIsProlonged: Story = async (connect, { table }, name) => {
+  const [provider, post] = connect()
+  const lock = await provider.lock({ name, lockAtMostFor: '1h', lockAtLeastFor: '30m' })
+  // It is sent again, in time.
+  post.next = 'cut off'
+  await lock?.extend('1h')
+  await lock?.unlock()
+  const kept = await table.findRow(name)
+  await post.deliver('late')
+  return (await table.findRow(name))?.lockUntil !== kept?.lockUntil
+}
+
+const aRunHasLostItsRow: Story = async (connect, { table }, name) => {
+  const [provider, post] = connect()
+  await provider.pauseLock(name, { for: '1h', reason: 'a look' })
+  post.next = 'cut off'
+  await expect(provider.resumeLock(name)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+  expect(await provider.resumeLock(name)).toBe(true)
+  expect(await provider.lock({ name, lockAtMostFor: '1h' })).toBeDefined()
+  await post.deliver('late')
+  return !(await table.isHeld(name))
+}
+
+const anEarlierSlotIsRunAgain: Story = async (connect, { table }, name) => {
+  const [provider, post] = connect()
+  const slot = (await table.clock()) - 60_000
+  const job = { name, lockAtMostFor: '1h' }
+  await (await provider.lock({ ...job, slot: slot - 1 }))?.unlock()
+  const next = await provider.lock({ ...job, slot })
+  // It is sent again, so that it arrives twice.
+  post.next = 'answer lost'
+  await next?.unlock({ outcome: 'unused' })
+  return (await provider.lock({ ...job, slot: slot - 1 })) !== undefined
+}
+
+const stories: readonly (readonly [mutant: string, broken: Break, story: Story])[] = [
+  ['exclusion RELEASES_OTHERS', releasesOthers, twoTrustTheLock],
+  ['exclusion RELEASE_KEEPS_OWNER', keepsOwner, aReleasedLockIsProlonged],
+  ['pause RESUMES_OTHERS', releasesOthers, aRunHasLostItsRow],
+  ['slots UNUSED_KEEPS_OWNER', keepsOwner, anEarlierSlotIsRunAgain],
+]
+
+// The broken statements are spelled for SQLite.
+const sqlite = everyClient().filter(({ orm, dialect }) => orm === 'TypeORM' && dialect === 'sqlite')
+
+describe.each(sqlite)('the counterexamples of the model by $title', (each) => {
+  let client: OpenClient
+
+  beforeAll(async () => {
+    client = await each.open()
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  /** A provider with a network of its own. */
+  const connectWith = (broken: Break) => (): Connection => {
+    const executor: SqlExecutor = {
+      execute: (...all) => client.executor.execute(...broken(...all)),
+      query: (...all) => client.executor.query(...all),
+    }
+    const post = new PostalSqlExecutor(executor)
+    return [new SqlLockProvider(post, dialects[each.dialect], { timeLimit: '1m' }), post]
+  }
+
+  it.each(stories)('%s: the real statements refuse what the mutant does', async (mutant, broken, story) => {
+    expect(await story(connectWith(broken), client, `${mutant}, broken`)).toBe(true)
+    expect(await story(connectWith(intact), client, mutant)).toBe(false)
+  })
+
+  it('silence LOOKS_AFTERWARDS: a lock that nobody uses is released', async () => {
+    const name = 'silence LOOKS_AFTERWARDS'
+    const [delivered, acquired, arrived, heard] = Array.from({ length: 4 }, () => promiseWithResolvers())
+    const sent: Statement[] = []
+    const executor: SqlExecutor = {
+      query: (...all) => client.executor.query(...all),
+      execute: async (...all) => {
+        sent.push(all[0])
+        const isRelease = all[0].parameters.includes('unlockedBy')
+        if (!isRelease) await delivered?.promise
+        const changed = await client.executor.execute(...all)
+        setImmediate(() => (isRelease ? arrived : acquired)?.resolve())
+        if (isRelease) await heard?.promise
+        return changed
+      },
+    }
+    const provider = new SqlLockProvider(executor, dialects[each.dialect], { timeLimit: '200ms' })
+    // On a slow machine the time may be over before it is sent.
+    while (sent.length === 0)
+      await expect(provider.lock({ name, lockAtMostFor: '1h' })).rejects.toMatchObject({ code: 'TIMEOUT' })
+    // Its first release arrives before it, and is answered after it.
+    await arrived?.promise
+    delivered?.resolve()
+    await acquired?.promise
+    heard?.resolve()
+    const released = async (): Promise<void> => {
+      expect(await client.table.isHeld(name)).toBe(false)
+    }
+    await eventually(released, { timeout: 3_000 })
+  })
+})

@@ -1,0 +1,142 @@
+/**
+ * `npm run model`: checks the models of this folder with spin, breaks them in each way that they name, and compares the shortest
+ * way to each failure with the one in counterexamples/. `--large` checks the large ones only, `--write` writes the
+ * counterexamples anew, and a word takes the models and mutants whose names have it. docs/maintainers/model.md says more.
+ */
+import { execFile, execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+
+const here = import.meta.dirname
+const { values: options, positionals: words } = parseArgs({
+  options: { large: { type: 'boolean' }, write: { type: 'boolean' } },
+  allowPositionals: true,
+})
+const CHECK = /^ \* (safety|liveness|mutant|limit)(?: (\w+))?(?: of (\w+))?(, large)?((?: -D\S+)*): (.*)$/gm
+
+/** Every line of a model's head that says what is to be checked. */
+function checksOf(file) {
+  return [...readFileSync(join(here, file), 'utf8').matchAll(CHECK)].map(
+    ([, kind, name, of, large, flags, text]) => ({
+      file,
+      title: [basename(file, '.pml'), name].filter(Boolean).join(' '),
+      mustFail: kind === 'mutant' || kind === 'limit',
+      claim: kind === 'liveness' ? name : of,
+      large: large !== undefined,
+      flags: [
+        ...flags.split(' ').filter(Boolean),
+        ...(kind === 'mutant' || kind === 'limit' ? [`-D${name}`] : []),
+      ],
+      text,
+    }),
+  )
+}
+
+/** Deeper than any of them goes. */
+const DEEPEST = 1_000_000
+const run = promisify(execFile)
+const number = (text, pattern) => Number(pattern.exec(text)?.[1] ?? NaN)
+
+/** Searches all states; for a mutant, the shortest way to a failure. */
+async function check({ file, title, mustFail, claim, flags, text }) {
+  const cwd = mkdtempSync(join(tmpdir(), 'model-'))
+  try {
+    copyFileSync(join(here, file), join(cwd, file))
+    await run('spin', [...flags, '-a', file], { cwd })
+    const safety = mustFail ? ['-DBFS', '-DNOREDUCE'] : ['-DCOLLAPSE']
+    const liveness = mustFail ? ['-DREACH'] : ['-DCOLLAPSE']
+    const kind = claim ? ['-DNFAIR=3', ...liveness] : ['-DSAFETY', '-DNOCLAIM', ...safety]
+    await run('cc', [mustFail ? '-O0' : '-O2', '-w', ...kind, '-o', 'pan', 'pan.c'], { cwd })
+    const search = claim ? ['-a', '-f', '-N', claim] : ['-E']
+    const started = performance.now()
+    let stdout
+    // What fails for ever is not searched breadth first: the shortest of these depths at which it fails is near enough.
+    for (let depth = claim && mustFail ? 30 : DEEPEST; ; depth = Math.min(DEEPEST, Math.ceil(depth * 1.1))) {
+      const pan = ['./pan', [...search, `-m${depth}`, '-w22']]
+      stdout = (await run(...pan, { cwd, maxBuffer: 2 ** 28 })).stdout
+      if (depth === DEEPEST || !stdout.includes('errors: 0')) break
+    }
+    const seconds = (performance.now() - started) / 1000
+    if (!stdout.includes('errors:') || (!mustFail && /search depth too small/.test(stdout)))
+      throw new Error(stdout)
+    const hasFailed = !stdout.includes('errors: 0')
+    const steps = hasFailed ? await wayTo(file, flags, cwd) : []
+    const states = number(stdout, /([\d.e+]+) states, stored/).toLocaleString('en')
+    const memory = Math.ceil(number(stdout, /([\d.]+)\s+total actual memory/))
+    console.log(
+      [title, ...flags].join(' ').padEnd(60),
+      `${states} states, ${seconds.toFixed(1)} s, ${memory} MB:`,
+      hasFailed ? `fails in ${steps.length} steps` : 'holds',
+    )
+    if (!mustFail && hasFailed) console.log(steps.join('\n'))
+    return { file, title, text, steps, isAsItMust: hasFailed === mustFail }
+  } finally {
+    rmSync(cwd, { recursive: true })
+  }
+}
+
+/** What the model prints on the way that was found. */
+async function wayTo(file, flags, cwd) {
+  const { stdout } = await run('spin', [...flags, '-t', '-T', '-B', file], { cwd, maxBuffer: 2 ** 28 })
+  const lines = stdout
+    .split('\n')
+    .map((line) => line.trim().replace(/^<+START OF CYCLE>+$/, 'and from here on again and again:'))
+    .filter((line) => line !== '' && !/^(ltl |spin: |#|\d+ processes created|Never claim moves)/.test(line))
+  return lines.flatMap((line, index) => {
+    if (line === lines[index - 1]) return []
+    const after = lines.slice(index).findIndex((next) => next !== line)
+    const times = after < 0 ? lines.length - index : after
+    return times > 1 ? `${line} (${times} times)` : line
+  })
+}
+
+const missing = ['spin', 'cc'].filter((program) => {
+  try {
+    execFileSync(program, [program === 'spin' ? '-V' : '--version'], { stdio: 'ignore' })
+  } catch {
+    return true
+  }
+})
+if (missing.length > 0) {
+  console.log(`Skipped: ${missing.join(' and ')} not found – on Debian and Ubuntu, apt-get install spin gcc.`)
+  process.exit()
+}
+
+const files = readdirSync(here).filter((file) => file.endsWith('.pml'))
+const queue = files
+  .flatMap(checksOf)
+  .filter(
+    ({ large, title }) => large === Boolean(options.large) && words.every((word) => title.includes(word)),
+  )
+const inOrder = [...queue]
+const results = new Map()
+// A large one takes gigabytes.
+const lanes = options.large ? 1 : Math.min(2, availableParallelism())
+await Promise.all(
+  Array.from({ length: lanes }, async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) results.set(next, await check(next))
+  }),
+)
+
+let failures = 0
+const fail = (message) => {
+  failures++
+  console.error(message)
+}
+for (const file of files) {
+  const ways = inOrder.filter((each) => each.file === file && each.mustFail).map((each) => results.get(each))
+  const texts = ways.map(
+    ({ title, text, steps }) =>
+      `${title.split(' ')[1]}: ${text}\n\n${steps.map((step) => `  ${step}\n`).join('')}`,
+  )
+  const stored = join(here, 'counterexamples', file.replace('.pml', '.txt'))
+  if (texts.length === 0) continue
+  if (options.write && words.every((word) => file.startsWith(word))) writeFileSync(stored, texts.join('\n'))
+  const expected = readFileSync(stored, 'utf8')
+  for (const text of texts.filter((each) => !expected.includes(each)))
+    fail(`Not the counterexample of ${stored} – if that is wanted, npm run model -- --write:\n${text}`)
+}
+for (const { title, isAsItMust } of results.values()) if (!isAsItMust) fail(`${title} does what it must not.`)
+process.exitCode = failures > 0 ? 1 : 0

@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { DataSource } from 'typeorm'
+import { expect, it } from '@jest/globals'
+import { afterTest } from '../after-test'
+import { describeBackends } from '../backends'
+import { observeLockTable } from '../conformance/lock-table-observer'
+import { cuttingProxy } from '../typeorm/cutting-proxy'
+import { prismaBackends } from './clients'
+
+const servers = prismaBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+
+describeBackends(servers)('a process with Prisma on $name', (backend) => {
+  it.each([
+    ['is there again', '1m'],
+    ['is gone', '1s'],
+  ])('ends by itself after a lock whose connection broke, when the server %s', async (server, timeout) => {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    const observer = await new DataSource(database.typeOrm).initialize()
+    afterTest(() => observer.destroy())
+    const table = observeLockTable(observer, backend.dialect)
+    await table.createTable()
+    const proxy = await cuttingProxy((database.typeOrm as { port: number }).port)
+    afterTest(() => {
+      proxy.close()
+    })
+    const url = new URL(database.url)
+    url.host = `127.0.0.1:${proxy.port}`
+    const ended = promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', join(__dirname, 'process-end-worker.ts'), backend.name, url.href, timeout],
+      { timeout: 120_000 },
+    )
+    // The name with an owner: what acquires the lock.
+    const acquires = /to be cut[^]*\/[\da-f-]{36}|\/[\da-f-]{36}[^]*to be cut/
+    await Promise.race([proxy.cutAfter(/^/, acquires), ended])
+    if (server === 'is gone') proxy.close()
+    expect((await ended).stdout.trim().split('\n')).toEqual(['DATABASE_ERROR', '0', 'disconnected'])
+    if (server === 'is there again') expect(await table.isHeld('to be cut')).toBe(false)
+  })
+})

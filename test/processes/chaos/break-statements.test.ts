@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals'
+import { drivers } from '../../../src/drivers'
+import { dialects, lockStatements, lockTable, render } from '../../../src/sql'
+import { refusals } from '../../sql/grammar-refusals'
+import { breakStatements, type Break } from './break-statements'
+import { chaosTables } from './url-database'
+
+const DIALECTS = ['postgres', 'mariadb', 'mysql', 'sqlite', 'cockroachdb', 'mssql', 'oracle'] as const
+type Name = (typeof DIALECTS)[number]
+
+function statementsOf(name: Name): [title: string, text: string][] {
+  const { acquire, extend, release, fencingToken } = lockStatements(dialects[name], lockTable(dialects[name]))
+  const all = { extend, release, fencingToken }
+  return [...acquire.map(({ statement }) => ['acquire', statement] as const), ...Object.entries(all)].map(
+    ([title, statement]) => [title, render(statement, drivers[name].placeholder)],
+  )
+}
+
+function broken(what: Break, name: Name): [title: string, text: string][] {
+  const rewrite = breakStatements(what, name)
+  return statementsOf(name).flatMap(([title, text]) => {
+    const worse = rewrite(text)
+    return worse === text ? [] : [[title, worse]]
+  })
+}
+
+const CHANGED: [Break, string[]][] = [
+  ['owner', ['extend', 'release', 'fencingToken']],
+  ['expiry', ['acquire']],
+  ['clock', ['acquire', 'extend', 'release', 'fencingToken']],
+  ['extend', ['extend']],
+  ['unlock', ['release']],
+]
+
+describe.each(CHANGED)('--break %s changes', (what, titles) => {
+  it.each(DIALECTS)('on %s', (name) => {
+    const changed = broken(what, name).map(([title]) => title)
+    expect([...new Set(changed)]).toEqual(titles)
+  })
+})
+
+describe.each(['mssql', 'oracle'] as const)('the grammar of %s knows', (name) => {
+  it('each broken statement', () => {
+    const texts = CHANGED.flatMap(([what]) => broken(what, name).map(([, text]) => text))
+    expect(refusals(texts, name)).toEqual(texts.map(() => null))
+  })
+
+  it('the tables and triggers', () => {
+    // It knows no triggers of Oracle, but what is in them.
+    const texts = chaosTables(name).map((text) =>
+      name === 'oracle' ? text.replace(/^create trigger.* begin\s+(.*);\s+end;$/s, '$1') : text,
+    )
+    expect(refusals(texts, name)).toEqual(texts.map(() => null))
+  })
+})

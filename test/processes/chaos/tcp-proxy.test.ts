@@ -1,0 +1,41 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { TcpProxy } from './tcp-proxy'
+
+let server: Server
+let proxy: TcpProxy
+
+beforeEach(async () => {
+  server = createServer((socket) => socket.on('error', () => undefined).pipe(socket)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  proxy = await TcpProxy.listen((server.address() as AddressInfo).port)
+})
+
+afterEach(async () => {
+  await proxy.close()
+  server.close()
+})
+
+/** What comes back: all of it, or that the connection was cut. */
+async function said(request: Buffer): Promise<string> {
+  const client = connect(proxy.port, '127.0.0.1')
+  client.on('error', () => undefined)
+  client.write(request)
+  const answer = await Promise.race([
+    once(client, 'data').then(() => 'answered'),
+    once(client, 'close').then(() => 'cut'),
+  ])
+  client.destroy()
+  return answer
+}
+
+it.each([
+  ['PostgreSQL', Buffer.from('update "shedlock" set'), 'cut'],
+  ['SQL Server, whose texts are in UTF-16', Buffer.from('update [shedlock] set', 'utf16le'), 'cut'],
+  ['Oracle, whose names are in capitals', Buffer.from('update "SHEDLOCK" set'), 'cut'],
+  ["a task's own statement", Buffer.from('update task_resource set', 'utf16le'), 'answered'],
+])('knows a statement about a lock: %s', async (_database, request, outcome) => {
+  proxy.cutNext('before')
+  expect(await said(request)).toBe(outcome)
+})

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { installed, installInto, temporaryFolder } from './packed-package'
+
+const folder = temporaryFolder()
+const packages = join(folder, 'packages')
+
+/** The packages of this project, and the library as it is published. */
+beforeAll(() => {
+  const app = join(folder, 'app')
+  installInto(app)
+  mkdirSync(packages)
+  for (const name of readdirSync(installed(''))) symlinkSync(installed(name), join(packages, name))
+  symlinkSync(join(app, 'node_modules/shedlock-orm'), join(packages, 'shedlock-orm'))
+})
+
+interface Project {
+  readonly typeorm: 'typeorm' | 'typeorm-0.3'
+  readonly extension: 'cjs' | 'mjs' | 'ts'
+  readonly type: 'commonjs' | 'module'
+  readonly node?: readonly string[]
+}
+
+const projects: Project[] = [
+  { typeorm: 'typeorm', extension: 'cjs', type: 'commonjs' },
+  { typeorm: 'typeorm-0.3', extension: 'cjs', type: 'commonjs' },
+  { typeorm: 'typeorm', extension: 'mjs', type: 'module' },
+  { typeorm: 'typeorm', extension: 'ts', type: 'commonjs', node: ['--import', 'tsx'] },
+  { typeorm: 'typeorm', extension: 'ts', type: 'module', node: ['--import', 'tsx'] },
+]
+
+// On a SQLite file: that the table has no drift on the other databases is in test/typeorm/table.test.ts.
+describe("TypeORM's command line", () => {
+  test.each(projects)(
+    'runs the migration: $typeorm, $extension, $type',
+    ({ typeorm, extension, type, node = [] }) => {
+      const project = mkdtempSync(join(folder, 'project-'))
+      symlinkSync(packages, join(project, 'node_modules'))
+      writeFileSync(join(project, 'package.json'), JSON.stringify({ type }))
+      const run = (...args: string[]): string => {
+        const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+          cwd: project,
+          encoding: 'utf8',
+        })
+        if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
+        return stdout
+      }
+      const shedlock = (...args: string[]) => run('node_modules/shedlock-orm/dist/cli/shedlock.js', ...args)
+      const dataSource = `data-source.${extension}`
+      const migrate = (command: string, ...args: string[]) =>
+        run(...node, `node_modules/${typeorm}/cli.js`, command, ...args, '--dataSource', dataSource)
+      const names = ['--table', 'JobLocks', '--column-locked-by', 'Owner']
+      for (const folder of ['migrations', 'entities']) mkdirSync(join(project, folder))
+      shedlock('typeorm', ...names, '--out', `migrations/shedlock.${extension}`)
+      shedlock('typeorm', '--entity', ...names, '--out', `entities/shedlock.${extension}`)
+      writeFileSync(
+        join(project, `migrations/own.${extension}`),
+        exporting(extension, 'AddOrders1795000000000', OWN_MIGRATION),
+      )
+      const options = `{ type: 'better-sqlite3', database: 'test.sqlite', entities: ['entities/*.${extension}'], migrations: ['migrations/*.${extension}'] }`
+      writeFileSync(
+        join(project, dataSource),
+        extension === 'cjs'
+          ? `const { DataSource } = require('${typeorm}')\nmodule.exports = new DataSource(${options})\n`
+          : `import { DataSource } from '${typeorm}'\nexport const AppDataSource = new DataSource(${options})\n`,
+      )
+
+      const ran = migrate('migration:run')
+      expect(ran).toContain('Migration CreateShedLock1735689600000 has been executed successfully.')
+      expect(ran).toContain('Migration AddOrders1795000000000 has been executed successfully.')
+      // The same for each, once its files were read.
+      if (extension === 'cjs') {
+        expect(migrate('migration:run')).toContain('No migrations are pending')
+        expect(migrate('migration:generate', 'drift', '--check')).toContain('No changes')
+      }
+      if (extension !== 'ts')
+        expect(shedlock('list', '--data-source', dataSource, ...names)).toBe('There are no locks.\n')
+      migrate('migration:revert')
+      expect(migrate('migration:revert')).toContain(
+        'CreateShedLock1735689600000 has been reverted successfully',
+      )
+    },
+  )
+})
+
+const OWN_MIGRATION = `class AddOrders1795000000000 {
+  async up(queryRunner) { await queryRunner.query('create table orders (id int primary key)') }
+  async down(queryRunner) { await queryRunner.query('drop table orders') }
+}`
+
+function exporting(extension: Project['extension'], name: string, source: string): string {
+  return extension === 'cjs' ? `exports.${name} = ${source}\n` : `export const ${name} = ${source}\n`
+}

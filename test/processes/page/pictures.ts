@@ -1,0 +1,30 @@
+import { join } from 'node:path'
+import { openBrowser, servePage } from './page-server'
+import { insertTwelve, LIMITS } from './rows'
+
+const FOLDER = join(__dirname, '../../../docs/page')
+
+const PICTURES = [
+  { colorScheme: 'light', width: 1_280, height: 800 },
+  { colorScheme: 'dark', width: 390, height: 800 },
+] as const
+
+/** Draws the pictures of the guide. */
+async function main(): Promise<void> {
+  const browser = await openBrowser()
+  const server = await servePage({ limits: LIMITS })
+  try {
+    await insertTwelve(server)
+    for (const { colorScheme, width, height } of PICTURES) {
+      const page = await browser.newPage({ colorScheme, viewport: { width, height } })
+      await page.goto(server.url)
+      await page.screenshot({ path: join(FOLDER, `${colorScheme}.png`) })
+      await page.close()
+    }
+  } finally {
+    await browser.close()
+    await server.close()
+  }
+}
+
+void main()

@@ -1,0 +1,232 @@
+import { appendFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DataSource } from 'typeorm'
+import type * as app from '../../../src/app'
+import type * as typeorm from '../../../src/typeorm'
+import { dataSourceOptions } from '../chaos/chaos-database'
+import { monotonic } from '../chaos/history'
+import { Random } from '../chaos/random'
+import { NAMES, type InstanceEntry, type InstanceOrder } from './entry'
+import { misreadings, takenFor, type Author } from './read-row'
+
+// One app instance with one version of the package. Nothing of this version's sources may be in it.
+
+const OUTCOMES = ['succeeded', 'failed', 'unlocked'] as const
+/** In milliseconds. */
+const SLOT = 250
+
+class Instance {
+  readonly #random: Random
+  readonly #end: number
+  readonly #app: typeof app
+  readonly #typeorm: typeof typeorm
+
+  constructor(
+    private readonly order: InstanceOrder,
+    private readonly dataSource: DataSource,
+  ) {
+    const load = createRequire(join(order.folder, 'package.json'))
+    this.#app = load('./dist/app/index.js') as typeof app
+    this.#typeorm = load('./dist/typeorm/index.js') as typeof typeorm
+    this.#random = new Random(order.seed)
+    this.#end = monotonic() + order.milliseconds
+  }
+
+  async run(): Promise<void> {
+    const tells = await this.#tellsOutcomes()
+    const providers = OUTCOMES.map((outcome) => {
+      const author: Author = { version: this.order.version, tells, outcome }
+      return { outcome, provider: this.#provider(`${author.version}|${String(tells)}|${outcome}`) }
+    })
+    const any = () => this.#random.pick(providers)
+    await Promise.all([
+      this.#repeat(5, () => this.#hold(any())),
+      this.#repeat(5, () => this.#execute(any())),
+      this.#repeat(SLOT / 4, () => this.#slot(any())),
+      this.#repeat(150, () => this.#pause(any().provider)),
+      this.#repeat(400, () => this.#resume(any().provider)),
+      this.#repeat(20, () => this.#read(any().provider, tells)),
+    ])
+  }
+
+  async #repeat(pause: number, step: () => Promise<void>): Promise<void> {
+    while (monotonic() < this.#end) {
+      await step()
+      await sleep(this.#random.between(0, 2 * pause))
+    }
+  }
+
+  #provider(lockedBy: string) {
+    return this.#typeorm.typeOrmLockProvider(this.dataSource, { lockedBy, timeLimit: '20s' })
+  }
+
+  /** Whether this version's releases say how the run ended. */
+  async #tellsOutcomes(): Promise<boolean> {
+    const name = `own-${process.pid}`
+    const provider = this.#provider('own')
+    const lock = await provider.lock({ name, lockAtMostFor: '1m' })
+    await lock?.unlock({ outcome: 'succeeded' })
+    const row = (await provider.listLocks()).find((each) => each.name === name)
+    return row?.lastRun?.outcome === 'succeeded'
+  }
+
+  /** By hand: extended, released, or left to its lease. */
+  async #hold({ provider, outcome }: Worker): Promise<void> {
+    const lockAtMostFor = Math.round(this.#random.between(300, 1_000))
+    const lockAtLeastFor = this.#random.chance(0.1) ? 100 : 0
+    const name = this.#random.pick([...NAMES.plain, ...NAMES.paused])
+    const configuration = { name, lockAtMostFor, lockAtLeastFor }
+    let lock = await this.#acquire(provider, configuration)
+    if (!lock) return
+    const run = ownerOf(lock)
+    await sleep(this.#random.between(0, 30))
+    if (this.#random.chance(0.3)) {
+      this.#write({ type: 'extending', at: monotonic(), run, lockAtMostFor })
+      lock = await this.#extended(lock, lockAtMostFor)
+      if (lock) this.#write({ type: 'extended', at: monotonic(), run, until: monotonic() + lock.remaining() })
+      await sleep(this.#random.between(0, 30))
+    }
+    this.#write({ type: 'ended', at: monotonic(), run })
+    this.#write({ type: 'outcome', at: monotonic(), run, own: true })
+    if (!lock || this.#random.chance(0.05)) return
+    await lock.unlock(outcome === 'unlocked' ? {} : { outcome }).catch(() => undefined)
+    this.#write({ type: 'unlocked', at: monotonic(), run })
+  }
+
+  /** An earlier version gave another lock for the time after it, or none. */
+  async #extended(lock: Lock, lockAtMostFor: number): Promise<Lock | undefined> {
+    try {
+      return await lock.extend(lockAtMostFor)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** By the executor, which releases it. */
+  async #execute({ provider, outcome }: Worker): Promise<void> {
+    if (outcome === 'unlocked') return
+    const configuration = {
+      name: this.#random.pick(NAMES.plain),
+      lockAtMostFor: 600,
+      keepAlive: this.#random.chance(0.3),
+    }
+    const asked = monotonic()
+    let run: string | undefined
+    const task = async ({ lock }: { lock: Pick<Lock, 'acquisition' | 'remaining'> }): Promise<void> => {
+      run = this.#acquired(configuration, asked, lock)
+      await sleep(this.#random.between(0, 30))
+      this.#write({ type: 'ended', at: monotonic(), run })
+      if (outcome === 'failed') throw new Error('as it should')
+    }
+    const executor = new this.#app.LockingTaskExecutor(provider)
+    try {
+      const { executed } = await executor.executeWithLock(configuration, task)
+      if (!executed) this.#write({ type: 'refused', at: monotonic(), asked, name: configuration.name })
+    } catch {
+      // Its own, or that the answer came too late.
+    }
+    if (run === undefined) return
+    this.#write({ type: 'outcome', at: monotonic(), run, own: true })
+    this.#write({ type: 'unlocked', at: monotonic(), run })
+  }
+
+  async #slot({ provider, outcome }: Worker): Promise<void> {
+    const slot = Math.floor(Date.now() / SLOT) * SLOT
+    const name = this.#random.pick(NAMES.slot)
+    const lock = await this.#acquire(provider, { name, lockAtMostFor: 700, slot })
+    if (!lock) return
+    const run = ownerOf(lock)
+    this.#write({ type: 'slot', at: monotonic(), run, name, slot })
+    await sleep(this.#random.between(0, 20))
+    this.#write({ type: 'ended', at: monotonic(), run })
+    this.#write({ type: 'outcome', at: monotonic(), run, own: true })
+    if (this.#random.chance(0.05)) return
+    await lock.unlock(outcome === 'unlocked' ? {} : { outcome }).catch(() => undefined)
+    this.#write({ type: 'unlocked', at: monotonic(), run })
+  }
+
+  async #pause(provider: Provider): Promise<void> {
+    const asked = monotonic()
+    const name = this.#random.pick(NAMES.paused)
+    const pauseFor = 400
+    const run = `${this.order.version} pauses at ${asked.toFixed(3)}`
+    if (!(await provider.pauseLock(name, { for: pauseFor, reason: 'a test', by: this.order.version }))) return
+    this.#write({ type: 'paused', at: monotonic(), asked, run, name, until: asked + pauseFor })
+  }
+
+  async #resume(provider: Provider): Promise<void> {
+    const from = monotonic()
+    const name = this.#random.pick(NAMES.paused)
+    this.#write({ type: 'resuming', at: from, name })
+    if (await provider.resumeLock(name)) this.#write({ type: 'resumed', at: monotonic(), name, from })
+  }
+
+  async #read(provider: Provider, tells: boolean): Promise<void> {
+    for (const row of await provider.listLocks()) {
+      if (row.name.startsWith('own-')) continue
+      const at = monotonic()
+      this.#write({ type: 'read', at, ...takenFor(row) })
+      for (const what of misreadings(row, tells))
+        this.#write({ type: 'misread', at, what: `${this.order.version}: ${what}: ${JSON.stringify(row)}` })
+    }
+  }
+
+  async #acquire(provider: Provider, configuration: Configuration): Promise<Lock | undefined> {
+    const asked = monotonic()
+    try {
+      const lock = await provider.lock(configuration)
+      if (lock) this.#acquired(configuration, asked, lock)
+      else if (configuration.slot === undefined)
+        this.#write({ type: 'refused', at: monotonic(), asked, name: configuration.name })
+      return lock
+    } catch (error) {
+      const { code = String(error) } = error as { code?: string }
+      this.#write({ type: 'failed', at: monotonic(), code })
+      return undefined
+    }
+  }
+
+  #acquired({ name, lockAtMostFor, lockAtLeastFor = 0 }: Configuration, asked: number, lock: Held): string {
+    const at = monotonic()
+    const run = ownerOf(lock)
+    const [until, notBefore] = [at + lock.remaining(), asked + lockAtLeastFor]
+    this.#write({ type: 'acquired', at, asked, run, name, until, lockAtMostFor, notBefore })
+    return run
+  }
+
+  #write(entry: InstanceEntry): void {
+    appendFileSync(this.order.file, `${JSON.stringify(entry)}\n`)
+  }
+}
+
+type Provider = ReturnType<typeof typeorm.typeOrmLockProvider>
+type Lock = NonNullable<Awaited<ReturnType<Provider['lock']>>>
+type Held = Pick<Lock, 'acquisition' | 'remaining'>
+
+interface Worker {
+  readonly provider: Provider
+  readonly outcome: (typeof OUTCOMES)[number]
+}
+
+interface Configuration {
+  readonly name: string
+  readonly lockAtMostFor: number
+  readonly lockAtLeastFor?: number
+  readonly slot?: number
+}
+
+/** As the row has it. */
+function ownerOf({ acquisition }: Held): string {
+  return (acquisition as { holder: { lockedBy: string } }).holder.lockedBy
+}
+
+async function main(): Promise<void> {
+  const order = JSON.parse(process.argv[2] ?? '') as InstanceOrder
+  const dataSource = await new DataSource(dataSourceOptions(order.connection)).initialize()
+  await new Instance(order, dataSource).run()
+  await dataSource.destroy()
+}
+
+void main()

@@ -1,0 +1,42 @@
+import type { LockRecord } from '../../../src/sql'
+
+/** What a version wrote into the owner of its locks: itself, and how the run of this lock ends, if its releases tell. */
+export interface Author {
+  readonly version: string
+  readonly tells: boolean
+  readonly outcome: string
+}
+
+function authorOf({ lockedBy }: LockRecord): Author | undefined {
+  const [, version = '', tells, outcome = ''] = /^([^|]+)\|(true|false)\|(\w+)\//.exec(lockedBy) ?? []
+  return tells === undefined ? undefined : { version, tells: tells === 'true', outcome }
+}
+
+/** What a reader takes a row for, in a word. */
+export function takenFor(row: LockRecord): { author: string; as: string } {
+  const [, pausedBy] = /^paused by ([^:]*): /.exec(row.lockedBy) ?? []
+  const as = row.paused ? 'paused' : (row.lastRun?.outcome ?? (row.held ? 'held' : 'free'))
+  return { author: pausedBy ?? authorOf(row)?.version ?? 'nobody', as }
+}
+
+/** Where what a reader takes a row for is not what its author meant. `tells`: the reader's version knows outcomes. */
+export function misreadings(row: LockRecord, tells: boolean): string[] {
+  const { lockedBy, held, paused, lockUntil, now, lastRun } = row
+  const author = authorOf(row)
+  const isPause = lockedBy.startsWith('paused by ')
+  const found: string[] = []
+  if (!author && !isPause) found.push('an owner that nobody wrote')
+  // The one before told of two moments in one row: its statement reads the clock twice.
+  if (tells && held !== lockUntil > now) found.push('held, or not, against its own times')
+  if (paused !== (held && isPause)) found.push('paused, or not, against its owner')
+  if (!tells && lastRun) found.push('an outcome from a version that knows none')
+  if (!tells || !lastRun) return found
+  const { outcome } = lastRun
+  if (isPause) found.push('a pause taken for a run')
+  // A release without a word is all that a version says that knows no outcomes.
+  const meant = author?.tells ? [author.outcome, 'unlocked', 'died'] : ['unlocked']
+  if (author && !meant.includes(outcome))
+    found.push(`'${outcome}', where its author meant ${meant.join(', ')}`)
+  if (held && outcome === 'died') found.push('dead, though its lease goes on')
+  return found
+}

@@ -1,0 +1,140 @@
+import { DataSource } from 'typeorm'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { SqlLockProvider } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+
+/** How a Java service says it, with the database's clock: what differs between the databases. */
+const JAVA = {
+  postgres: {
+    now: `timezone('utc', current_timestamp)`,
+    plus: (now: string, ms: number) => `${now} + interval '${ms} milliseconds'`,
+  },
+  mysql: {
+    now: 'utc_timestamp(3)',
+    plus: (now: string, ms: number) => `timestampadd(microsecond, ${ms * 1_000}, ${now})`,
+  },
+  sqlite: {
+    now: `strftime('%Y-%m-%d %H:%M:%f', 'now')`,
+    plus: (_: string, ms: number) => `strftime('%Y-%m-%d %H:%M:%f', 'now', '${ms / 1_000} seconds')`,
+  },
+} as const
+
+const backends = availableBackends().filter(({ name }) =>
+  ['sqlite', 'postgres', 'mariadb', 'mysql'].includes(name),
+)
+
+describeBackends(backends)('beside a Java service on $name', (backend) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+  const { dialect } = backend
+  const { now, plus } = JAVA[dialect === 'postgres' || dialect === 'sqlite' ? dialect : 'mysql']
+
+  beforeEach(async () => {
+    database = await backend.create()
+    dataSource = await new DataSource(database.typeOrm).initialize()
+    await typeOrmLockProvider(dataSource).createTable()
+  })
+
+  afterEach(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  /** What it sends to acquire and to release, and whether it got the lock. */
+  const java = (owner: string) => ({
+    acquire: async (name: string, ms: number): Promise<boolean> => {
+      await dataSource.query(
+        `update shedlock set lock_until = ${plus(now, ms)}, locked_at = ${now}, locked_by = '${owner}'
+         where name = '${name}' and lock_until <= ${now}`,
+      )
+      const rows: unknown[] = await dataSource.query(
+        `select 1 from shedlock where name = '${name}' and locked_by = '${owner}' and lock_until > ${now}`,
+      )
+      return rows.length > 0
+    },
+    release: async (name: string): Promise<void> => {
+      await dataSource.query(
+        `update shedlock set lock_until = ${now} where name = '${name}' and locked_by = '${owner}'`,
+      )
+    },
+  })
+
+  // The second one ends its owner in a UUID, as ours end in one.
+  const services = ['java-host', 'java/0b4f6b0e-7a39-4d0e-9a51-1d8a6b9d7c11'].map((owner) => java(owner))
+
+  it('tells what its own runs came to, and nothing of the runs of others, in 200 rounds', async () => {
+    const outcomes = ['succeeded', 'failed', 'unlocked', 'died'] as const
+    const providers = outcomes.map((outcome): readonly [typeof outcome, SqlLockProvider] => [
+      outcome,
+      typeOrmLockProvider(dataSource, { lockedBy: outcome }),
+    ])
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock({ name: 'job', lockAtMostFor: '1h' }))?.unlock({ outcome: 'succeeded' })
+    const told = new Map<string, number>()
+    let rounds = 0
+    const look = async (): Promise<void> => {
+      for (const { lockedBy, lastRun, held } of await provider.listLocks()) {
+        const who = outcomes.find((outcome) => lockedBy.startsWith(`${outcome}/`)) ?? 'java'
+        if (who === 'java' || (held && who === 'died')) expect(lastRun).toBeUndefined()
+        else if (who === 'died') expect(lastRun?.outcome).toMatch(/died|unlocked/)
+        else if (lastRun) expect(lastRun.outcome).toBe(who)
+        told.set(lastRun?.outcome ?? who, (told.get(lastRun?.outcome ?? who) ?? 0) + 1)
+      }
+    }
+    const ours = providers.map(async ([outcome, own]) => {
+      for (; rounds < 200; rounds++) {
+        const lockAtMostFor = outcome === 'died' ? 50 : '1h'
+        // On a slow machine an answer comes after so short a lease, and the lock is released unused.
+        const lock = await own.lock({ name: 'job', lockAtMostFor }).catch(() => undefined)
+        await look()
+        if (outcome !== 'died') await lock?.unlock(outcome === 'unlocked' ? {} : { outcome })
+        await look()
+      }
+    })
+    const theirs = services.map(async (service) => {
+      for (; rounds < 200; rounds++) {
+        const acquired = await service.acquire('job', 60_000)
+        await look()
+        if (acquired) await service.release('job')
+        await look()
+      }
+    })
+    await Promise.all([...ours, ...theirs])
+    expect([...told.keys()].sort()).toEqual(
+      expect.arrayContaining(['java', 'succeeded', 'failed', 'unlocked']),
+    )
+  })
+
+  it('does not give a slot again that a Java service ran last, whatever came of it', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const slot = Math.floor(Date.now() / 1_000) * 1_000 - 3_000
+    const job = { name: 'job', lockAtMostFor: '1h', slot, untilSucceeded: true }
+    for (const service of services) {
+      await dataSource.query('delete from shedlock')
+      await (await provider.lock(job))?.unlock({ outcome: 'failed' })
+      expect(await service.acquire('job', 60_000)).toBe(true)
+      expect(await provider.lock(job)).toBeUndefined()
+      await service.release('job')
+      expect((await provider.findLock('job'))?.lastRun).toBeUndefined()
+      expect(await provider.lock(job)).toBeUndefined()
+      expect(await provider.lock({ ...job, slot: slot - 1_000 })).toBeUndefined()
+      const overdue = await provider.overdueLocks({ job: '1h' }, { succeeded: true })
+      expect(overdue.map(({ reason }) => reason)).toEqual(['not-succeeded'])
+    }
+  })
+
+  it('leaves no trace of itself that a Java service minds: it acquires and releases as always', async () => {
+    const provider = typeOrmLockProvider(dataSource, { lockedBy: 'x'.repeat(218) })
+    for (const outcome of ['succeeded', 'failed', 'unused', undefined] as const) {
+      const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+      for (const service of services) expect(await service.acquire('job', 60_000)).toBe(false)
+      await lock?.unlock({ outcome })
+      for (const service of services) {
+        expect(await service.acquire('job', 60_000)).toBe(true)
+        expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+        await service.release('job')
+      }
+    }
+  })
+})

@@ -1,0 +1,91 @@
+import type { DataSource } from 'typeorm'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { LockingTaskExecutor } from '../../src/core'
+import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql'
+import { describeBackends } from '../backends'
+import { everyClient, type OpenClient } from '../conformance/every-client'
+import type { SessionSettings } from '../conformance/session-settings'
+import { eventually } from '../eventually'
+import { recorder } from '../core/recorder'
+
+/** How long a session waits for a row, which is less than a step of the lock may take. */
+const PATIENCE: Partial<Record<DialectName, SessionSettings>> = {
+  postgres: { lock_timeout: '200ms' },
+  // Whole seconds.
+  mariadb: { innodb_lock_wait_timeout: 1 },
+  mysql: { innodb_lock_wait_timeout: 1 },
+  sqlite: {},
+}
+const BLOCKS: Partial<Record<DialectName, readonly string[]>> = {
+  postgres: ['begin', 'lock table shedlock in access exclusive mode'],
+  mariadb: ['begin', "select * from shedlock where name = 'job' for update"],
+  mysql: ['begin', "select * from shedlock where name = 'job' for update"],
+  sqlite: ['begin immediate'],
+}
+
+const job = { name: 'job', lockAtMostFor: '5m' }
+const clients = everyClient().filter(({ dialect }) => PATIENCE[dialect])
+
+/** Keeps everybody else from writing until it is ended. */
+async function block(observer: DataSource, dialect: DialectName): Promise<() => Promise<void>> {
+  const queryRunner = observer.createQueryRunner()
+  for (const statement of BLOCKS[dialect] ?? []) await queryRunner.query(statement)
+  return async () => {
+    await queryRunner.query('rollback')
+    await queryRunner.release()
+  }
+}
+
+describeBackends(clients)('a lock that is free, and something in its way, by $title', (each) => {
+  let client: OpenClient
+
+  beforeAll(async () => {
+    client = await each.open(PATIENCE[each.dialect])
+    await (await client.createProvider().lock(job))?.unlock()
+  })
+  afterAll(async () => {
+    await client.close()
+  })
+
+  it('is not held: the task fails, because nobody knows', async () => {
+    const { listener, heard } = recorder()
+    const provider = client.createProvider({ timeLimit: '1500ms' })
+    const executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+    const unblock = await block(client.observer, each.dialect)
+    await expect(executor.executeWithLock(job, () => 'not run')).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      lockName: 'job',
+    })
+    expect(heard).toEqual(['onLockAttempt job', 'onLockFailed job'])
+    await unblock()
+    await executor.shutdown()
+    expect(await client.table.isHeld('job')).toBe(false)
+  })
+
+  it('is acquired when that ends in time', async () => {
+    const { executor } = client
+    let failed = 0
+    const noting =
+      <T, Arguments extends unknown[]>(run: (...all: Arguments) => Promise<T>) =>
+      (...all: Arguments): Promise<T> =>
+        run(...all).catch((error: unknown) => {
+          failed++
+          throw error
+        })
+    const noted: SqlExecutor = {
+      execute: noting((...all: Parameters<SqlExecutor['execute']>) => executor.execute(...all)),
+      query: noting((...all: Parameters<SqlExecutor['query']>) => executor.query(...all)),
+    }
+    const provider = new SqlLockProvider(noted, dialects[each.dialect], { timeLimit: '1m' })
+    await provider.listLocks()
+    const unblock = await block(client.observer, each.dialect)
+    const locking = provider.lock(job)
+    await eventually(() => {
+      expect(failed).toBeGreaterThan(1)
+    })
+    await unblock()
+    const lock = await locking
+    expect(lock).toBeDefined()
+    await lock?.unlock()
+  })
+})

@@ -1,0 +1,82 @@
+import { DataSource, type Logger } from 'typeorm'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { executeOnce, type SqlLockProvider } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { itIf } from '../it-if'
+
+const SLOT = Date.UTC(2026, 10, 21, 10)
+
+describeBackends(availableBackends())('on $name', (backend) => {
+  const statements: string[] = []
+  let database: TestDatabase
+  let dataSource: DataSource
+  let provider: SqlLockProvider
+
+  beforeEach(async () => {
+    database = await backend.create()
+    const logQuery = (statement: string): void => void statements.push(statement)
+    const nothing = (): void => undefined
+    const logger = {
+      logQuery,
+      logQueryError: nothing,
+      logQuerySlow: nothing,
+      logSchemaBuild: nothing,
+      logMigration: nothing,
+      log: nothing,
+    }
+    dataSource = await new DataSource({
+      ...database.typeOrm,
+      logging: ['query'],
+      logger: logger satisfies Logger,
+    }).initialize()
+    provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
+  })
+
+  afterEach(async () => {
+    await dataSource.destroy()
+    await database.drop()
+  })
+
+  it('finds one lock by its name, held or not, and none that was never acquired', async () => {
+    await provider.createTable()
+    const free = await provider.lock({ name: 'free', lockAtMostFor: '1m' })
+    await free?.unlock()
+    await provider.lock({ name: "o'clock", lockAtMostFor: '1m' })
+    const [first, second] = await provider.listLocks()
+    expect(await provider.findLock('free')).toEqual({ ...first, now: expect.any(Date) })
+    expect(await provider.findLock("o'clock")).toEqual({ ...second, now: expect.any(Date) })
+    expect(await provider.findLock('Free')).toBeUndefined()
+    expect(await provider.findLock('')).toBeUndefined()
+  })
+
+  it('reads the table only when it is asked for all locks', async () => {
+    await provider.createTable()
+    await provider.pauseLock('job', { for: '1h', reason: 'r' })
+    statements.length = 0
+    expect(await provider.overdueLocks({ job: '1h', other: '1h' })).toHaveLength(1)
+    expect(await provider.resumeLock('job')).toBe(true)
+    expect((await executeOnce(provider, { name: 'once', slot: SLOT }, () => undefined)).executed).toBe(true)
+    const reads = statements.filter((statement) => /^select .*lock_name/i.test(statement))
+    if (backend.dialect !== 'sqlite') expect(reads).toHaveLength(3)
+    expect(reads.filter((statement) => !/ where .?name.? = /i.test(statement))).toEqual([])
+  })
+
+  itIf(['mysql', 'mariadb'].includes(backend.dialect), 'a collation that ignores case')(
+    'finds a lock in any spelling that the database takes for its name',
+    async () => {
+      await dataSource.query(`create table shedlock (name varchar(64) not null, lock_until timestamp(3) not null,
+        locked_at timestamp(3) not null default current_timestamp(3), locked_by varchar(255) not null, primary key (name))
+        default character set utf8mb4 collate utf8mb4_general_ci`)
+      await (await provider.lock({ name: 'report', lockAtMostFor: '1m' }))?.unlock()
+      expect(await provider.findLock('Report')).toMatchObject({ name: 'report', held: false })
+      expect(await provider.overdueLocks({ REPORT: '1h' })).toEqual([])
+      expect(await provider.pauseLock('Report', { for: '1h', reason: 'r' })).toBe(true)
+      expect(await provider.findLock('report')).toMatchObject({ name: 'report', paused: true })
+      expect(await provider.resumeLock('rePort')).toBe(true)
+      const migrate = (name: string) => executeOnce(provider, { name, slot: SLOT }, () => 'done')
+      expect((await migrate('migrate')).executed).toBe(true)
+      expect((await migrate('Migrate')).executed).toBe(false)
+    },
+  )
+})

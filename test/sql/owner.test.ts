@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { describe, expect, it } from '@jest/globals'
+import { checkLockedBy, endedOwner, isOurs, lastRunOf, newOwner, readableOwner } from '../../src/sql/owner'
+import { lockRecord } from '../../src/sql/records'
+
+const NOW = new Date('2026-11-22T12:00:00.000Z')
+const outcomes = ['succeeded', 'failed', 'unlocked'] as const
+const ours = fc.constantFrom(
+  ...[newOwner('x'), endedOwner(newOwner('x')), 'x/5 succeeded', 'x/5+7 failed', '/unlocked', ' succeeded'],
+  ...['/5 ', '/5+', '5 succeeded', 'paused by'],
+)
+/** Texts that look like owners, and parts of them. */
+const lockedBy = fc
+  .array(fc.oneof(ours, fc.string({ unit: 'grapheme', maxLength: 5 })), { maxLength: 6 })
+  .map((parts) => parts.join('').slice(0, 218))
+  .filter((text) => {
+    try {
+      return checkLockedBy(text) === text
+    } catch {
+      return false
+    }
+  })
+const run = fc.record({
+  outcome: fc.constantFrom(...outcomes),
+  ranFor: fc.oneof(fc.integer({ min: 0, max: 9e12 }), fc.double({ min: 0, max: 1e6, noNaN: true })),
+  keepFor: fc.nat(),
+  heldFor: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 36_500 * 86_400_000 + 1 })),
+})
+
+describe('an owner, whatever lockedBy is,', () => {
+  it('tells what was told at the end, and who it was, in 255 characters', () => {
+    fc.assert(
+      fc.property(lockedBy, run, (who, told) => {
+        const owner = endedOwner(newOwner(who), told)
+        expect(owner.length).toBeLessThanOrEqual(255)
+        expect(readableOwner(owner)).toBe(who)
+        expect(isOurs(owner)).toBe(true)
+        const { outcome, duration = NaN, endedAt, startedAt } = lastRunOf(owner, false, NOW, NOW) ?? {}
+        expect(outcome).toBe(told.outcome)
+        expect(duration).toBe(Math.min(Math.round(told.ranFor), 999_999_999_999))
+        expect(endedAt?.getTime()).toBe(NOW.getTime() - Math.round(told.heldFor))
+        expect(startedAt?.getTime()).toBe(Number(endedAt) - duration)
+      }),
+    )
+  })
+
+  it('tells nothing of a run that goes on, and that one whose lease is over has died', () => {
+    fc.assert(
+      fc.property(lockedBy, (who) => {
+        const owner = newOwner(who)
+        expect(owner.length).toBeLessThanOrEqual(255)
+        expect(readableOwner(owner)).toBe(who)
+        expect(lastRunOf(owner, true, NOW, NOW)).toBeUndefined()
+        expect(lastRunOf(owner, false, NOW, NOW)).toEqual({ outcome: 'died', endedAt: NOW })
+        expect(lastRunOf(endedOwner(owner), false, NOW, NOW)).toEqual({ outcome: 'unlocked', endedAt: NOW })
+      }),
+    )
+  })
+})
+
+it.each([
+  ['a Java service', 'app-7d4b9c'],
+  ['a Java service that ends its owner in a UUID', 'app/0b4f6b0e-7a39-4d0e-9a51-1d8a6b9d7c11'],
+  ['a pause that was resumed', endedOwner(newOwner('paused by ann: look'))],
+  ['a pause that is over', newOwner('paused by ann: look')],
+])('tells nothing of %s', (_, owner) => {
+  expect(lastRunOf(owner, false, NOW, NOW)).toBeUndefined()
+})
+
+it('tells no times that lie ahead, because somebody has changed the row', () => {
+  const later = new Date(NOW.getTime() + 1)
+  expect(lastRunOf('x/5 failed', true, later, NOW)).toEqual({ outcome: 'failed', duration: 5 })
+})
+
+it('takes the end of a lease for over where the clock was read just before it, and then just after', () => {
+  const row = {
+    lock_name: 'job',
+    owner: 'host/1/36+64 failed',
+    is_held: 0,
+    locked_at: 0,
+    lock_until: 1_000,
+    now: 999,
+  }
+  const { lockUntil, now, lastRun } = lockRecord(row)
+  expect(now).toEqual(lockUntil)
+  expect(lastRun).toMatchObject({ outcome: 'failed', endedAt: new Date(936), duration: 36 })
+  const late = lockRecord({ ...row, owner: 'host/1/36 failed' })
+  expect(late.lastRun?.endedAt).toEqual(lockUntil)
+})

@@ -1,0 +1,16 @@
+import type { Dialect, LockTableOptions } from '../../src/sql'
+import { lockTable } from '../../src/sql'
+import { tableFindings } from '../../src/sql/table-check'
+
+/** The SQL for all that can be wrong with the columns and the key of a table, each statement once. */
+export function tableFixes(dialect: Dialect, options: LockTableOptions = {}): string[] {
+  const table = lockTable(dialect, options)
+  const { name, ...others } = table.names.columnNames
+  const wrong = { column_type: 'wrong', max_length: 1, nullable: 1, unique_keys: 0 }
+  const tables = [
+    [],
+    [{ column_name: name, column_type: 'wrong' }],
+    [name, ...Object.values(others)].map((column_name) => ({ column_name, ...wrong })),
+  ]
+  return [...new Set(tables.flatMap((rows) => tableFindings(dialect, table, rows).flatMap(({ fix }) => fix)))]
+}

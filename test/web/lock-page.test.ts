@@ -1,0 +1,316 @@
+import { DataSource } from 'typeorm'
+import { describe, expect, it, jest } from '@jest/globals'
+import { LockError, LockingTaskExecutor } from '../../src/core'
+import type { SqlLockProvider } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { lockPage } from '../../src/web'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { eventually } from '../eventually'
+import { ADDRESS, FROM_HERE, newDataSource, newProvider, openPage, type Json } from './open-page'
+
+describeBackends(availableBackends())('on $name', (backend) => {
+  it('a lock is paused, resumed and released from the page', async () => {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    const dataSource = await new DataSource(database.typeOrm).initialize()
+    afterTest(() => dataSource.destroy())
+    const provider = typeOrmLockProvider(dataSource)
+    await provider.createTable()
+    const page = lockPage(provider, { authorize: () => ({ user: 'ann' }), readOnly: false })
+    const send = (asked: object, fields: Record<string, string> = {}): Promise<Response> =>
+      page(
+        new Request(`${ADDRESS}?${new URLSearchParams({ ...asked }).toString()}`, {
+          ...{ method: 'POST', headers: FROM_HERE, body: new URLSearchParams(fields) },
+        }),
+      )
+    const paused = await send({ action: 'pause', name: 'job' }, { for: '2h', reason: 'migration' })
+    expect([paused.status, paused.headers.get('location')]).toEqual([303, '?q=job'])
+    const pause = await provider.findLock('job')
+    expect(pause).toMatchObject({ paused: true })
+    expect(pause?.lockedBy).toMatch(/^paused by ann: migration\//)
+    expect((await send({ action: 'resume', name: 'job', owner: pause?.lockedBy })).status).toBe(303)
+    expect(await provider.findLock('job')).toMatchObject({ held: false })
+
+    await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const owner = (await provider.findLock('job'))?.lockedBy
+    const html = await (await page(new Request(ADDRESS))).text()
+    expect(html).toContain('<span class="state held">held</span>')
+    expect((await send({ action: 'release', name: 'job', owner: 'somebody else' })).status).toBe(409)
+    expect(await provider.findLock('job')).toMatchObject({ held: true })
+    expect((await send({ action: 'release', name: 'job', owner })).status).toBe(303)
+    expect(await provider.findLock('job')).toMatchObject({ held: false })
+  })
+})
+
+/** The texts of the cells, row by row. */
+function rows(html: string): string[][] {
+  return [...html.matchAll(/<tr role="row"><td.*?<\/tr>/gs)].map(([row]) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) =>
+      cell
+        .replace(/<[^>]+>/g, ' ')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    ),
+  )
+}
+
+const TIME = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g
+
+describe('the page', () => {
+  it('tells how the last run of each lock ended, and what did not succeed first', async () => {
+    const { provider, html, json } = await openPage()
+    const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
+    await executor.executeWithLock({ name: 'works' }, () => 'done')
+    await executor
+      .executeWithLock({ name: 'breaks' }, () => Promise.reject(new Error('no')))
+      .catch(() => 'told')
+    await executor.executeWithLock({ name: 'kept', lockAtLeastFor: '1m' }, () => 'done')
+    await (await provider.lock({ name: 'by hand', lockAtMostFor: '1m' }))?.unlock()
+    await provider.lock({ name: 'dies', lockAtMostFor: 200 })
+    await provider.lock({ name: 'runs', lockAtMostFor: '1m' })
+    await eventually(async () => {
+      const { locks } = await json()
+      expect(locks.map(({ name, state, lastRun }) => [name, state, lastRun?.outcome])).toEqual([
+        ['dies', 'died', 'died'],
+        ['breaks', 'failed', 'failed'],
+        ['kept', 'held', 'succeeded'],
+        ['runs', 'held', undefined],
+        ['by hand', 'free', 'unlocked'],
+        ['works', 'free', 'succeeded'],
+      ])
+    })
+    const told = rows(await html()).map(([name, , owner, , , lastRun = '']) => [
+      name,
+      owner,
+      lastRun.split(' ')[0],
+    ])
+    expect(told).toContainEqual(['breaks', 'host-1/42', 'failed'])
+    expect(told).toContainEqual(['dies', 'host-1/42', 'died'])
+  })
+
+  it('has trouble first, and says of each lock who, since when and until when', async () => {
+    const { provider, html } = await openPage({ limits: { backup: '1h', report: '2h', vacuum: '7d' } })
+    await provider.insert('clean-up', { at: -7_205, until: -7_200 })
+    await provider.insert('import', { at: -3_605, until: 7_230 })
+    await provider.insert('backup', { at: -90_005, until: -90_000 })
+    await provider.insert('report', { at: -3_605, until: -1_800 })
+    await provider.pauseLock('sync', { for: '3h', reason: 'broken', by: 'bob' })
+    await provider.insert('for ever', { at: -3_605, until: Infinity })
+    const table = rows(await html())
+    const shown = table.map((cells) => cells.map((cell) => cell.replace(TIME, 'then')))
+    expect(shown).toEqual([
+      ['backup', 'overdue limit 1 h', 'host-2/7', '1 d 1 h ago then', '', '', 'pause'],
+      ['vacuum', 'overdue limit 7 d', '', 'never', '', '', 'pause'],
+      ['for ever', 'held', 'host-2/7', '1 h ago then', 'for ever', '', 'release'],
+      ['import', 'held', 'host-2/7', '1 h ago then', 'in 2 h then', '', 'release'],
+      ['sync', 'paused', 'paused by bob: broken', 'never', 'in 2 h 59 min then', '', 'resume'],
+      ['clean-up', 'free', 'host-2/7', '2 h ago then', '', '', 'pause'],
+      ['report', 'free', 'host-2/7', '1 h ago then', '', '', 'pause'],
+    ])
+  })
+
+  it('is filtered by name, state or owner, and counts the states', async () => {
+    const { provider, html, json } = await openPage()
+    await provider.insert('Import')
+    await provider.insert('export', { until: -1 })
+    await provider.insert('report', { owner: 'imports/1', until: -1 })
+    const names = async (q: string): Promise<string[]> =>
+      rows(await html(`?q=${q}`)).map(([name = '']) => name)
+    expect(await names('import')).toEqual(['Import', 'report'])
+    expect(await names('FREE')).toEqual(['export', 'report'])
+    expect(await names('nobody')).toEqual([])
+    expect(await html('?q=nobody')).toContain('No lock matches. <a href="?">Show all</a>')
+    expect((await json('?q=held')).locks.map(({ name }) => name)).toEqual(['Import'])
+    const all = await html('?q=held')
+    expect(all).toContain('<a href="?">all 3</a>')
+    expect(all).toContain('<a href="?q=held" aria-current="true">held 1</a>')
+    expect(all).not.toContain('overdue 0')
+  })
+
+  it('shows the first two hundred of many', async () => {
+    const { provider, html, json } = await openPage()
+    for (let index = 0; index < 202; index++) await provider.insert(`job ${index}`, { until: index - 200 })
+    const first = await html()
+    expect(rows(first)).toHaveLength(200)
+    expect(rows(first)[0]?.[0]).toBe('job 201')
+    expect(first).toContain('The first 200 of 202, trouble first.')
+    expect(rows(await html('?q=job+99'))).toHaveLength(1)
+    expect((await json()).locks).toHaveLength(202)
+  })
+
+  it('without locks says when there are some, and where it looked', async () => {
+    const { html } = await openPage()
+    const empty = await html()
+    expect(empty).toContain('There are no locks yet.')
+    expect(empty).toContain('the table shedlock (sqlite)')
+  })
+
+  it('loads itself again until it is told not to', async () => {
+    const { html } = await openPage()
+    expect(await html()).toContain('<meta http-equiv="refresh" content="15">')
+    const still = await html('?refresh=off&q=a')
+    expect(still).not.toContain('http-equiv="refresh"')
+    expect(still).toContain('<a href="?q=a">Refresh every 15 seconds</a>')
+  })
+
+  it('says the same as JSON', async () => {
+    const { provider, get, json } = await openPage({ limits: { backup: '1h' } })
+    await provider.insert('import', { owner: 'host-2/7', until: 60 })
+    expect((await get('', { accept: 'application/json' })).headers.get('content-type')).toBe(
+      'application/json; charset=utf-8',
+    )
+    const { locks, failures } = await json()
+    expect(failures).toEqual([])
+    expect(locks).toEqual([
+      { provider: '', name: 'backup', state: 'overdue', limit: 3_600_000 },
+      {
+        ...{ provider: '', name: 'import', state: 'held', held: true, paused: false, lockedBy: 'host-2/7' },
+        ...{ lockedAt: expect.any(String), lockUntil: expect.any(String), now: expect.any(String) },
+      },
+    ])
+    // What a browser sends.
+    const html = await get('', { accept: 'text/html,application/xhtml+xml,application/json;q=0.9' })
+    expect(html.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  })
+
+  it('has several providers, and acts on the one that was meant', async () => {
+    const [main, audit] = [await newProvider(), await newProvider()]
+    await main.insert('job', { owner: 'one' })
+    await audit.insert('job', { owner: 'two' })
+    const page = lockPage(
+      { main, audit },
+      { authorize: () => true, readOnly: false, limits: { missing: '1h' } },
+    )
+    const html = await (await page(new Request(ADDRESS))).text()
+    expect(rows(html).map(([name, , owner]) => [name, owner])).toEqual([
+      ['missing main', ''],
+      ['job main', 'one'],
+      ['job audit', 'two'],
+    ])
+    const body = new URLSearchParams()
+    const release = '?action=release&provider=audit&name=job&owner=two'
+    await page(new Request(ADDRESS + release, { method: 'POST', headers: FROM_HERE, body }))
+    expect([(await main.findLock('job'))?.held, (await audit.findLock('job'))?.held]).toEqual([true, false])
+  })
+
+  it('asks before it acts, and names the owner whose lock is released', async () => {
+    const { provider, html } = await openPage()
+    await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const owner = encodeURIComponent((await provider.findLock('job'))?.lockedBy ?? '')
+    const [, link = ''] = /href="([^"]*action=release[^"]*)"/.exec(await html()) ?? []
+    expect(link).toContain(`owner=${owner}`)
+    const asks = await html(link.replaceAll('&#38;', '&'))
+    expect(asks).toContain('<dt>Owner</dt>')
+    expect(asks).toContain('<dd>host-1/42</dd>')
+    expect(asks).toContain('<button>release</button>')
+    const pause = await html('?action=pause&name=job')
+    expect(pause).toContain('The lock has changed since you looked.')
+    expect(pause).not.toContain('<form')
+  })
+
+  it('says why a pause is refused', async () => {
+    const { provider, post } = await openPage()
+    const pause = async (fields: Record<string, string>): Promise<[number, string]> => {
+      const answer = await post({ action: 'pause', name: 'job' }, fields)
+      return [answer.status, await answer.text()]
+    }
+    for (const [fields, why] of [
+      [{ for: '1h' }, 'a reason'],
+      [{ reason: 'r' }, 'not a duration'],
+      [{ for: '60', reason: 'r' }, 'not a duration'],
+      [{ for: '-1h', reason: 'r' }, 'negative'],
+      [{ for: '1h', reason: 'r'.repeat(300) }, 'characters'],
+    ] as const) {
+      const [status, html] = await pause(fields)
+      expect(status).toBe(400)
+      expect(html).toContain(why)
+      expect(html).toContain('<button>pause</button>')
+    }
+    expect(await provider.listLocks()).toEqual([])
+    await provider.insert('job')
+    const [status, html] = await pause({ for: '1h', reason: 'r' })
+    expect([status, html.includes('The lock has changed since you looked.')]).toEqual([409, true])
+  })
+
+  it('can be looked at, and changes nothing, unless it is told that it may', async () => {
+    const asked = { action: 'pause', name: 'job' }
+    const fields = { for: '1h', reason: 'r' }
+    for (const options of [{ readOnly: true }, { authorize: () => ({ user: 'ann', readOnly: true }) }]) {
+      const { provider, html, get, post } = await openPage(options)
+      await provider.insert('held')
+      expect(await html()).not.toMatch(/action=|method="post"/)
+      expect((await get('?action=pause&name=job')).status).toBe(403)
+      expect((await post(asked, fields)).status).toBe(403)
+      expect(await provider.findLock('job')).toBeUndefined()
+    }
+  })
+
+  it('is not made without authorize, nor with what can never work', async () => {
+    const provider = await newProvider()
+    const make = (providers: unknown, options: object): (() => unknown) => {
+      return () => lockPage(providers as SqlLockProvider, options as { authorize: () => true })
+    }
+    const authorize = (): true => true
+    for (const wrong of [
+      make(provider, {}),
+      make(provider, { authorize: true }),
+      make(provider, { authorize, readOnly: 'no' }),
+      make(provider, { authorize, basePath: '/' }),
+      make(provider, { authorize, limits: { job: 'soon' } }),
+      make(provider, { authorize, limits: { ' ': '1h' } }),
+      make({}, { authorize }),
+      make({ main: {} }, { authorize }),
+      make(undefined, { authorize }),
+    ])
+      expect(wrong).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
+  })
+})
+
+describe('a database that does not answer', () => {
+  it('is told, with what to do, beside the locks of the others', async () => {
+    const [main, gone] = [await newProvider(), await newDataSource()]
+    await main.insert('job')
+    const page = lockPage(
+      { main, audit: typeOrmLockProvider(gone) },
+      { authorize: () => true, limits: { elsewhere: '1h' } },
+    )
+    const look = (accept: string): Promise<Response> => page(new Request(ADDRESS, { headers: { accept } }))
+    const missing = await look('text/html')
+    const html = await missing.text()
+    expect(missing.status).toBe(503)
+    expect(html).toContain('The locks of audit cannot be read: TABLE_MISSING.')
+    expect(html).toContain('run the migration')
+    // Nobody knows whether the other table has it.
+    expect(rows(html).map(([name]) => name)).toEqual(['job main'])
+    await gone.destroy()
+    const { failures } = (await (await look('application/json')).json()) as Json
+    expect(failures).toEqual([expect.objectContaining({ provider: 'audit', code: 'INVALID_CLIENT' })])
+  })
+
+  it('does not show the text of its error, which may have secrets', async () => {
+    const provider = await newProvider()
+    const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    afterTest(() => {
+      warnings.mockRestore()
+    })
+    const text = 'postgres://app:hunter2@db refused'
+    const page = lockPage(
+      Object.assign(provider, {
+        listLocks: () => Promise.reject(new LockError('DATABASE_ERROR', text)),
+        findLock: () => Promise.reject(new Error(text)),
+      }),
+      {
+        ...{ authorize: () => true as const, readOnly: false },
+      },
+    )
+    for (const query of ['', '?action=pause&name=job']) {
+      const answer = await page(new Request(ADDRESS + query))
+      expect(answer.status).toBe(503)
+      const text = await answer.text()
+      expect(text).toContain('The database is not reachable, or refused.')
+      expect(text).not.toContain('hunter2')
+    }
+    expect(warnings.mock.calls.filter(([warning]) => String(warning).includes('hunter2'))).toHaveLength(2)
+  })
+})

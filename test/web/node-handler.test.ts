@@ -1,0 +1,154 @@
+import { once } from 'node:events'
+import { createServer, request, type IncomingMessage, type RequestListener } from 'node:http'
+import { connect, createServer as createHttp2Server, constants } from 'node:http2'
+import { connect as connectTcp, type AddressInfo, type Server } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, it } from '@jest/globals'
+import { lockPage, nodeHandler, type NodeRequest } from '../../src/web'
+import { afterTest } from '../after-test'
+import { newProvider } from './open-page'
+
+const PAUSE = '/locks?action=pause&name=job'
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+async function mounted(
+  mount = (handle: ReturnType<typeof nodeHandler<NodeRequest>>): RequestListener => handle,
+) {
+  const provider = await newProvider()
+  const seen: string[] = []
+  const page = lockPage<NodeRequest>(provider, {
+    authorize: ({ method, url }) => seen.push(`${method} ${url}`) > 0,
+    readOnly: false,
+  })
+  const server = createServer(mount(nodeHandler(page)))
+  return { provider, seen, page, port: await listening(server) }
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  afterTest(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function send(
+  port: number,
+  target: string,
+  options: object = {},
+  body = '',
+): Promise<[IncomingMessage, string]> {
+  const sending = request({ host: '127.0.0.1', port, path: target, agent: false, ...options })
+  // What is sent after the answer is of no interest.
+  sending.on('error', () => undefined).end(body)
+  const [answer] = (await once(sending, 'response')) as [IncomingMessage]
+  return [answer, await text(answer)]
+}
+
+it('answers a server of Node', async () => {
+  const { provider, seen, port } = await mounted()
+  await provider.insert('job', { until: -1 })
+  const [answer, html] = await send(port, '/locks?q=jo')
+  expect([answer.statusCode, answer.headers['x-frame-options']]).toEqual([200, 'DENY'])
+  expect(html).toContain('<span>job</span>')
+  const [head, nothing] = await send(port, '/', { method: 'HEAD' })
+  expect([head.statusCode, nothing]).toEqual([200, ''])
+  const headers = { ...FORM, origin: `http://127.0.0.1:${port}` }
+  const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
+  expect([done.statusCode, done.headers.location]).toEqual([303, '?q=job'])
+  expect((await provider.findLock('job'))?.paused).toBe(true)
+  expect(seen[0]).toBe(`GET http://127.0.0.1:${port}/locks?q=jo`)
+})
+
+it('takes the body that the app has read, and the address before the app cut it', async () => {
+  const { provider, seen, port } = await mounted((handle) => (incoming, outgoing) => {
+    void text(incoming).then((body) => {
+      const originalUrl = incoming.url
+      const parsed = Object.fromEntries(new URLSearchParams(body))
+      return handle(Object.assign(incoming, { body: parsed, originalUrl, url: '/' }), outgoing)
+    })
+  })
+  const headers = { ...FORM, 'sec-fetch-site': 'same-origin' }
+  const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
+  expect([done.statusCode, (await provider.findLock('job'))?.paused]).toEqual([303, true])
+  expect(seen[0]).toContain(PAUSE)
+})
+
+it('takes what Fastify has around the request and the response', async () => {
+  let hijacked = 0
+  const { port } = await mounted((handle) => (raw, response) => {
+    void handle({ raw }, { raw: response, hijack: () => hijacked++ })
+  })
+  const [answer] = await send(port, '/')
+  expect([answer.statusCode, hijacked]).toEqual([200, 1])
+})
+
+it('answers over HTTP/2', async () => {
+  const { page } = await mounted()
+  const server = createHttp2Server()
+  // The types know HTTP/1 only.
+  server.on('request', nodeHandler(page) as unknown as Parameters<typeof server.on>[1])
+  const client = connect(`http://127.0.0.1:${await listening(server)}`)
+  afterTest(() => {
+    client.close()
+  })
+  const stream = client.request({ ':path': '/locks', ':method': 'GET' })
+  const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
+  expect(headers[constants.HTTP2_HEADER_STATUS]).toBe(200)
+  expect(await text(stream)).toContain('There are no locks yet.')
+})
+
+it.each([
+  ['//evil.example/locks', 'http://app.example//evil.example/locks'],
+  ['http://evil.example/locks?q=1', 'http://app.example/?q=1'],
+  ['/../../etc/passwd', 'http://app.example/etc/passwd'],
+  ['/%2e%2e/%2e%2e/locks', 'http://app.example/locks'],
+  ['/%00%ff%', 'http://app.example/%00%ff%'],
+  ['*', 'http://app.example/'],
+])('the target %s stays on this host', async (target, expected) => {
+  const { seen, port } = await mounted()
+  const [answer] = await send(port, target, { headers: { host: 'app.example' } })
+  expect(answer.statusCode).toBe(200)
+  expect(seen).toEqual([`GET ${expected}`])
+})
+
+it.each(['evil.example/a?b', 'a b', 'app.example:99999999', '::', '<script>'])(
+  'the host %j is none',
+  async (host) => {
+    const { seen, port } = await mounted()
+    const [answer] = await send(port, '/', { headers: { host } })
+    expect([answer.statusCode, seen]).toEqual([200, ['GET http://localhost/']])
+  },
+)
+
+it.each(['PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])('refuses %s', async (method) => {
+  const { port } = await mounted()
+  const [answer] = await send(port, '/', { method })
+  expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, HEAD, POST'])
+})
+
+it('answers a form of a megabyte, which it does not read, and the next request of the connection', async () => {
+  const { provider, port } = await mounted()
+  const socket = connectTcp(port, '127.0.0.1')
+  afterTest(() => socket.destroy())
+  let received = ''
+  socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk))
+  const size = 1_048_576
+  socket.write(
+    `POST ${PAUSE} HTTP/1.1\r\nHost: app.example\r\nSec-Fetch-Site: same-origin\r\nContent-Length: ${size}\r\n\r\n${'a'.repeat(size)}`,
+  )
+  socket.write('GET /next HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n')
+  await once(socket, 'close')
+  expect(received.match(/^HTTP\/1.1 .*/gm)).toEqual(['HTTP/1.1 413 Payload Too Large', 'HTTP/1.1 200 OK'])
+  expect(await provider.listLocks()).toEqual([])
+})
+
+it('outlives a client that goes away in the middle of a form', async () => {
+  const { port } = await mounted()
+  const socket = connectTcp(port, '127.0.0.1')
+  socket.write(`POST ${PAUSE} HTTP/1.1\r\nHost: app.example\r\nContent-Length: 100\r\n\r\nfor=`)
+  await once(socket, 'connect')
+  // What was written goes out, and no more comes.
+  socket.resetAndDestroy()
+  await once(socket, 'close')
+  expect((await send(port, '/'))[0].statusCode).toBe(200)
+})

@@ -1,0 +1,72 @@
+import { DataSource } from 'typeorm'
+import type { LockRecord, SqlLockProvider } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { lockPage, type LockPageOptions } from '../../src/web'
+import { afterTest } from '../after-test'
+
+export const ADDRESS = 'https://app.example/locks'
+/** What a browser sends with a form of the page. */
+export const FROM_HERE = { 'sec-fetch-site': 'same-origin', origin: 'https://app.example' }
+
+/** What the page says in JSON. */
+export interface Json {
+  readonly locks: readonly (Partial<LockRecord> & { name: string; state: string; provider: string })[]
+  readonly failures: readonly { provider: string; code: string; message: string }[]
+}
+
+/** A page about a table of its own, for a visitor who may do everything. */
+export async function openPage(options: Partial<LockPageOptions> = {}) {
+  const provider = await newProvider()
+  const page = lockPage(provider, { authorize: () => ({ user: 'ann' }), readOnly: false, ...options })
+  const get = (query = '', headers: Record<string, string> = {}): Promise<Response> =>
+    page(new Request(`${ADDRESS}${query}`, { headers }))
+  return {
+    provider,
+    page,
+    get,
+    html: async (query = ''): Promise<string> => (await get(query)).text(),
+    json: async (query = ''): Promise<Json> =>
+      (await get(query, { accept: 'application/json' })).json() as Promise<Json>,
+    post: (
+      asked: Readonly<Record<string, string>>,
+      fields: Readonly<Record<string, string>> = {},
+      headers: Readonly<Record<string, string>> = FROM_HERE,
+    ): Promise<Response> =>
+      page(
+        new Request(`${ADDRESS}?${new URLSearchParams(asked).toString()}`, {
+          ...{ method: 'POST', headers, body: new URLSearchParams(fields) },
+        }),
+      ),
+  }
+}
+
+export async function newDataSource(): Promise<DataSource> {
+  const dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
+  afterTest(() => dataSource.isInitialized && dataSource.destroy())
+  return dataSource
+}
+
+/** A row as another program may write it. It is held for a minute unless `until` says otherwise, in seconds from now. */
+interface ForeignRow {
+  readonly owner?: string
+  readonly at?: number
+  readonly until?: number
+}
+
+type PageProvider = SqlLockProvider & { insert(name: string, row?: ForeignRow): Promise<void> }
+
+export async function newProvider(): Promise<PageProvider> {
+  const dataSource = await newDataSource()
+  const provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
+  await provider.createTable()
+  const time = "coalesce(strftime('%Y-%m-%d %H:%M:%f', 'now', ?), 'infinity')"
+  const row = `INSERT INTO shedlock(name, lock_until, locked_at, locked_by) VALUES (?, ${time}, ${time}, ?)`
+  return Object.assign(provider, {
+    insert: async (
+      name: string,
+      { owner = 'host-2/7', at = 0, until = 60 }: ForeignRow = {},
+    ): Promise<void> => {
+      await dataSource.query(row, [name, `${until} seconds`, `${at} seconds`, owner])
+    },
+  })
+}
