@@ -95,7 +95,7 @@ describe('the page', () => {
     await provider.insert('import', { at: -3_605, until: 7_230 })
     await provider.insert('backup', { at: -90_005, until: -90_000 })
     await provider.insert('report', { at: -3_605, until: -1_800 })
-    await provider.pauseLock('sync', { for: '3h', reason: 'broken', by: 'bob' })
+    await provider.pauseLock('sync', { for: '10830s', reason: 'broken', by: 'bob' })
     await provider.insert('for ever', { at: -3_605, until: Infinity })
     const table = rows(await html())
     const shown = table.map((cells) => cells.map((cell) => cell.replace(TIME, 'then')))
@@ -104,7 +104,7 @@ describe('the page', () => {
       ['vacuum', 'overdue limit 7 d', '', 'never', '', '', 'pause'],
       ['for ever', 'held', 'host-2/7', '1 h ago then', 'for ever', '', 'release'],
       ['import', 'held', 'host-2/7', '1 h ago then', 'in 2 h then', '', 'release'],
-      ['sync', 'paused', 'paused by bob: broken', 'never', 'in 2 h 59 min then', '', 'resume'],
+      ['sync', 'paused', 'paused by bob: broken', 'never', 'in 3 h then', '', 'resume'],
       ['clean-up', 'free', 'host-2/7', '2 h ago then', '', '', 'pause'],
       ['report', 'free', 'host-2/7', '1 h ago then', '', '', 'pause'],
     ])
