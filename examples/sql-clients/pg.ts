@@ -1,10 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
-import { activeLock } from 'shedlock-orm'
 import { drivers, sqlExecutor } from 'shedlock-orm/drivers'
 import {
   dialects,
-  guardTransaction,
-  sqlAcquisition,
+  guard,
   type SqlExecutor,
   SqlLockProvider,
   type SqlLockProviderOptions,
@@ -23,5 +21,5 @@ export function pgLockProvider(pool: Pool, options?: SqlLockProviderOptions): Sq
 
 /** The last call of a transaction: lets it commit only while the active lock is held. */
 export function pgGuard(client: PoolClient): Promise<void> {
-  return guardTransaction(on(client), sqlAcquisition(activeLock()))
+  return guard(on(client))
 }

@@ -1,4 +1,5 @@
 import {
+  activeLock,
   invalid,
   later,
   Lease,
@@ -103,6 +104,24 @@ export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
     )
   }
   return lock.acquisition
+}
+
+/**
+ * Lets a transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit stale work.
+ * Call it last before the commit: until then neither an extension nor a successor gets past the lock's row. TypeORM and Prisma
+ * have a `guard` of their own, which takes their transaction.
+ *
+ * @param transaction runs its statements inside the open transaction, in the lock table's database
+ * @param lock default: the innermost active lock
+ * @throws LockError `LOCK_LOST` when the lock is no longer held: roll back; `NOT_LOCKED` outside of a locked task;
+ *   `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy
+ *   file comes through as the client's own error: run the transaction again.
+ */
+export async function guard(
+  transaction: SqlExecutor,
+  lock: ActiveLock | undefined = activeLock(),
+): Promise<void> {
+  await guardTransaction(transaction, sqlAcquisition(lock))
 }
 
 /**

@@ -103,6 +103,23 @@ test('the README has programs, and all that stands in the documentation compiles
   await stop()
 }, 300_000)
 
+// They compile against the sources, which have more than the declarations of the package.
+test.each([...new Set(all.map(({ page }) => page))])('%s imports only what is exported', (page) => {
+  const imports = /import (?:type )?\{([^}]*)\} from '(shedlock-orm[^']*)'/g
+  const text = readFileSync(join(root, page), 'utf8')
+  const missing = [...text.matchAll(imports)].flatMap(([, names = '', entry = '']) => {
+    const report = readFileSync(join(root, `api/${entry.replace('/', '.')}.txt`), 'utf8')
+    const exported = [...report.matchAll(/^export (?:declare |abstract )*\w+ (\w+)/gm)].map(
+      ([, name]) => name,
+    )
+    return names
+      .split(',')
+      .map((name) => name.trim().replace(/^type | as .*/g, ''))
+      .filter((name) => name !== '' && !exported.includes(name))
+  })
+  expect(missing).toEqual([])
+})
+
 /** What a deploy does before the instances start: on each page, in one process. */
 const DEPLOY = `for (const page of process.argv.slice(1)) {
   process.chdir(page)

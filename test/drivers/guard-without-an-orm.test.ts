@@ -1,8 +1,8 @@
 import { Pool, type PoolClient } from 'pg'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { activeLock, LockingTaskExecutor } from '../../src/core'
+import { LockingTaskExecutor } from '../../src/core'
 import { drivers, sqlExecutor } from '../../src/drivers'
-import { dialects, guardTransaction, sqlAcquisition, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { dialects, guard, SqlLockProvider, type SqlExecutor } from '../../src/sql'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
@@ -40,7 +40,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
         await client.query('begin')
         await client.query('insert into accounts values (true)')
         await before()
-        await guardTransaction(on(client), sqlAcquisition(activeLock()))
+        await guard(on(client))
         await client.query('commit')
       } catch (error) {
         await client.query('rollback')
