@@ -16,7 +16,7 @@ const BLOCK = /^ *```(.*?)\n(.*?)^ *```$/gms
 const code = texts.flatMap((text) => [
   ...[...text.matchAll(BLOCK)]
     .filter(([, language = '']) => ['', 'sh', 'yaml'].includes(language))
-    .flatMap(([, , block = '']) => block.split('\n')),
+    .flatMap(([, , block = '']) => block.replace(/\\\n */g, '').split('\n')),
   ...[...text.replace(BLOCK, '').matchAll(/(`+)(.+?)\1/gs)].map(([, , span = '']) =>
     span.replaceAll('\n', ' '),
   ),
