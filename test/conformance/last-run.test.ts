@@ -91,6 +91,15 @@ describeBackends(everyClient())('the last run by $title', (each) => {
     expect(await provider.lock(again)).toBeUndefined()
   })
 
+  it('makes a lock overdue whose run was due too long ago', async () => {
+    const slot = Date.now() - 2 * HOUR
+    await execute({ name: 'late', lockAtMostFor: '1h', slot }, async () => {
+      const overdue = (runningAtMost: string) => provider.overdueLocks({ late: '1d' }, { runningAtMost })
+      expect(await overdue('1h')).toMatchObject([{ reason: 'running' }])
+      expect(await overdue('3h')).toEqual([])
+    })
+  })
+
   it('makes a lock overdue that is to have succeeded, and one whose run takes too long', async () => {
     const limits = { overdue: '1h' } as const
     const overdue = async (): Promise<unknown> =>

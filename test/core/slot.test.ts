@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it, test } from '@jest/globals'
 import {
   activeLock,
   InMemoryLockProvider,
@@ -69,6 +69,16 @@ describe('a task with a slot', () => {
       message: expect.stringContaining(`The slot of lock 'job', ${new Date(slot).toISOString()}, lies more`),
     })
   })
+})
+
+test('the token of a slot that is to succeed grows with 998 retries, and then stays', async () => {
+  const tokens: unknown[] = []
+  for (let run = 0; run <= 1_000; run++) {
+    const lock = await provider.lock({ ...job, untilSucceeded: true })
+    tokens.push(await lock?.fencingToken())
+    await lock?.unlock({ outcome: 'failed' })
+  }
+  expect(tokens).toEqual(tokens.map((_, run) => due + Math.min(run, 998)))
 })
 
 describe('a slot whose task did not run', () => {
