@@ -102,6 +102,41 @@ it('whoever lost the lock is told at once, and stands again', async () => {
   })
 })
 
+it('a process leads again only when its work has ended', async () => {
+  const provider = new InMemoryLockProvider()
+  const work = promiseWithResolvers()
+  const told: string[] = []
+  stand(
+    provider,
+    {
+      onElected: () => {
+        told.push('elected')
+        return work.promise
+      },
+      onStepDown: (reason) => told.push((reason as LockError).code),
+    },
+    '1s',
+  )
+  await eventually(() => {
+    expect(told).toEqual(['elected'])
+  })
+  // The next extension finds nothing.
+  provider.clear()
+  await eventually(() => {
+    expect(told).toEqual(['elected', 'LOCK_LOST'])
+  })
+  const second = stand(provider, { onElected: () => told.push('second') })
+  await eventually(() => {
+    expect(second.isLeader()).toBe(true)
+  })
+  await second.stop()
+  expect(told).toEqual(['elected', 'LOCK_LOST', 'second'])
+  work.resolve()
+  await eventually(() => {
+    expect(told).toEqual(['elected', 'LOCK_LOST', 'second', 'elected'])
+  })
+})
+
 it('an onElected that throws gives the lock away, and the error is told', async () => {
   const provider = new InMemoryLockProvider()
   const errors: unknown[] = []
