@@ -18,6 +18,13 @@ it('two providers in one process hold the same name apart', async () => {
   expect(result).toEqual({ executed: true, value: { executed: true, value: [true, true] } })
 })
 
+it('two providers of one storage skip a task inside of a task of the same name', async () => {
+  const storage = new InMemoryLockProvider()
+  const executor = () => new LockingTaskExecutor({ lock: (...request) => storage.lock(...request) })
+  const result = await executor().executeWithLock(job, () => executor().executeWithLock(job, () => 1))
+  expect(result).toEqual({ executed: true, value: { executed: false, reason: 'held' } })
+})
+
 it('wrappers go into each other in any order', async () => {
   const storage = new InMemoryLockProvider()
   const waiting = new WaitingLockProvider(new KeepAliveLockProvider(storage), { timeout: '1m' })

@@ -138,6 +138,15 @@ describe('with node-cron itself', () => {
     expect(ticks.ran).toEqual([])
   })
 
+  test('a run by hand does not ask the coordinator', async () => {
+    const runCoordinator = { shouldRun: jest.fn(() => Promise.resolve(false)), onComplete: jest.fn() }
+    const options = { name: 'job', distributed: true, runCoordinator }
+    const task = cron.createTask('0 0 1 1 *', () => 'ran', options)
+    expect(await task.execute()).toBe('ran')
+    expect(runCoordinator.shouldRun).not.toHaveBeenCalled()
+    await task.destroy()
+  })
+
   test('a run that is stopped while it waits for its random delay is not waited for once its lock is lost', async () => {
     const random = jest.spyOn(Math, 'random').mockReturnValue(0.99)
     afterTest(() => {
