@@ -139,7 +139,7 @@ describe('with node-cron itself', () => {
   })
 
   test('a run by hand does not ask the coordinator', async () => {
-    const runCoordinator = { shouldRun: jest.fn(() => Promise.resolve(false)), onComplete: jest.fn() }
+    const runCoordinator = { shouldRun: jest.fn(() => Promise.resolve(false)) }
     const options = { name: 'job', distributed: true, runCoordinator }
     const task = cron.createTask('0 0 1 1 *', () => 'ran', options)
     expect(await task.execute()).toBe('ran')
