@@ -29,7 +29,17 @@ export default defineConfig({
   // The anchors are GitHub's, so that a link to a heading is right there and here.
   markdown: { config: linksOutOfTheSite, anchor: { slugify: slug } },
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          searchOptions: {
+            // A page that explains an option, before the interfaces that have it and the maintainers' pages.
+            boostDocument: (id: string) => (/\/docs\/(api|maintainers)\//.test(id) ? 0.1 : 1),
+          },
+        },
+      },
+    },
     outline: [2, 3],
     sidebar: [
       ...contents(),
