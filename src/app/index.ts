@@ -1,5 +1,6 @@
 /**
- * Locks, and running tasks under them. Knows no database: a provider comes from `shedlock-orm/typeorm`, `/prisma` or `/sql`.
+ * Locks, and executors that run tasks under them. No database is part of it: a lock provider comes from `shedlock-orm/typeorm`,
+ * `shedlock-orm/prisma` or `shedlock-orm/sql`.
  *
  * @module shedlock-orm
  */

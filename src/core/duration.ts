@@ -1,9 +1,9 @@
 import { invalid } from './errors'
 
 /**
- * A length of time: a number of milliseconds, a number with a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`, `'60d'`,
- * also `us` and `ns`; without a unit it is milliseconds) or ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not matter:
- * `'14M'` is fourteen minutes. Parts of a millisecond are cut off.
+ * A length of time: a number of milliseconds; or a text with a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`,
+ * `'60d'`, also `us` and `ns`; without a unit it is milliseconds); or a text in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not
+ * matter: `'14M'` is fourteen minutes. Fractions of a millisecond are cut off.
  */
 export type Duration = number | string
 
@@ -27,16 +27,18 @@ const ISO =
   /^([+-]?)P(?=[\d+-]|T[\d+-])(?:([+-]?\d+)D)?(?:T(?=[\d+-])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{0,9})?)S)?)?$/i
 
 /**
- * Turns a duration into whole milliseconds, which may be negative: the caller knows what it is for.
+ * Turns a duration into whole milliseconds, which may be negative: the caller decides whether that makes sense.
  *
  * @param what names the value in the error message, such as `lockAtMostFor`
+ * @param lockName the lock that the duration belongs to, for the error
  * @throws LockError `INVALID_CONFIGURATION` when it is not finite or cannot be read
  */
-export function milliseconds(duration: Duration, what = 'duration'): number {
+export function milliseconds(duration: Duration, what = 'duration', lockName?: string): number {
   const value = typeof duration === 'number' ? duration : parse(duration)
   if (!Number.isFinite(value)) {
     throw invalid(
-      `${what} is ${describe(duration)}, which is not a duration – give milliseconds as a number, or text such as '14m', '30s', '500ms' or 'PT14M'.`,
+      `${what} is ${describe(duration)}, which is not a duration – pass a number of milliseconds, or a text such as '14m', '30s', '500ms' or 'PT14M'.`,
+      lockName,
     )
   }
   return Math.trunc(value)

@@ -1,17 +1,18 @@
 /**
- * What went wrong, as a closed set that code can branch on. A lock that somebody else holds is not in it: that is
- * an ordinary outcome (`undefined` from a provider, `{ executed: false }` from an executor).
+ * What went wrong: a closed set of codes to branch on. A lock that somebody else holds is not an error but an ordinary
+ * outcome (`undefined` from a provider, `{ executed: false }` from an executor).
  *
- * - `INVALID_CONFIGURATION` a name, duration, identifier or option that can never work; thrown where it was given
- * - `INVALID_CLIENT` the ORM client cannot be used: not initialised, destroyed, a transaction, an unsupported database
+ * - `INVALID_CONFIGURATION` a name, duration, identifier or option can never work; thrown as soon as it is passed
+ * - `INVALID_CLIENT` the client cannot be used: it is not initialised, was destroyed, is a transaction, or its database is
+ *   not supported
  * - `TABLE_MISSING` there is no lock table: run the migration
- * - `TABLE_MISMATCH` the lock table lacks a column, or a column has a type that breaks the lock
- * - `TIMEOUT` the database or the connection pool did not answer in time; a lock that comes too late is released
- * - `DATABASE_ERROR` any other error of the database; `cause` has the driver's own
- * - `NOT_LOCKED` an assertion or an extension outside a locked task, or after the unlock
- * - `NOT_ACQUIRED` the lock is held elsewhere, and the caller asked for an error in that case
+ * - `TABLE_MISMATCH` the lock table lacks a column or a unique key, or a column has a type that breaks the lock
+ * - `TIMEOUT` the database or the connection pool did not answer in time; a lock that is acquired too late is released
+ * - `DATABASE_ERROR` any other error of the database; `cause` is the driver's own error
+ * - `NOT_LOCKED` a lock was asserted, extended or used outside its task, or after the unlock
+ * - `NOT_ACQUIRED` the lock was not acquired and the task was skipped, and the caller wanted an error for that
  * - `LOCK_LOST` the lease is over, or an extension was refused: somebody else may hold the lock now
- * - `SHUTDOWN` the task is asked to stop because the process shuts down
+ * - `SHUTDOWN` the task must stop, or was skipped, because the executor shuts down
  */
 export type LockErrorCode =
   | 'INVALID_CONFIGURATION'
@@ -25,24 +26,24 @@ export type LockErrorCode =
   | 'LOCK_LOST'
   | 'SHUTDOWN'
 
-/** What an error knows beside its code and message. */
+/** What a `LockError` carries besides its code and message. */
 export interface LockErrorOptions {
-  /** The lock that it happened to. */
+  /** The name of the lock that the error is about. */
   readonly lockName?: string | undefined
-  /** The error underneath, such as the driver's own. */
+  /** The underlying error, such as the driver's own. */
   readonly cause?: unknown
 }
 
-/** The one error class of this library. `instanceof` knows those of every copy of the package in the process. */
+/** The one error class of this library. `instanceof` recognises the errors of every copy of the package in the process. */
 export class LockError extends Error {
   static {
     recogniseEveryCopy(this, 'LockError')
   }
 
   override readonly name = 'LockError'
-  /** What went wrong, to branch on. */
+  /** What went wrong: a code to branch on. */
   readonly code: LockErrorCode
-  /** The lock that it happened to, where there is one. */
+  /** The name of the lock that the error is about; `undefined` where it is about no single lock. */
   readonly lockName: string | undefined
 
   constructor(code: LockErrorCode, message: string, { lockName, cause }: LockErrorOptions = {}) {
@@ -52,22 +53,22 @@ export class LockError extends Error {
   }
 }
 
-/** For what can never work, refused where it is given. */
+/** The error for a configuration that can never work. */
 export function invalid(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CONFIGURATION', message, { lockName })
 }
 
-/** For a client that cannot keep locks. */
+/** The error for a client that cannot keep locks. */
 export function invalidClient(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CLIENT', message, { lockName })
 }
 
-/** Warns of what nobody else would hear of; changes no outcome. */
+/** Emits a process warning for an error that nobody would hear of otherwise; changes no outcome. */
 export function warn(error: unknown): void {
   try {
     process.emitWarning(error instanceof Error ? error : String(error))
   } catch {
-    // Node.js takes only errors of its own realm. A test under Jest has another one.
+    // Node.js accepts errors of its own realm only, and a test under Jest runs in another.
     process.emitWarning(String(error))
   }
 }

@@ -4,7 +4,7 @@ import type { Acquisition, Lock, UnlockOptions } from './lock'
 import { checkLease } from './lock-configuration'
 import { type Cancel, whenOver } from './time'
 
-/** The lock of an acquisition, for those who write a `LockProvider`: call it as soon as the storage has answered. */
+/** Makes the lock of an acquisition, for those who write a `LockProvider`. Call it as soon as the storage has answered. */
 export function createLock(name: string, acquisition: Acquisition): Lock {
   return new HeldLock(name, acquisition)
 }
@@ -14,7 +14,7 @@ type End = readonly [code: 'LOCK_LOST' | 'NOT_LOCKED', why: string]
 /** One lock from its acquisition to its end. Its extensions and its release take turns. */
 class HeldLock implements Lock {
   #lease: Acquisition['lease']
-  /** Why it is not held any more; made into an error when somebody asks. */
+  /** Why it is not held any more; the error is made when somebody needs it. */
   #end: End | undefined
   #error: LockError | undefined
   #isReleased = false
@@ -29,7 +29,7 @@ class HeldLock implements Lock {
     this.#lease = acquisition.lease
   }
 
-  /** Made when somebody looks: most locks end without. */
+  /** Made when somebody reads it: most locks end without one. */
   get signal(): AbortSignal {
     // A process that was blocked for so long has not heard of it by a timer yet.
     this.#loseIfOver()
@@ -49,7 +49,7 @@ class HeldLock implements Lock {
     this.#throwUnlessHeld()
     if (!this.acquisition.fencingToken)
       throw invalid(
-        `The provider of lock '${this.name}' has no fencing tokens – use one of this package, such as typeOrmLockProvider.`,
+        `The provider of lock '${this.name}' has no fencing tokens – use a provider of this package, such as typeOrmLockProvider.`,
         this.name,
       )
     const token = await this.acquisition.fencingToken()
@@ -84,7 +84,7 @@ class HeldLock implements Lock {
     // Unlocked meanwhile: it was extended, and is released next.
     if (this.#end?.[0] === 'NOT_LOCKED') return
     const tooLate = 'its extension was answered after its lease was over'
-    // Whoever was told that the old lease was over has stopped, and that stands.
+    // Whoever was told that the old lease was over has stopped, and that is final.
     this.#throwUnlessHeld(tooLate)
     if (longer) this.#lease = longer
     else this.#lose('the database refused to extend it, because its lease was over')
@@ -103,7 +103,7 @@ class HeldLock implements Lock {
     )
   }
 
-  #loseIfOver(why = 'its lease is over: the task took longer than lockAtMostFor'): void {
+  #loseIfOver(why = 'its lease is over, because the task ran longer than lockAtMostFor'): void {
     if (this.#lease.remaining() === 0) this.#lose(why)
   }
 

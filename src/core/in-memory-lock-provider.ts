@@ -9,7 +9,7 @@ import {
 } from './lock-configuration'
 import { type Clock, later, Lease, time } from './time'
 
-/** What a row is in a table. */
+/** What a row is in a lock table. */
 interface Entry {
   lease: Lease
   /** Milliseconds since 1970: the slot, or when it was locked. It grows with every acquisition. */
@@ -20,23 +20,26 @@ interface Entry {
 }
 
 /**
- * Keeps locks in this object, for unit tests and for apps of a single process: no lock outlives or leaves the process.
- * Share one provider among all that are to exclude each other. Names that were locked with a slot are remembered until
- * `clear()`, as rows of a table are.
+ * Keeps locks in this object, for unit tests and for apps that are a single process: no lock outlives or leaves the process.
+ * Tasks exclude each other only if they share one provider. Names that were locked with a slot are remembered until `clear()`,
+ * as rows of a table are.
  */
 export class InMemoryLockProvider implements LockProvider {
+  /** Where the locks are kept, for logs. */
   readonly description = 'the memory of this process, which other instances do not see'
   readonly #clock: Clock | undefined
   readonly #entries = new Map<string, Entry>()
   #sweepAt = 100
 
-  /** @param clock for leases; default: the monotonic clock, `performance`. Slots and tokens are of the wall clock, `Date` */
+  /** @param clock for leases. Default: the monotonic clock, `performance`. Slots and tokens use the wall clock, `Date` */
   constructor(clock?: Clock) {
     this.#clock = clock
   }
 
   /**
-   * @returns the lock, or `undefined` if it is held, or its slot was given already
+   * Tries to acquire the lock once.
+   *
+   * @returns the lock, or `undefined` if it is held, or if it was already acquired for its slot
    * @throws LockError `INVALID_CONFIGURATION`; the reason of `signal`, if it has aborted
    */
   // eslint-disable-next-line @typescript-eslint/require-await -- a wrong configuration rejects, as with every provider
@@ -60,12 +63,12 @@ export class InMemoryLockProvider implements LockProvider {
     return (this.#entries.get(name)?.lease.remaining() ?? 0) > 0
   }
 
-  /** Releases all locks, whoever holds them, and forgets their slots: for the time between two tests. */
+  /** Releases all locks, whoever holds them, and forgets their slots. Call it between two tests. */
   clear(): void {
     this.#entries.clear()
   }
 
-  /** @returns `lockedAt` of an acquisition, or what speaks against it */
+  /** @returns `lockedAt` of the acquisition, or why it is refused */
   #token({ name, slot, untilSucceeded }: CheckedLockConfiguration): number | RefusalReason {
     if (this.isLocked(name)) return 'held'
     const now = time.wall()
@@ -115,7 +118,7 @@ export class InMemoryLockProvider implements LockProvider {
     }
   }
 
-  /** Once in a while, so that it costs little however many names there are. What is forgotten still has a smaller token. */
+  /** Runs once in a while, so that it costs little however many names there are. Tokens grow even for a name that was forgotten. */
   #forgetExpired(): void {
     if (this.#entries.size < this.#sweepAt) return
     const now = time.wall()

@@ -6,7 +6,7 @@ import { type Cancel, whenOver } from './time'
 const LONGEST_PAUSE = 30_000
 const SHORTEST_PAUSE = 10
 
-/** Extends a lock by this many milliseconds whenever less than half of them are left, until it is cancelled or lost. */
+/** Extends a lock by `lockAtMostFor` milliseconds whenever less than half of them are left, until it is cancelled or lost. */
 export function keepAlive(
   lock: Pick<ActiveLock, 'remaining'> & { extend(lockAtMostFor: number): Promise<unknown> },
   lockAtMostFor: number,
@@ -37,7 +37,7 @@ export function keepAlive(
   }
 }
 
-/** Tells the outcome of an extension. One that comes too late is a lost lock, which is told as such. */
+/** Tells the listeners the outcome of an extension. One that comes too late is a lost lock, of which they hear elsewhere. */
 export async function tellExtension(
   listeners: readonly LockingTaskExecutorListener[],
   event: LockEvent,

@@ -8,52 +8,53 @@ import type { TaskContext } from './task-configuration'
 import { LONGEST_TIMEOUT, sleep } from './time'
 import { WaitingLockProvider } from './wrapping-lock-providers'
 
-/** Which lock makes the leader. */
+/** The lock whose holder is the leader. */
 export interface LeaderElectionConfiguration {
-  /** The lock's name: of all processes that join with it, one leads. */
+  /** The lock's name: one of all processes that use it leads. */
   readonly name: string
-  /** How long a leader that died keeps the others waiting. It is extended at half time while the leader lives. */
+  /** How long the others wait for a leader that died. While the leader lives, its lock is extended when half of this is over. */
   readonly lockAtMostFor: Duration
-  /** The longest pause between two attempts of those who do not lead. Default: a quarter of `lockAtMostFor`, 5 seconds at most. */
+  /** The longest pause between two attempts of a candidate. Default: a quarter of `lockAtMostFor`, 5 seconds at most. */
   readonly pause?: Duration | undefined
-  /** Hear what happens to the lock, as those of an executor do. */
+  /** Listeners to what happens to the lock, as of an executor. Default: none. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
-/** What a process does when it leads, and when it steps down. */
+/** What a process does when it begins to lead, and when it steps down. */
 export interface LeaderCallbacks {
   /**
-   * This process leads from now on. `lock.signal` aborts when it does no more, and `lock.fencingToken()` grows with every leader.
-   * It may return at once, or work until the signal aborts: nobody in this process leads again before its promise settles. If it
-   * throws, this process steps down.
+   * Called when this process becomes the leader. `lock.signal` aborts when it no longer is, and `lock.fencingToken()` grows with
+   * every leader. The callback may return at once, or work until the signal aborts: this process does not become the leader again
+   * before its promise settles. If it throws, this process steps down.
    */
   readonly onElected: (lock: ActiveLock) => unknown
   /**
-   * It leads no more: a `LockError` `LOCK_LOST` when the lock was lost, `SHUTDOWN` at `stop`, or what `onElected` threw. But for
-   * the first, the lock is held until this has ended.
+   * Called when this process is no longer the leader, with the reason: a `LockError` `LOCK_LOST` when the lock was lost,
+   * `SHUTDOWN` at `stop`, or what `onElected` threw. Unless the lock was lost, it is held until this callback has ended.
    */
   readonly onStepDown?: ((reason: unknown) => unknown) | undefined
-  /** The database did not answer, or a callback threw; it goes on. Default: a process warning. */
+  /** Called when the database did not answer, or a callback threw; the election goes on. Default: a process warning. */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
 
-/** A candidate for leader, until `stop`. */
+/** A candidate for leader, until `stop` is called. */
 export interface LeaderElection {
   /** Whether this process may act as the leader at this moment. */
   isLeader(): boolean
   /**
-   * Steps down: when `onStepDown` and `onElected` have ended, the lock is free for the next one. Call it before the database is
-   * disconnected.
+   * Steps down for good: when `onStepDown` and `onElected` have ended, the lock is released for the next leader. Call it before
+   * the database is disconnected.
    *
-   * @returns whether they ended within the timeout; else the lock stays held until they end or the process does
+   * @returns whether they ended within the timeout; otherwise the lock stays held until they end or the process does
    */
   stop(options?: ShutdownOptions): Promise<boolean>
 }
 
 /**
- * Elects one leader among the processes that call this with the same name: who holds the lock leads, and keeps it alive. Who
- * loses it is a candidate again. Two may overlap where a leader does not see in time that its lease is over, as with every
- * lease: heed the signal, or the fencing token. A candidate keeps its process alive; while it leads, its work has to.
+ * Elects one leader among the processes that call this with the same name: the holder of the lock leads, and keeps the lock
+ * alive. A leader that loses the lock is a candidate again. As with every lease, two leaders may overlap if one does not notice
+ * in time that its lease is over: so heed the signal, or use the fencing token. A candidate keeps its process from ending; a
+ * leader does not, so its own work has to.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -72,7 +73,7 @@ export function leaderElection(
   const pause = Math.min(checkDuration(name, 'pause', longestPause), LONGEST_TIMEOUT)
   const { onElected, onStepDown, onError = warn } = callbacks
   if (typeof onElected !== 'function')
-    throw invalid(`The leader election '${name}' needs a function onElected.`)
+    throw invalid(`onElected of the leader election '${name}' must be a function.`, name)
   const waiting = new WaitingLockProvider(provider, { timeout: '36500d', pause })
   const executor = new LockingTaskExecutor(waiting, { listeners: configuration.listeners })
   const stopped = new AbortController()

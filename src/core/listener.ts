@@ -3,16 +3,18 @@ import { invalid, type LockError } from './errors'
 import type { Refusal } from './lock'
 import type { CheckedLockConfiguration } from './lock-configuration'
 
-/** What every event tells: which lock, as it was configured. */
+/** What every event tells: the lock, and how it was configured. */
 export interface LockEvent {
+  /** The lock's name. */
   readonly name: string
+  /** With durations in milliseconds. */
   readonly configuration: CheckedLockConfiguration
 }
 
-/** A task was skipped. */
+/** A task was skipped: the reason, and the holder of the lock where the provider knows it. */
 export interface LockSkippedEvent extends LockEvent, Refusal {}
 
-/** A task ended: its outcome, and how long it took. */
+/** A task ended: its outcome, and how long it ran. */
 export interface TaskFinishedEvent extends LockEvent {
   /** How long the task ran, in milliseconds. */
   readonly duration: number
@@ -21,21 +23,22 @@ export interface TaskFinishedEvent extends LockEvent {
   readonly error?: unknown
 }
 
-/** A step that the database did not do, and why. */
+/** A step (acquire, extend, release) failed: the error. */
 export interface LockFailureEvent extends LockEvent {
   /** A `LockError` with every provider of this library. */
   readonly error: unknown
 }
 
-/** A lock that can no longer be trusted while its task runs. */
+/** A lock can no longer be trusted while its task still runs. */
 export interface LockLostEvent extends LockEvent {
-  /** The `LockError` `LOCK_LOST` that the task's `signal` was aborted with. */
+  /** The `LockError` `LOCK_LOST` with which the task's `signal` was aborted. */
   readonly error: LockError
 }
 
 /**
- * Is called when an executor acquires, extends, loses or releases a lock, and around its task. Every method is optional. A listener never changes an outcome: what it throws or
- * rejects with is dropped. A task that runs inside its own lock again is only started and finished.
+ * Called when an executor acquires, extends, loses or releases a lock, and before and after its task. Every method is optional.
+ * A listener never changes an outcome: what it throws or rejects with is ignored. A task that runs again under its own lock
+ * causes `onTaskStarted` and `onTaskFinished` only.
  *
  * The same events are published on `node:diagnostics_channel`, one channel each: `onLockAcquired` is
  * `shedlock-orm:lock-acquired`, and so on.
@@ -47,19 +50,19 @@ export interface LockingTaskExecutorListener {
   onLockAcquired?(event: LockEvent): void
   /** The lock was not acquired; the task is skipped, and `reason` says why. */
   onLockNotAcquired?(event: LockSkippedEvent): void
-  /** The database could not say whether the lock is free; the task does not run and the caller gets the error. */
+  /** Nobody knows whether the lock was acquired: the task does not run, and the caller gets the error. */
   onLockFailed?(event: LockFailureEvent): void
-  /** The task is called. */
+  /** The task is about to be called. */
   onTaskStarted?(event: LockEvent): void
-  /** The task returned or threw; the lock is released afterwards. */
+  /** The task returned or threw; the lock is released next. */
   onTaskFinished?(event: TaskFinishedEvent): void
-  /** By the task, or because the lock is kept alive. */
+  /** The lock was extended, by the task or because it is kept alive. */
   onLockExtended?(event: LockEvent): void
-  /** An extension got no answer from the database. The lease before it stands; a lock that is kept alive tries again. */
+  /** An extension failed: the lease is as before it. If the lock is kept alive, the extension is repeated. */
   onExtendFailed?(event: LockFailureEvent): void
-  /** The lease is over or an extension was refused while the task runs; its signal is aborted. */
+  /** While the task runs, the lease is over, or an extension was refused. The task's signal has aborted. */
   onLockLost?(event: LockLostEvent): void
-  /** The lock could not be released; it expires after `lockAtMostFor`. The task's own outcome stands. */
+  /** The lock could not be released; it expires at the end of its lease. The task's own outcome does not change. */
   onUnlockFailed?(event: LockFailureEvent): void
 }
 
@@ -76,7 +79,7 @@ const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
   onUnlockFailed: channel('shedlock-orm:unlock-failed'),
 }
 
-/** Whether anybody hears of it. */
+/** Whether anybody listens to this event. */
 export function isHeard(
   listeners: readonly LockingTaskExecutorListener[],
   method: keyof LockingTaskExecutorListener,
@@ -84,12 +87,12 @@ export function isHeard(
   return channels[method].hasSubscribers || listeners.some((listener) => method in listener)
 }
 
-/** What a method of a listener is given. */
+/** The event that a method of a listener gets. */
 export type EventOf<Method extends keyof LockingTaskExecutorListener> = Parameters<
   NonNullable<LockingTaskExecutorListener[Method]>
 >[0]
 
-/** Calls the same method of every listener; what they throw is dropped. */
+/** Calls the same method of every listener; what they throw is ignored. */
 export function notify<Method extends keyof LockingTaskExecutorListener>(
   listeners: readonly LockingTaskExecutorListener[],
   method: Method,
@@ -110,14 +113,14 @@ export function notify<Method extends keyof LockingTaskExecutorListener>(
 /**
  * The listeners of an option, or none.
  *
- * @throws LockError `INVALID_CONFIGURATION` when they are no array of objects
+ * @throws LockError `INVALID_CONFIGURATION` when they are not an array of objects
  */
 export function checkListeners<Listener extends object>(
   listeners: readonly Listener[] | undefined,
 ): readonly Listener[] {
   if (listeners === undefined) return []
   const isListener = (each: unknown): boolean => typeof each === 'object' && each !== null
-  const given: unknown = listeners
-  if (Array.isArray(given) && given.every(isListener)) return listeners
+  const option: unknown = listeners
+  if (Array.isArray(option) && option.every(isListener)) return listeners
   throw invalid('listeners must be an array of objects, each with methods such as onLockAcquired.')
 }

@@ -3,7 +3,7 @@ import { invalid, type LockError } from './errors'
 import type { LockConfiguration, LockProvider } from './lock'
 import { time } from './time'
 
-/** A configuration whose values were checked, with durations in milliseconds. */
+/** A lock configuration whose values were checked, with durations in milliseconds. */
 export interface CheckedLockConfiguration extends LockConfiguration {
   readonly lockAtMostFor: number
   readonly lockAtLeastFor: number
@@ -26,7 +26,7 @@ const OPTIONS: readonly string[] = [
   'untilSucceeded',
 ] satisfies (keyof LockConfiguration)[]
 
-/** An executor checks before it tells its listeners; the provider that gets what it checked need not check again. */
+/** Marks a configuration as checked: an executor checks it before it tells its listeners, and its provider need not repeat that. */
 class Checked implements CheckedLockConfiguration {
   declare readonly slot?: number
   declare readonly untilSucceeded?: true
@@ -55,7 +55,7 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
   const name = checkLockName(configuration.name)
   if ((configuration.lockAtMostFor as Duration | undefined) === undefined) {
     throw invalid(
-      `Lock '${name}' has no lockAtMostFor – give one, such as '10m', here or as defaultLockAtMostFor.`,
+      `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
       name,
     )
   }
@@ -68,10 +68,10 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
   const { untilSucceeded } = configuration
   if (untilSucceeded !== undefined && typeof untilSucceeded !== 'boolean')
     throw invalid(`untilSucceeded of lock '${name}' must be true or false.`, name)
-  // One that is given as undefined is that of a call without a slot.
+  // A slot that is passed as undefined is that of a call without a slot.
   if (untilSucceeded && !('slot' in configuration))
     throw invalid(
-      `untilSucceeded of lock '${name}' needs a slot, which is acquired until it succeeded.`,
+      `untilSucceeded of lock '${name}' needs a slot – set slot to the time at which the run was due.`,
       name,
     )
   return new Checked(name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded)
@@ -83,7 +83,7 @@ function checkSlot(name: string, slot: unknown): number | undefined {
   const time = isDate(slot) ? slot.getTime() : slot
   if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= MAX_SLOT) return time
   throw invalid(
-    `slot of lock '${name}' must be a valid Date, or whole milliseconds since 1970: when this run was due.`,
+    `slot of lock '${name}' must be the time at which the run was due – pass a valid Date, or whole milliseconds since 1970.`,
     name,
   )
 }
@@ -94,12 +94,12 @@ function checkSlot(name: string, slot: unknown): number | undefined {
  */
 export const SLOT_AT_MOST_AHEAD = 60_000
 
-/** Between two slots of a lock that is acquired until it succeeded there is room for that many tokens, a millisecond each. */
+/** How many tokens, a millisecond each, fit between two slots of a lock with `untilSucceeded`. */
 const RETRY_STEPS = 1_000
 
 /**
- * For a provider whose row has this slot already, in a run that did not succeed: its next token, in milliseconds since 1970. It
- * grows with the first 998 retries.
+ * For a provider with `untilSucceeded`, whose row already has this slot from a run that did not succeed: the next token, in
+ * milliseconds since 1970. It grows with each of the first 998 retries.
  *
  * @param lockedAt the token of the last acquisition
  * @returns `undefined` if that acquisition was for another slot
@@ -111,19 +111,20 @@ export function tokenOfRetry(slot: number, lockedAt: number): number | undefined
 }
 
 /**
- * For a provider that sees by the clock of its storage that a slot is too far in the future.
+ * The error for a slot that lies too far ahead of the storage's clock: `INVALID_CONFIGURATION`.
  *
+ * @param slot in milliseconds since 1970
  * @param now the storage's clock, in milliseconds since 1970
  */
 export function slotTooFarAhead(name: string, slot: number, now: number): LockError {
   const told = (time: number): string => new Date(time).toISOString()
   return invalid(
-    `The slot of lock '${name}', ${told(slot)}, lies more than a minute ahead of the database's clock, ${told(now)}. The clock of this process says ${told(time.wall())} – set the one that is wrong; if both are right, give the time at which this run was due.`,
+    `The slot of lock '${name}', ${told(slot)}, lies more than a minute ahead of the database's clock, which says ${told(now)}; the clock of this process says ${told(time.wall())} – correct the clock that is wrong. If both are right, pass the time at which this run was due as the slot.`,
     name,
   )
 }
 
-/** Also one of another realm, as test runners have them. */
+/** Recognises a `Date` of another realm too, as test runners have them. */
 function isDate(value: unknown): value is Date {
   return Object.prototype.toString.call(value) === '[object Date]'
 }
@@ -134,13 +135,13 @@ export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor
   const atLeast = checkDuration(name, 'lockAtLeastFor', lockAtLeastFor)
   if (atMost === 0) {
     throw invalid(
-      `lockAtMostFor of lock '${name}' is under one millisecond, which locks nobody out – give the longest time that the task may take.`,
+      `lockAtMostFor of lock '${name}' is less than one millisecond, so it would keep nobody out – set it to the longest time that the task may run.`,
       name,
     )
   }
   if (atLeast > atMost) {
     throw invalid(
-      `lockAtLeastFor (${atLeast} ms) is longer than lockAtMostFor (${atMost} ms) for lock '${name}' – make it at most as long.`,
+      `lockAtLeastFor of lock '${name}' (${atLeast} ms) is longer than its lockAtMostFor (${atMost} ms) – make it as long at most.`,
       name,
     )
   }
@@ -148,21 +149,22 @@ export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor
 }
 
 /**
- * The name, if every database can have it: 1 to 64 characters, no control characters, no blank at either end.
+ * Returns the name if every database can store it: 1 to 64 characters, no control characters, no blank at either end.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkLockName(name: unknown): string {
-  if (typeof name !== 'string' || name === '') throw invalid('A lock needs a name: a text that is not empty.')
+  if (typeof name !== 'string' || name === '')
+    throw invalid('A lock has no name – set name to a text that is not empty.')
   if (name.length > MAX_NAME_LENGTH) {
     throw invalid(
-      `Lock name '${name}' has ${name.length} characters – the column holds ${MAX_NAME_LENGTH}, shorten it.`,
+      `Lock name '${name}' has ${name.length} characters, and its column holds ${MAX_NAME_LENGTH} – shorten it.`,
       name,
     )
   }
   if (/[\p{Cc}\p{Cs}]/u.test(name)) {
     throw invalid(
-      `Lock name ${JSON.stringify(name)} has control characters or lone surrogates – use plain text.`,
+      `Lock name ${JSON.stringify(name)} contains control characters or lone surrogates – use plain text.`,
       name,
     )
   }
@@ -174,16 +176,23 @@ export function checkLockName(name: unknown): string {
 /**
  * Refuses an unknown option: a typing mistake would otherwise silently have no effect.
  *
+ * @param lockName where the options belong to one lock
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkOptions(options: object, known: readonly string[], what: string): void {
+export function checkOptions(
+  options: object,
+  known: readonly string[],
+  what: string,
+  lockName?: string,
+): void {
   if (typeof options !== 'object' || (options as unknown) === null) {
-    throw invalid(`The ${what} must be an object with ${known.join(', ')}.`)
+    throw invalid(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
   }
   const unknown = Object.keys(options).filter((key) => !known.includes(key))
   if (unknown.length > 0) {
     throw invalid(
       `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – known are ${known.join(', ')}.`,
+      lockName,
     )
   }
 }
@@ -197,17 +206,17 @@ export function checkProvider(provider: LockProvider, what = 'The first argument
 }
 
 /**
- * A duration in whole milliseconds, from 0 to a hundred years.
+ * Turns a duration into whole milliseconds, from 0 to a hundred years.
  *
- * @param name the lock's name, for the message of the error, where there is one
- * @param what the option's name, for the same
+ * @param name the lock's name, for the error, where there is one
+ * @param what the option's name, for the error
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkDuration(name: string | undefined, what: string, duration: Duration): number {
   const subject = name === undefined ? what : `${what} of lock '${name}'`
-  const value = milliseconds(duration, subject)
-  if (value < 0) throw invalid(`${subject} is negative (${duration}) – give 0 or more.`, name)
+  const value = milliseconds(duration, subject, name)
+  if (value < 0) throw invalid(`${subject} is negative (${duration}) – set it to 0 or more.`, name)
   if (value > MAX_DURATION)
-    throw invalid(`${subject} is longer than a hundred years (${duration}) – give a shorter one.`, name)
+    throw invalid(`${subject} is longer than a hundred years (${duration}) – make it shorter.`, name)
   return value
 }

@@ -1,27 +1,34 @@
 import type { Duration } from './duration'
 import type { Lease } from './time'
 
-/** What to lock, and for how long. There is no clock inside: one object may be used again and again. */
+/** What to lock, and for how long. It contains no time of its own, so one object can be used again and again. */
 export interface LockConfiguration {
-  /** Of all callers with this name one runs; the others skip. At most 64 characters. */
+  /**
+   * The lock's name. Of all callers that use it at the same time, one runs and the others skip. 1 to 64 characters, without
+   * control characters, and without blanks at either end.
+   */
   readonly name: string
-  /** The lock expires after this long, even if its holder died. Well above the longest run: a task that outlives it may run twice. */
+  /**
+   * The lock expires after this long, even if its holder has died. Choose a duration well above the longest run: a task that
+   * outlives its lock may run twice at the same time.
+   */
   readonly lockAtMostFor: Duration
   /**
-   * The lock stays held for at least this long from its acquisition, so that an instance whose clock is late does not run a
-   * short job again. Default 0.
+   * The lock stays held for at least this long from its acquisition, even if the task ends sooner, so that an instance whose
+   * clock is late does not run a short job again. At most `lockAtMostFor`. Default 0.
    */
   readonly lockAtLeastFor?: Duration | undefined
   /**
-   * When this run was due: a `Date` or milliseconds since 1970, the same on every instance. The lock is acquired once for each
-   * slot, and never for one before. More than a minute ahead of the storage's clock it is an error, because a clock is wrong.
-   * Default: none; the lock is acquired whenever it is free.
+   * When this run was due: a `Date`, or whole milliseconds since 1970, the same on every instance. The lock is acquired once
+   * for each slot, and never for a slot before the last one. A slot that lies more than a minute ahead of the storage's clock
+   * throws `INVALID_CONFIGURATION`, because one of the clocks is wrong. Default: no slot; the lock is acquired whenever nobody
+   * holds it.
    */
   readonly slot?: Date | number | undefined
   /**
-   * The same slot is acquired again until a run of it succeeded: if the last one failed, died, or was unlocked without a word,
-   * nobody holds the lock, and no later slot was acquired. Such slots count in whole seconds. Default `false`: once, however
-   * the run ends.
+   * Whether the same slot may be acquired again until a run of it has succeeded: if the last run failed, died, or was unlocked
+   * without an outcome, if nobody holds the lock, and if no later slot was acquired. Needs `slot`, which then counts in whole
+   * seconds. Default `false`: each slot is acquired once, however its run ends.
    */
   readonly untilSucceeded?: boolean | undefined
 }
@@ -30,21 +37,22 @@ export interface LockConfiguration {
  * Why a lock was not acquired, as a statement saw it.
  *
  * - `held` somebody else holds it
- * - `already-run` nobody does, but it was acquired for this slot, or for a later one, or without a slot after this one was due
+ * - `already-run` nobody holds it, but it was acquired for this slot, for a later one, or without a slot after this one was due
  */
 export type RefusalReason = 'held' | 'already-run'
 
 /** Who holds a lock. */
 export interface LockHolder {
-  /** Host and process, unless configured otherwise; or `paused by` whom, and why. */
+  /** Host and process, unless configured otherwise; or `paused by`, followed by who paused it and why. */
   readonly lockedBy: string
+  /** When the lease ends, by the database's clock. */
   readonly lockUntil: Date
 }
 
 /**
- * Why a task was skipped: as a lock is refused, or
+ * Why a task was skipped: a reason for which a lock is refused, or
  *
- * - `nested` inside its own lock a task of the same name runs already
+ * - `nested` another task already runs under the same lock, inside the task that holds it
  * - `shutdown` the executor was shut down
  */
 export type SkipReason = RefusalReason | 'nested' | 'shutdown'
@@ -52,67 +60,72 @@ export type SkipReason = RefusalReason | 'nested' | 'shutdown'
 /** Why a task was skipped. */
 export interface Refusal {
   readonly reason: SkipReason
-  /** Who holds the lock, where the provider knows without another statement: not on PostgreSQL. */
+  /** Who holds the lock, where the provider knows that without another statement: not on PostgreSQL. */
   readonly holder?: LockHolder | undefined
 }
 
 /** How to acquire a lock. */
 export interface LockOptions {
-  /** Once it aborts, `lock` rejects with its reason, and a provider that waits stops waiting. */
+  /** When it aborts, `lock` rejects with its reason, and a provider that waits for the lock stops waiting. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Is called before `lock` resolves to `undefined`, with who holds the lock if the storage knows without another statement. A
-   * provider that does not call it means `held`.
+   * Called before `lock` resolves to `undefined`: with the reason, and with the holder of the lock where the storage knows that
+   * without another statement. If a provider does not call it, the reason is `held`.
    */
   readonly onRefused?: ((reason: RefusalReason, holder?: LockHolder) => void) | undefined
 }
 
 /** Options of `shutdown()` and `drain()`. */
 export interface ShutdownOptions {
-  /** How long to wait. Default 10 seconds. */
+  /** How long to wait at most. Default 10 seconds. */
   readonly timeout?: Duration | undefined
 }
 
-/** Hands out locks: all that a storage has to do. `shedlock-orm/testing` has a suite for it. */
+/** Hands out locks: all that a storage has to implement. `shedlock-orm/testing` has a test suite for it. */
 export interface LockProvider {
-  /** Where the locks are, for logs, such as `the table shedlock (postgres)`. Default: not told. */
+  /** Where the locks are kept, for logs, such as `the table shedlock (postgres)`. Default: unknown. */
   readonly description?: string | undefined
   /**
    * Tries to acquire the lock once, and never waits for it.
    *
    * @returns the lock, or `undefined` if it was refused
-   * @throws LockError when nobody knows whether the lock is free
+   * @throws LockError `INVALID_CONFIGURATION`, or another code when nobody knows whether somebody holds the lock; the reason of
+   *   `options.signal`, if it has aborted
    */
   lock(configuration: LockConfiguration, options?: LockOptions): Promise<Lock | undefined>
   /**
-   * For the end of the process: waits for releases in the background, and gives them up after the timeout. Nothing is sent to
-   * the storage afterwards, until the next call of `lock`. Left out where nothing goes on in the background.
+   * Call it at the end of the process: it waits for the releases in the background, and abandons them after the timeout.
+   * Afterwards nothing is sent to the storage until the next call of `lock`. A provider that does nothing in the background
+   * leaves it out.
    */
   drain?(options?: ShutdownOptions): Promise<void>
 }
 
-/** The lock as its task sees it: to look at and to extend, but not to unlock, which the executor does. */
+/** The lock as its task sees it. The task can extend it, but not unlock it: the executor does that. */
 export interface ActiveLock {
+  /** The lock's name. */
   readonly name: string
 
-  /** The storage's own, for functions of that storage such as the SQL guard. */
+  /** What the storage keeps for this acquisition, for functions of that storage such as the SQL guard. */
   readonly acquisition?: object | undefined
 
   /**
    * Aborts with a `LockError`: `LOCK_LOST` when the lease is over or an extension is refused, `NOT_LOCKED` after the unlock or
-   * the end of the task, `SHUTDOWN` when the executor shuts down. After work that blocks the process, read it anew.
+   * the end of the task, `SHUTDOWN` when the executor shuts down. After work that blocked the process, read this property
+   * again: its signal is then up to date.
    */
   readonly signal: AbortSignal
 
   /**
-   * How many milliseconds the holder may still trust the lock; 0 when the lease is over, and from the call of `unlock` on.
-   * Counted from before the request was sent, so that it never says more than the database would.
+   * For how many more milliseconds the holder may trust the lock; 0 when the lease is over, and from the call of `unlock` on.
+   * The lease counts from before the request was sent, so it never ends later here than in the database.
    */
   remaining(): number
 
   /**
-   * A positive whole number, greater than that of every acquisition of this name before, and the same after an extension:
-   * for storages that refuse what an earlier holder sends too late. It is read, so that the lock was held a moment ago.
+   * A positive whole number that is greater than the token of every earlier acquisition of this name, and stays the same after
+   * an extension: for storages that refuse what an earlier holder sends too late. Each call reads it from the database, so the
+   * lock was still held a moment ago.
    *
    * @throws LockError `LOCK_LOST` when the row is no longer this holder's, `NOT_LOCKED` after the unlock or the end of the task,
    *   `INVALID_CONFIGURATION` when the provider has no tokens; another code when the database did not answer
@@ -120,87 +133,93 @@ export interface ActiveLock {
   fencingToken(): Promise<number>
 
   /**
-   * Makes the lease last at least `lockAtMostFor` from now; it never shortens it.
+   * Makes the lease last at least `lockAtMostFor` from now; never shortens it.
    *
-   * @param lockAtLeastFor counts from the acquisition. Default: as it was
+   * @param lockAtLeastFor counts from the acquisition. Default: unchanged
    * @returns the same lock
-   * @throws LockError `LOCK_LOST` when the lease was over; `NOT_LOCKED` after the unlock or the end of the task; another code when
-   *   the database did not answer: the lease is as before, and the call may be repeated
+   * @throws LockError `LOCK_LOST` when the lease was over; `NOT_LOCKED` after the unlock or the end of the task;
+   *   `INVALID_CONFIGURATION` for a wrong duration; another code when the database did not answer: the lease is then as before,
+   *   and the call may be repeated
    */
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<ActiveLock>
 }
 
 /** One lock, from its acquisition to its end. */
 export interface Lock extends ActiveLock {
-  /** As of `ActiveLock`. */
+  /** As `extend` of `ActiveLock`. */
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<Lock>
 
   /**
-   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. It is final, and does nothing to a successor's lock, nor
-   * when it is called again.
+   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. This is final. It does not touch a successor's lock, and
+   * a second call does nothing.
    *
-   * @throws LockError when the database did not answer: it is tried again in the background, and the lock expires anyway
+   * @throws LockError when the database did not answer: the release is then repeated in the background, and the lock expires
+   *   in any case
    */
   unlock(options?: UnlockOptions): Promise<void>
 
-  /** `await using lock = await provider.lock(…)`: unlocks it. Never rejects; an unlock that fails becomes a process warning. */
+  /**
+   * Unlocks at the end of the block of `await using lock = await provider.lock(…)`. Never rejects: an unlock that fails becomes
+   * a process warning.
+   */
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /** Options of `unlock()`. */
 export interface UnlockOptions {
   /**
-   * How the run under the lock ended, for those who look at the row afterwards. `unused`: nothing ran; the lock is free at once,
-   * and its slot can be acquired again. Default: not told, which counts as `unlocked`.
+   * How the run under the lock ended, for those who read the row afterwards. `unused`: nothing ran, so the lock is released at
+   * once, and its slot can be acquired again. Default: none; the row then says `unlocked`.
    */
   readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
 }
 
 /**
- * What a storage knows and does for one acquisition; `createLock` makes the lock of it. Statements may arrive late: none of
- * these may shorten a lease or bring back one that is over or released.
+ * What a storage knows and does for one acquisition; `createLock` makes a lock of it. Requests may arrive late: none of these
+ * may shorten a lease, or revive one that is over or released.
  */
 export interface Acquisition {
-  /** How long the holder may trust it: begun before the request was sent. */
+  /** How long the holder may trust the lock. Begin it before the request is sent. */
   readonly lease: Pick<Lease, 'remaining'>
   /**
    * Makes the lease last at least `lockAtMostFor` milliseconds from now.
    *
-   * @param lockAtLeastFor milliseconds from the acquisition before which `unlock` does not release the lock; `undefined`: as before
-   * @returns the lease from now on, or `undefined` when it was over
+   * @param lockAtLeastFor for how many milliseconds from the acquisition `unlock` leaves the lock held; `undefined`: unchanged
+   * @returns the new lease, or `undefined` when the old one was over
    */
   extend(
     lockAtMostFor: number,
     lockAtLeastFor: number | undefined,
   ): Promise<Pick<Lease, 'remaining'> | undefined>
   /**
-   * A positive safe integer, greater than that of every acquisition of this name before; left out where there is none.
+   * Reads a positive safe integer that is greater than the token of every earlier acquisition of this name. Left out where the
+   * storage has no tokens.
    *
    * @returns the token, or `undefined` when the lock is no longer this holder's
    */
   fencingToken?(): Promise<number | undefined>
   /**
-   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. If it rejects it may be called again. It comes late
+   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. If it rejects, it may be called again. It may be called
    * when the lease is over: if nobody has acquired the lock since, the outcome still counts.
    *
-   * @param outcome how the run ended; `unused`: it is released at once, and its slot with it, because nothing ran
+   * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
    */
   unlock(outcome: UnlockOptions['outcome']): Promise<void>
 }
 
 const REASONS: Readonly<Record<SkipReason, string>> = {
   held: 'is held by somebody else',
-  'already-run': 'was acquired for this slot, or for a later one',
-  nested: 'is already used by another task inside its own task',
+  'already-run': 'was already acquired for this slot or a later one',
+  nested: 'is already used by another task inside the task that holds it',
   shutdown: 'was not acquired, because the executor shuts down',
 }
 
-/** Whether nobody runs under the lock that this owner holds: somebody has paused it. */
+/** Whether this owner is a pause: nobody runs under the lock. */
 export function isPause(lockedBy: string): boolean {
   return lockedBy.startsWith('paused by ')
 }
 
-/** The rest of a sentence that begins with the lock. */
+/** The rest of a sentence whose subject is the lock. */
 export function describeRefusal({ reason, holder }: Refusal): string {
   if (reason !== 'held' || !holder) return REASONS[reason]
   const { lockedBy, lockUntil } = holder

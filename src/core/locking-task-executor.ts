@@ -36,19 +36,19 @@ import {
 import { RunsInFlight, shutdownError, TaskLock, type RunInFlight } from './task-lock'
 import { Lease, time } from './time'
 
-/** Options of a `LockingTaskExecutor`: defaults for all its tasks, and who hears of them. */
+/** Options of a `LockingTaskExecutor`: defaults for all its tasks, and the listeners to its events. */
 export interface LockingTaskExecutorOptions {
-  /** For configurations that do not say. There is no default: choose one well above your longest task. */
+  /** `lockAtMostFor` of the configurations that do not set it. No default: choose one well above your longest task. */
   readonly defaultLockAtMostFor?: Duration | undefined
-  /** For configurations that do not say. Default 0. */
+  /** `lockAtLeastFor` of the configurations that do not set it. Default 0. */
   readonly defaultLockAtLeastFor?: Duration | undefined
-  /** Hear what the executor does, in this order: metrics, logs. Default: nobody. */
+  /** Listeners to what the executor does, for metrics and logs, called in this order. Default: none. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
 export const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
 
-/** For those who want a skip to be an error. */
+/** The error for a skip, for callers who want one. */
 export function skipError(event: LockSkippedEvent): LockError {
   const { name: lockName, reason } = event
   if (reason === 'shutdown') return shutdownError(lockName)
@@ -56,7 +56,7 @@ export function skipError(event: LockSkippedEvent): LockError {
   return new LockError('NOT_ACQUIRED', message, { lockName })
 }
 
-/** The signal is made when the task looks at it. */
+/** The signal is made when the task reads it. */
 function contextOf(lock: TaskLock): TaskContext {
   return {
     lock,
@@ -66,7 +66,7 @@ function contextOf(lock: TaskLock): TaskContext {
   }
 }
 
-/** Runs tasks under a lock: tries to acquire it once, skips the task if somebody else holds it, and always unlocks. */
+/** Runs tasks under a lock: tries to acquire the lock once, skips the task if it is refused, and always releases it. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
@@ -74,8 +74,8 @@ export class LockingTaskExecutor {
   readonly #runs = new RunsInFlight()
 
   /**
-   * @throws LockError `INVALID_CONFIGURATION` for a provider that is none, unknown options, impossible durations and
-   *   listeners that are no array of objects
+   * @throws LockError `INVALID_CONFIGURATION` when `provider` is not a lock provider, for unknown options and impossible
+   *   durations, and when `listeners` is not an array of objects
    */
   constructor(provider: LockProvider, options: LockingTaskExecutorOptions = {}) {
     checkProvider(provider)
@@ -93,12 +93,13 @@ export class LockingTaskExecutor {
   }
 
   /**
-   * Runs the task if the lock can be acquired, else skips it without waiting. Inside a task that holds this very lock
-   * (same name, same provider) it runs at once, one at a time.
+   * Runs the task if the lock can be acquired, else skips it without waiting. Inside a task that holds the same lock (same name,
+   * same provider) it runs at once, but only one at a time.
    *
    * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
-   * @throws LockError when the configuration is wrong, or when the database could not say whether the lock is free:
-   *   then the task did not run. What the task itself throws comes through as it is, even if the unlock fails.
+   * @throws LockError `INVALID_CONFIGURATION`; `NOT_ACQUIRED` or `SHUTDOWN` for a skip with `onNotAcquired: 'throw'`; another code
+   *   when the provider could not tell whether the lock was acquired. In all these cases the task did not run. What the task
+   *   itself throws comes through unchanged, even if the unlock fails
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
     return executeByHand(configuration, (each) => this.#execute(each, task))
@@ -106,8 +107,8 @@ export class LockingTaskExecutor {
 
   async #execute<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
     const checked = checkTaskConfiguration(configuration, this.#defaults)
-    checkTask(task)
     const { name } = checked.lockConfiguration
+    checkTask(task, name)
     const event: LockEvent = { name, configuration: checked.lockConfiguration }
     const scope = enclosingScope(this.#provider, name)
     const result = scope
@@ -158,7 +159,7 @@ export class LockingTaskExecutor {
         return lock
       }
     } catch (error) {
-      // It waited, and was told to stop.
+      // A provider that waited was told to stop.
       if (!signal.aborted || error !== signal.reason) {
         this.#tell('onLockFailed', { ...event, error })
         throw error
@@ -193,7 +194,7 @@ export class LockingTaskExecutor {
     if (onNotAcquired === 'throw') throw skipError(event)
   }
 
-  /** The task's outcome stands and the lock expires; but somebody should hear of it. */
+  /** Changes neither the task's outcome nor that the lock expires, but somebody should hear of it. */
   #unlockFailed(event: LockFailureEvent): void {
     this.#tell('onUnlockFailed', event)
     if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(event.error)
@@ -204,10 +205,11 @@ export class LockingTaskExecutor {
   }
 
   /**
-   * The task as a function that runs under the lock each time it is called: for schedulers that want a callback.
-   * `this` and arguments are passed through. It always returns a promise and never throws synchronously; with
-   * `onError` the promise never rejects, and resolves to nothing, as croner's and cron's types want it.
+   * Makes a function that runs the task under the lock each time it is called: for schedulers that want a callback. `this` and
+   * the arguments are passed through. The function always returns a promise and never throws synchronously; with `onError` the
+   * promise never rejects, and resolves to `undefined`, which suits the types of croner and cron.
    *
+   * @returns a function that resolves and rejects as `executeWithLock` does
    * @throws LockError `INVALID_CONFIGURATION` at once, so that a typing mistake fails at start-up and not at 3 a.m.
    */
   wrap<This, Arguments extends unknown[], T>(
@@ -223,17 +225,18 @@ export class LockingTaskExecutor {
     task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
   ): (this: This, ...args: Arguments) => Promise<unknown> {
     checkWrapConfiguration(configuration, this.#defaults)
-    checkTask(task)
+    checkTask(task, typeof configuration.name === 'string' ? configuration.name : undefined)
     return wrappedTask((each, run) => this.executeWithLock(each, run), configuration, task)
   }
 
   /**
-   * For the end of the process: aborts the signals of the tasks that run, with a `LockError` `SHUTDOWN`, and waits until
-   * they have ended and their locks are released, those in the background too. From now on tasks are skipped, for other
-   * instances to run. Call it before the database is disconnected: nothing is sent to it afterwards, but for the release of
-   * a task that ends after the timeout.
+   * Call it at the end of the process, before the database is disconnected. It aborts the signals of the running tasks with a
+   * `LockError` `SHUTDOWN`, and waits until these tasks have ended and all locks are released, those in the background too. From
+   * now on every task is skipped here, and left to other instances. Afterwards nothing is sent to the database, except for the
+   * release of a task that ends after the timeout.
    *
-   * @returns the names of the locks whose tasks still ran after the timeout; those stay locked
+   * @returns the names of the locks whose tasks still ran at the timeout; they stay held until their tasks end or they expire
+   * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
     checkOptions(options, ['timeout'], 'shutdown options')

@@ -4,26 +4,26 @@ import type { LockEvent, LockFailureEvent, LockingTaskExecutorListener } from '.
 
 /** What `console`, pino, winston and Nest's `Logger` have in common. */
 export interface LoggerLike {
-  /** The ordinary course: runs and skips. */
+  /** Logs the ordinary course: runs and skips. */
   debug(message: string): unknown
-  /** A step that failed, or a lock that was lost. */
+  /** Logs an extension or an unlock that failed, and a lock that was lost. */
   warn(message: string): unknown
-  /** A lock that the database did not answer for. */
+  /** Logs an error because of which a task did not run. */
   error(message: string): unknown
 }
 
 /**
- * Writes what an executor does to a logger: `listeners: [loggingListener(logger)]`. Each run and each skip is a line at
- * `debug`; an extension or an unlock that failed, and a lock that was lost, at `warn`; a lock that the database did not
- * answer for, at `error`. What the task throws is told at `debug`: who calls the task gets it.
+ * Makes a listener that writes what an executor does to a logger: `listeners: [loggingListener(logger)]`. Runs and skips are
+ * logged at `debug`; an extension or an unlock that failed, and a lock that was lost, at `warn`; an error because of which the
+ * task did not run, at `error`. What the task throws is logged at `debug` only, because its caller gets it.
  *
- * @throws LockError `INVALID_CONFIGURATION` for what is no logger
+ * @throws LockError `INVALID_CONFIGURATION` when the logger lacks one of the three methods
  */
 export function loggingListener(logger: LoggerLike): Required<LockingTaskExecutorListener> {
   for (const level of ['debug', 'warn', 'error'] as const) {
     if (typeof (logger as LoggerLike | undefined)?.[level] !== 'function')
       throw invalid(
-        `loggingListener got a logger without ${level}() – pass console, pino(), a winston logger or Nest's Logger.`,
+        `loggingListener was called with a logger without ${level}() – pass console, pino(), a winston logger or Nest's Logger.`,
       )
   }
   const tell =
@@ -32,21 +32,21 @@ export function loggingListener(logger: LoggerLike): Required<LockingTaskExecuto
       logger[level](`Lock '${name}' ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
     }
   return {
-    onLockAttempt: tell('debug', 'is requested'),
+    onLockAttempt: tell('debug', 'is about to be acquired'),
     onLockAcquired: tell('debug', 'was acquired'),
     onLockNotAcquired: (event) => {
-      tell('debug', `${describeRefusal(event)} – the task is skipped`)(event)
+      tell('debug', `${describeRefusal(event)} – the task was skipped`)(event)
     },
-    onLockFailed: tell('error', 'could be neither acquired nor refused, and the task does not run'),
-    onTaskStarted: tell('debug', 'has begun its task'),
+    onLockFailed: tell('error', 'could not be acquired, so the task did not run'),
+    onTaskStarted: tell('debug', 'starts its task'),
     onTaskFinished: (event) => {
-      const how = event.outcome === 'success' ? 'ended' : 'failed'
+      const how = event.outcome === 'success' ? 'succeeded' : 'failed'
       tell('debug', `ran its task, which ${how} after ${Math.round(event.duration)} ms`)(event)
     },
     onLockExtended: tell('debug', 'was extended'),
-    onExtendFailed: tell('warn', 'could not be extended now'),
+    onExtendFailed: tell('warn', 'could not be extended, and lasts as long as before'),
     onLockLost: tell('warn', 'was lost while its task ran'),
-    onUnlockFailed: tell('warn', 'could not be released; it expires by itself'),
+    onUnlockFailed: tell('warn', 'could not be released; it expires at the end of its lease'),
   }
 }
 

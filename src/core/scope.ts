@@ -26,7 +26,7 @@ function* openScopes(): Generator<Scope & { readonly lock: TaskLock }> {
     yield scope as Scope & { readonly lock: TaskLock }
 }
 
-/** The scope itself, or the next one outside that has not ended. Drops those passed over, or they would pile up. */
+/** The scope itself, or the next one outside that has not ended. Drops those in between, which would pile up otherwise. */
 function opened(scope: Scope | undefined): Scope | undefined {
   let open = scope
   while (open && !open.lock) open = open.outer
@@ -63,8 +63,10 @@ export async function runInScope<T>(
 }
 
 /**
- * The innermost lock that the calling code runs under, or `undefined`. Code that outlives its task – a promise nobody
- * awaited, a timer – is no longer under the lock.
+ * Finds the innermost lock that the calling code runs under. Code that outlives its task – a promise that nobody awaited, a
+ * timer – is no longer under the lock.
+ *
+ * @returns the lock, or `undefined` when the calling code runs under none
  */
 export function activeLock(): ActiveLock | undefined {
   const [innermost] = openScopes()
@@ -72,35 +74,37 @@ export function activeLock(): ActiveLock | undefined {
 }
 
 /**
- * Makes sure that the calling code runs under a lock, and that the innermost one is still held.
+ * Makes sure that the calling code runs under a lock, and that the innermost lock is still held.
  *
  * @throws LockError `NOT_LOCKED` otherwise
  */
 export function assertLocked(): void
 /**
- * Makes sure that the calling code runs under the lock of this name, on whatever level, and that it is still held.
+ * Makes sure that the calling code runs under the lock of this name, innermost or not, and that it is still held.
  *
  * @throws LockError `NOT_LOCKED` otherwise
  */
-// Two signatures, so that it may be given to `then`, which passes what it got.
+// Two signatures, so that it may be passed to `then`, which calls it with a value.
 // eslint-disable-next-line @typescript-eslint/unified-signatures
 export function assertLocked(name: string): void
 export function assertLocked(name?: string): void {
   if (state.allAssertsPass) return
-  // Given to something that calls it, it may get what is no name.
+  // Called by something like `then`, it may get what is no name.
   const lockName = typeof name === 'string' ? name : undefined
   const locks = [...openScopes()].map(({ lock }) => lock)
   const wanted = lockName === undefined ? locks.slice(0, 1) : locks.filter((lock) => lock.name === lockName)
   if (wanted.some((lock) => lock.remaining() > 0)) return
   throw new LockError(
     'NOT_LOCKED',
-    `The task is not locked${lockName === undefined ? '' : ` by '${lockName}'`} – run it through executeWithLock, wrap or @SchedulerLock.`,
+    `This code does not run under ${lockName === undefined ? 'a lock that is still held' : `lock '${lockName}', or that lock is no longer held`} – run it through executeWithLock, wrap or @SchedulerLock.`,
     { lockName },
   )
 }
 
 /**
- * Lets every `assertLocked()` of this process pass, or stops that: for a whole test file.
+ * Lets every `assertLocked()` of this process pass, or makes them check again: for a whole test file.
+ *
+ * @param pass `true`: every assertion passes; `false`: it checks again
  *
  * ```ts
  * beforeAll(() => makeAllAssertsPass(true))
@@ -112,10 +116,11 @@ export function makeAllAssertsPass(pass: boolean): void {
 }
 
 /**
- * Makes the lease of the innermost active lock last at least `lockAtMostFor` from now; it never shortens it.
- * `lockAtLeastFor` counts from the acquisition; left out, it is as before.
+ * Makes the lease of the innermost active lock last at least `lockAtMostFor` from now; never shortens it.
  *
- * @throws LockError `NOT_LOCKED` outside a locked task; `LOCK_LOST` when the lease was over already
+ * @param lockAtLeastFor counts from the acquisition. Default: unchanged
+ * @throws LockError `NOT_LOCKED` outside a locked task; `LOCK_LOST` when the lease was over already; `INVALID_CONFIGURATION` for a
+ *   wrong duration; another code when the database did not answer: the lease is then as before
  */
 export async function extendActiveLock(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void> {
   const lock = activeLock()

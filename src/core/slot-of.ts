@@ -3,22 +3,22 @@ import { time } from './time'
 
 /** A cron expression that knows when it was due: croner's `Cron`, from version 10. */
 export interface CronLike {
-  /** The last times before the reference, the latest first. */
+  /** The last times before the reference, latest first. */
   previousRuns(count: number, reference?: Date): readonly Date[]
 }
 
-/** A `CronTime` of the package `cron`, which `@nestjs/schedule` uses. Its times are a `DateTime` of luxon. */
+/** A `CronTime` of the package `cron`, which `@nestjs/schedule` uses. Its times are luxon's `DateTime`. */
 export interface CronTimeLike {
-  /** The expression, or the only time. */
+  /** The expression; or, for a job that runs once, its time. */
   readonly source:
     | string
     | {
         /** Milliseconds since 1970. */
         toMillis(): number
       }
-  /** The next time at which the expression is due, with the time zone in which it is read, such as `Europe/Berlin`. */
+  /** The next time at which the expression is due, in the time zone of the expression, such as `Europe/Berlin`. */
   sendAt(): { readonly zoneName: string | null }
-  /** The first time after another at which the expression is due. */
+  /** The first time after `start` at which the expression is due. */
   getNextDateFrom(
     start: Date,
     timeZone?: string,
@@ -28,29 +28,32 @@ export interface CronTimeLike {
   }
 }
 
-/** A timer may fire a moment before its time: by this many milliseconds. */
+/** By how many milliseconds a timer may fire too early. */
 const TIMER_EARLY = 50
 const SECOND = 1_000
 /** Of two 29ths of February. */
 const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
 
 /**
- * When a run that begins now was due: the latest time of the expression that is not in the future. With the same expression and
- * time zone it is the same on every instance, unless one is late by a whole interval.
+ * Finds out when a run that begins now was due: the latest time of the cron expression that does not lie in the future. It is
+ * the same on every instance that has the same expression and time zone, unless one is late by a whole interval.
  *
  * ```ts
  * const everyQuarter = new Cron('0,15,30,45 * * * *', { timezone: 'Europe/Berlin' })
  * executor.executeWithLock({ name: 'report', lockAtMostFor: '10m', slot: slotOf(everyQuarter) }, sendReport)
  * ```
  *
- * @param cron a `Cron` of croner, or a `CronTime` of the package `cron`: `job.cronTime`
- * @param now milliseconds since 1970, or a `Date`. Default: the clock of this process
+ * @param cron croner's `Cron`, or a `CronTime` of the package `cron`: `job.cronTime`
+ * @param now milliseconds since 1970, or a `Date`. Default: the time of this process's clock
+ * @returns the slot, to pass as `slot`
  * @throws LockError `INVALID_CONFIGURATION` when the expression was never due
  */
 export function slotOf(cron: CronLike | CronTimeLike, now: Date | number = time.wall()): Date {
   const slot = lastDue(cron, Number(now))
   if (slot !== undefined) return new Date(slot)
-  throw invalid('The cron expression was never due, so there is no slot.')
+  throw invalid(
+    'The cron expression was never due, so there is no slot – leave slot out, or correct the expression.',
+  )
 }
 
 /** The same in milliseconds since 1970; `undefined` when the expression was never due. */
@@ -71,7 +74,7 @@ export function lastDue(cron: CronLike | CronTimeLike, now: number): number | un
 
 const dueTimes = new WeakMap<CronTimeLike, DueTimes>()
 
-/** The times of one expression. The library only looks forward, and looks for long: as seldom and as near as possible. */
+/** The times of one expression. The package `cron` only looks forward, and slowly: so call it rarely, and from a time nearby. */
 class DueTimes {
   readonly #next: (start: number) => number
   /** No time is due between these two. */

@@ -16,38 +16,44 @@ export type TaskResult<T> =
 /** Options of `keepAlive`. */
 export interface KeepAliveOptions {
   /**
-   * How long the lock is kept alive. Then the task's signal aborts with `LOCK_LOST`, listeners hear `onLockLost`, and the lock
-   * expires. Default: for as long as the task runs.
+   * For how long the lock is kept alive. Afterwards the task's signal aborts with `LOCK_LOST`, listeners hear `onLockLost`, and
+   * the lock expires. Default: for as long as the task runs.
    */
   readonly atMost?: Duration | undefined
 }
 
-/** What a task gets. */
+/** What the executor passes to a task. */
 export interface TaskContext {
-  /** Aborts when the lock can no longer be trusted. Pass it to `fetch`, timers and queries. */
+  /**
+   * Aborts with a `LockError` when the lock can no longer be trusted, or when the executor shuts down. Pass it to `fetch`,
+   * timers and queries.
+   */
   readonly signal: AbortSignal
-  /** The lock that the task runs under: to look at, and to extend. */
+  /** The lock that the task runs under. The task can read and extend it. */
   readonly lock: ActiveLock
 }
 
-/** What runs under a lock. What it returns or throws is passed on as it is; the lock is held until its promise settles. */
+/**
+ * A function that runs under a lock. What it returns or throws is passed on unchanged; the lock is held until its promise
+ * settles.
+ */
 export type Task<T> = (context: TaskContext) => T | PromiseLike<T>
 
-/** A lock configuration for a task: it may leave durations to the executor's defaults, and says what else is wanted. */
+/** A lock configuration for a task, in which durations may be left to the executor's defaults. */
 export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFor'> {
   /** As in a lock configuration. Default: the executor's `defaultLockAtMostFor`. */
   readonly lockAtMostFor?: Duration | undefined
   /** As in a lock configuration. Default: the executor's `defaultLockAtLeastFor`, which is 0 unless you set it. */
   readonly lockAtLeastFor?: Duration | undefined
   /**
-   * Extends the lock at half time for as long as the task runs, so that `lockAtMostFor` may be short (a minute, say): it is
-   * then only the time until another instance may run after a crash. A task that hangs would hold its lock for ever, so give
-   * it a limit: `{ atMost: '2h' }`. Default `false`.
+   * Whether to extend the lock whenever half of `lockAtMostFor` is over, for as long as the task runs. `lockAtMostFor` may then
+   * be short (a minute, say): it is only the time after a crash until another instance may run. A task that hangs would hold its
+   * lock for ever, so set a limit: `{ atMost: '2h' }`. Default `false`.
    */
   readonly keepAlive?: boolean | KeepAliveOptions | undefined
   /**
-   * What to do when the task is skipped: call a function, or throw a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Default: only
-   * return `{ executed: false, reason }`.
+   * What to do when the task is skipped: a function to call, or `'throw'` for a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`.
+   * Default: the executor only returns `{ executed: false, reason }`.
    */
   readonly onNotAcquired?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
 }
@@ -57,16 +63,16 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
   TaskConfiguration,
   'name' | 'slot'
 > {
-  /** The lock's name, or how to make it from the arguments of a call: a lock for each customer, for example. */
+  /** The lock's name, or a function that makes it from the arguments of a call: to have one lock for each customer, for example. */
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
-   * When the run is due, from the arguments that the scheduler calls with; `undefined` for a call without a slot. Default: no
-   * slots.
+   * A function that makes the slot, the time at which the run was due, from the arguments that the scheduler passes; it returns
+   * `undefined` for a call without a slot. Default: no slots.
    */
   readonly slot?: ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
   /**
-   * Gets every error, the task's own included; the returned function then never rejects, and resolves to nothing: for hosts
-   * that crash on a rejection, such as `setInterval` and croner.
+   * Called with every error, including those of the task. The wrapped function then never rejects, and resolves to `undefined`:
+   * for hosts that crash on a rejection, such as `setInterval` and croner.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
@@ -109,7 +115,7 @@ function checkKeepAlive(
   if (keepAlive === true) return { atMost: undefined }
   if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
     throw mustBe(name, 'keepAlive', "true, false, or an object such as { atMost: '2h' }")
-  checkOptions(keepAlive, ['atMost'], `keepAlive of lock '${name}'`)
+  checkOptions(keepAlive, ['atMost'], `keepAlive of lock '${name}'`, name)
   if (keepAlive.atMost === undefined) return { atMost: undefined }
   const atMost = checkDuration(name, 'keepAlive.atMost', keepAlive.atMost)
   if (atMost === 0) throw mustBe(name, 'keepAlive.atMost', 'a millisecond or more')
@@ -117,7 +123,7 @@ function checkKeepAlive(
 }
 
 /**
- * Checks all that does not depend on the arguments of a call.
+ * Checks everything that does not depend on the arguments of a call.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -130,15 +136,16 @@ export function checkWrapConfiguration<This, Arguments extends unknown[]>(
   const lockName = typeof name === 'function' ? 'made from arguments' : name
   checkTaskConfiguration({ ...rest, name: lockName, ...(slot && { slot: undefined }) }, defaults)
   if (slot !== undefined && typeof slot !== 'function')
-    throw mustBe(lockName, 'slot', 'a function here, because every call has another')
+    throw mustBe(lockName, 'slot', 'a function here, because every call has its own slot')
   if (onError !== undefined && typeof onError !== 'function') throw mustBe(lockName, 'onError', 'a function')
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` before there is a lock: for a promise, say, of a task that was called already */
-export function checkTask(task: unknown): void {
+/** @throws LockError `INVALID_CONFIGURATION` before there is a lock: for the promise of a task that was called already, say */
+export function checkTask(task: unknown, lockName?: string): void {
   if (typeof task === 'function') return
   throw invalid(
     'The task is not a function – pass the function itself as the second argument, not what it returns.',
+    lockName,
   )
 }
 
@@ -146,7 +153,7 @@ function mustBe(lockName: string, option: string, wanted: string): LockError {
   return invalid(`${option} of lock '${lockName}' must be ${wanted}.`, lockName)
 }
 
-/** The task as a function that can be given to a scheduler; `LockingTaskExecutor.wrap` says what it does. */
+/** The task as a function that can be passed to a scheduler; `LockingTaskExecutor.wrap` says what it does. */
 export function wrappedTask<This, Arguments extends unknown[], T>(
   execute: <T>(configuration: TaskConfiguration, task: Task<T>) => Promise<TaskResult<T>>,
   { name, slot, onError, ...rest }: WrapConfiguration<This, Arguments>,
@@ -166,7 +173,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   }
 }
 
-/** A caller who asked for a promise that never rejects gets one, even if the error handler itself fails. */
+/** Never rejects, even if the error handler itself fails. */
 async function report(error: unknown, onError: (error: unknown) => unknown): Promise<void> {
   try {
     await onError(error)

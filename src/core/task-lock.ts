@@ -75,7 +75,7 @@ export class TaskLock implements ActiveLock {
     const limit = new Lease(atMost)
     const stop = (): void => {
       this.#lose(
-        noLongerHeld('LOCK_LOST', this.name, 'it is extended no more, because keepAlive.atMost is over'),
+        noLongerHeld('LOCK_LOST', this.name, 'it is no longer extended, because keepAlive.atMost is over'),
       )
     }
     cancels.push(whenOver(() => limit.remaining(), stop))
@@ -104,9 +104,7 @@ export class TaskLock implements ActiveLock {
       const { reason } = signal as { reason: unknown }
       const isLost = reason instanceof LockError && reason.code === 'LOCK_LOST'
       this.#lose(
-        isLost
-          ? reason
-          : noLongerHeld('LOCK_LOST', this.name, 'the provider that holds it gave it up', reason),
+        isLost ? reason : noLongerHeld('LOCK_LOST', this.name, 'its provider has unlocked it', reason),
       )
     }
     if (signal.aborted) lost()
@@ -160,7 +158,7 @@ export class RunsInFlight {
   }
 
   /**
-   * Asks all to stop, lets no more begin, and waits until they have ended, but not longer than this.
+   * Tells all runs to stop, lets no more begin, and waits until they have ended, but not longer than the timeout.
    *
    * @returns the names of those that have not ended
    */
@@ -175,7 +173,7 @@ export class RunsInFlight {
 }
 
 export function shutdownError(lockName: string): LockError {
-  return new LockError('SHUTDOWN', `The executor shuts down – the task under lock '${lockName}' must stop.`, {
+  return new LockError('SHUTDOWN', `The executor shuts down – the task of lock '${lockName}' must stop.`, {
     lockName,
   })
 }

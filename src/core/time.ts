@@ -5,7 +5,7 @@ export type Cancel = () => void
 
 /** Clocks, timers and chance: the only door to them from `core` and `sql`. */
 export interface Time {
-  /** The monotonic clock, in milliseconds, with the time in which the machine was suspended: only differences count. */
+  /** The monotonic clock, in milliseconds, including the time in which the machine was suspended; only differences count. */
   now(): number
   /** The wall clock, in milliseconds since 1970. */
   wall(): number
@@ -15,7 +15,7 @@ export interface Time {
    * @param keepsAlive whether the process waits for it before it ends
    */
   after(pause: number, callback: () => void, keepsAlive: boolean): Cancel
-  /** Between half of a pause and all of it, so that those who wait do not all come at once. */
+  /** A random time between half of a pause and all of it, so that those who wait do not all come at once. */
   jittered(pause: number): number
 }
 
@@ -91,31 +91,43 @@ export const time: Time = {
   jittered: (pause) => pause * (0.5 + Math.random() / 2),
 }
 
-/** Tells the time in milliseconds; only differences count. */
+/** A monotonic clock. */
 export interface Clock {
-  /** Milliseconds since whenever, never fewer than at the call before. */
+  /** Milliseconds since any fixed moment, never fewer than at the call before: only differences count. */
   now(): number
 }
 
-/** A length of time that has begun. A holder begins one before it sends its request: the database's starts later, and ends later. */
+/**
+ * A length of time that has begun. A holder begins its lease before it sends the request: the database's own begins later, and so
+ * ends later.
+ */
 export class Lease {
   #began: number
   #until: number
   readonly #clock: Clock
 
-  /** @param duration in milliseconds, from now */
+  /**
+   * Begins a lease.
+   *
+   * @param duration in milliseconds, from now
+   * @param clock default: the monotonic clock of the process
+   */
   constructor(duration: number, clock: Clock = time) {
     this.#clock = clock
     this.#began = clock.now()
     this.#until = this.#began + duration
   }
 
-  /** Milliseconds left; 0 when it is over. */
+  /** How many milliseconds are left; 0 when the lease is over. */
   remaining(): number {
     return Math.max(0, this.#until - this.#clock.now())
   }
 
-  /** Another one that began at the same time. */
+  /**
+   * Makes another lease that began at the same time.
+   *
+   * @param duration in milliseconds, from that time
+   */
   lasting(duration: number): Lease {
     const lease = new Lease(0, this.#clock)
     lease.#began = this.#began
@@ -124,7 +136,7 @@ export class Lease {
   }
 }
 
-/** The one of two leases that ends later. */
+/** Returns the one of two leases that ends later. */
 export function later(one: Lease, other: Lease): Lease {
   return other.remaining() > one.remaining() ? other : one
 }
@@ -162,7 +174,7 @@ export function sleep(pause: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** Waits for work, but not longer than these milliseconds; the work itself goes on. */
+/** Waits for work, but not longer than `limit` milliseconds; the work itself goes on. */
 export async function inTime<T>(work: Promise<T>, limit: number, late: () => Error): Promise<T> {
   let cancel: Cancel | undefined
   const timeout = new Promise<never>((_, reject) => {

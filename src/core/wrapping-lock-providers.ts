@@ -36,15 +36,15 @@ abstract class WrappingLockProvider implements LockProvider {
 
 /** Options of a `KeepAliveLockProvider`. */
 export interface KeepAliveLockProviderOptions {
-  /** Hear `onLockExtended` and `onExtendFailed` of the extensions made in the background. */
+  /** Listeners to the extensions in the background; they hear `onLockExtended` and `onExtendFailed`. Default: none. */
   readonly listeners?:
     readonly Pick<LockingTaskExecutorListener, 'onLockExtended' | 'onExtendFailed'>[] | undefined
 }
 
 /**
  * Keeps every lock of another provider alive: extends it by its `lockAtMostFor` whenever less than half of that is left, until it
- * is unlocked or lost. An extension that gets no answer is tried again until the lease is over. The lock's `signal` aborts
- * when it is lost. `lockAtLeastFor` stands as it was given. For tasks of an executor there is `keepAlive`, which may have a limit.
+ * is unlocked or lost. An extension that fails is repeated until the lease is over. The lock's `signal` aborts when it is lost.
+ * `lockAtLeastFor` still counts from the acquisition. For tasks of an executor use `keepAlive` instead, which can have a limit.
  */
 export class KeepAliveLockProvider extends WrappingLockProvider {
   readonly #listeners: readonly LockingTaskExecutorListener[]
@@ -72,15 +72,15 @@ export class KeepAliveLockProvider extends WrappingLockProvider {
 
 /** Options of a `WaitingLockProvider`. */
 export interface WaitingLockProviderOptions {
-  /** How long to retry while somebody else holds the lock. */
+  /** For how long to retry while somebody else holds the lock. */
   readonly timeout: Duration
-  /** The longest pause between two attempts; each is a random part of it. Default half a second. */
+  /** The longest pause between two attempts; each lasts between half of it and all of it, at random. Default half a second. */
   readonly pause?: Duration | undefined
 }
 
 /**
- * Waits for a lock that somebody else holds, for those who would rather be late than skip: tries again and again. There is no
- * queue, so the first to try after the release gets the lock.
+ * Waits for a lock that somebody else holds, for tasks that should rather run late than be skipped: it tries again and again.
+ * There is no queue: the first to try after the release acquires the lock.
  */
 export class WaitingLockProvider extends WrappingLockProvider {
   readonly #timeout: number
@@ -93,12 +93,13 @@ export class WaitingLockProvider extends WrappingLockProvider {
     const { timeout, pause = 500 } = options
     this.#timeout = checkDuration(undefined, 'timeout', timeout)
     this.#pause = Math.min(checkDuration(undefined, 'pause', pause), LONGEST_TIMEOUT)
-    if (this.#pause === 0) throw invalid('pause is 0 – give at least a millisecond between two attempts.')
+    if (this.#pause === 0)
+      throw invalid('pause is 0 – set it to at least a millisecond between two attempts.')
   }
 
   /**
-   * @returns the lock, or `undefined` if somebody else held it until the timeout, or its slot has run already
-   * @throws LockError as the other provider, at once; the reason of `signal`, as soon as it aborts
+   * @returns the lock, or `undefined` if somebody else held it until the timeout, or if its slot has run already
+   * @throws LockError as the other provider does, at once; the reason of `signal`, as soon as it aborts
    */
   async lock(
     configuration: LockConfiguration,
@@ -124,7 +125,7 @@ export class WaitingLockProvider extends WrappingLockProvider {
 /** How long to poll, in milliseconds. */
 interface PollOptions {
   readonly timeout: number
-  /** The longest pause between two attempts; each is a random part of it. */
+  /** The longest pause between two attempts, in milliseconds; each lasts between half of it and all of it, at random. */
   readonly pause: number
   readonly signal?: AbortSignal | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * For a lock provider of your own, over a storage that is no SQL database: what checks a configuration, counts a lease, and
- * makes a lock of three functions.
+ * For a lock provider of your own, over a storage that is not a SQL database: functions that check a configuration, count a
+ * lease, and make a lock of what the storage does.
  *
  * @module shedlock-orm/storage
  */

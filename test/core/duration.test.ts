@@ -90,7 +90,7 @@ describe('milliseconds', () => {
       expect.objectContaining({
         name: 'LockError',
         code: 'INVALID_CONFIGURATION',
-        message: expect.stringMatching(/^lockAtMostFor is [^]*not a duration – give/),
+        message: expect.stringMatching(/^lockAtMostFor is [^]*not a duration – pass/),
       }),
     )
   })

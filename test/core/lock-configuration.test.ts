@@ -33,9 +33,9 @@ describe('a lock configuration', () => {
   })
 
   it.each<[string, object, RegExp]>([
-    ['no name', { name: undefined }, /needs a name/],
-    ['an empty name', { name: '' }, /needs a name/],
-    ['a number for a name', { name: 7 }, /needs a name/],
+    ['no name', { name: undefined }, /has no name/],
+    ['an empty name', { name: '' }, /has no name/],
+    ['a number for a name', { name: 7 }, /has no name/],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, /has 65 characters .* holds 64/],
     ['a name of 33 emojis, which are two characters each', { name: '🔒'.repeat(33) }, /has 66 characters/],
     ['a line break in the name', { name: 'a\nb' }, /control characters/],
@@ -51,8 +51,8 @@ describe('a lock configuration', () => {
       /Lock 'job' has no lockAtMostFor – .* defaultLockAtMostFor/,
     ],
     ['a negative lockAtMostFor', { lockAtMostFor: '-1s' }, /lockAtMostFor of lock 'job' is negative \(-1s\)/],
-    ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /locks nobody out/],
-    ['a lockAtMostFor under one millisecond', { lockAtMostFor: '10us' }, /locks nobody out/],
+    ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /keep nobody out/],
+    ['a lockAtMostFor under one millisecond', { lockAtMostFor: '10us' }, /keep nobody out/],
     ['an endless lockAtMostFor', { lockAtMostFor: Infinity }, /not a duration/],
     ['a lockAtMostFor that is not a number', { lockAtMostFor: NaN }, /not a duration/],
     ['a lockAtMostFor that cannot be read', { lockAtMostFor: '10foo' }, /'10foo', which is not a duration/],
@@ -61,7 +61,7 @@ describe('a lock configuration', () => {
     [
       'a lockAtLeastFor above lockAtMostFor',
       { lockAtLeastFor: '11m' },
-      /lockAtLeastFor \(660000 ms\) is longer than lockAtMostFor \(600000 ms\) for lock 'job'/,
+      /lockAtLeastFor of lock 'job' \(660000 ms\) is longer than its lockAtMostFor \(600000 ms\)/,
     ],
     [
       'a misspelt option',
@@ -80,7 +80,7 @@ describe('a lock configuration', () => {
 
   it('that is wrong gives no lock', async () => {
     await expect(new InMemoryLockProvider().lock({ ...valid, lockAtMostFor: 0 })).rejects.toThrow(
-      refusal(/locks nobody out/),
+      refusal(/keep nobody out/),
     )
   })
 })

@@ -30,9 +30,9 @@ it('tells a run and a skip at debug', async () => {
   ])
   expect(lines.every((line) => line.startsWith("debug Lock '"))).toBe(true)
   expect(lines).toContain("debug Lock 'job' was acquired")
-  expect(lines).toContain("debug Lock 'job' is held by somebody else – the task is skipped")
+  expect(lines).toContain("debug Lock 'job' is held by somebody else – the task was skipped")
   expect(lines).toContainEqual(
-    expect.stringMatching(/^debug Lock 'other' ran its task, which ended after \d+ ms$/),
+    expect.stringMatching(/^debug Lock 'other' ran its task, which succeeded after \d+ ms$/),
   )
 })
 
@@ -42,7 +42,7 @@ it('tells at error that the database did not answer, with the code', async () =>
   const executor = new LockingTaskExecutor(away, { listeners: [loggingListener(logger)] })
   await expect(executor.executeWithLock(job, () => 1)).rejects.toMatchObject({ code: 'TIMEOUT' })
   expect(lines.at(-1)).toBe(
-    "error Lock 'job' could be neither acquired nor refused, and the task does not run: TIMEOUT: No answer.",
+    "error Lock 'job' could not be acquired, so the task did not run: TIMEOUT: No answer.",
   )
 })
 
@@ -64,7 +64,9 @@ it('tells at warn that an unlock failed, and at debug what the task threw', asyn
   expect(lines).toContainEqual(
     expect.stringMatching(/^debug Lock 'job' ran its task, which failed after \d+ ms: my own$/),
   )
-  expect(lines.at(-1)).toMatch(/^warn Lock 'job' could not be released; it expires by itself: gone$/)
+  expect(lines.at(-1)).toMatch(
+    /^warn Lock 'job' could not be released; it expires at the end of its lease: gone$/,
+  )
 })
 
 it('takes console and the Logger of Nest, and refuses what is no logger', () => {

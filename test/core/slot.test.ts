@@ -46,7 +46,7 @@ describe('a task with a slot', () => {
   it('throws NOT_ACQUIRED on demand', async () => {
     await executor.executeWithLock(job, () => 1)
     const skipped = executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 2)
-    await expect(skipped).rejects.toThrow("Lock 'job' was acquired for this slot")
+    await expect(skipped).rejects.toThrow("Lock 'job' was already acquired for this slot")
   })
 
   it('runs inside of its own lock, as without', async () => {

@@ -251,8 +251,8 @@ describe('what can never work is refused', () => {
     })
 
   test.each([
-    ['an empty name', { name: '' }, 'needs a name'],
-    ['no name', {}, 'needs a name'],
+    ['an empty name', { name: '' }, 'has no name'],
+    ['no name', {}, 'has no name'],
     ['an unknown option', { name: 'job', lockAtMost: '1m' }, "'lockAtMost'"],
     ['a wrong duration', { name: 'job', lockAtMostFor: '1 week' }, "'1 week'"],
   ])('where the class is loaded: %s', (_, options, message) => {

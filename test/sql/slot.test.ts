@@ -74,7 +74,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
     const error = await provider.lock(ahead).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'INVALID_CONFIGURATION', lockName: 'ahead' })
     const told =
-      /'ahead', (\S+), lies more than a minute ahead of the database's clock, (\S+)\. .* says (\S+) –/
+      /'ahead', (\S+), lies more than a minute ahead of the database's clock, which says (\S+); the clock of this process says (\S+) –/
     const [slot, databaseClock, processClock] = (told.exec(String(error)) ?? [])
       .slice(1)
       .map((time) => Date.parse(time))
