@@ -43,11 +43,11 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
 }
 
 async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
-  const ask = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.inspection?.from ?? raw('')}`
+  const now = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.inspection?.from ?? raw('')}`
   // The first question may wait for a connection.
-  await session.query(ask, {})
+  await session.query(now, {})
   const sent = Date.now()
-  const [row] = await session.query(ask, {})
+  const [row] = await session.query(now, {})
   const answered = Date.now()
   const difference = Math.round(Number(lastColumn(row)) - (sent + answered) / 2)
   const uncertainty = Math.ceil((answered - sent) / 2)
@@ -69,8 +69,8 @@ async function settings(
   const { settings: known = [], grantee = raw('null'), from = raw('') } = inspection
   const user = lastColumn((await session.query(sql`select ${grantee} as grantee ${from}`, {}))[0])
   const found: Diagnosis[] = []
-  for (const { name, ask, wrong, severity, message, fix } of known) {
-    const [row] = await session.query(ask, {})
+  for (const { name, read, wrong, severity, message, fix } of known) {
+    const [row] = await session.query(read, {})
     // A server that does not have it.
     if (!row) continue
     const value = String(lastColumn(row))
@@ -90,11 +90,11 @@ async function settings(
 async function pooler(connection: Connection, session: Session): Promise<Diagnosis[]> {
   const { session: id, from = raw('') } = connection.dialect.inspection ?? {}
   if (!id) return []
-  const ask = sql`select ${id} as id ${from}`
+  const sessionId = sql`select ${id} as id ${from}`
   const other = await connection.openSession()
   try {
-    const [one] = await session.query(ask, {})
-    const [two] = await other.query(ask, {})
+    const [one] = await session.query(sessionId, {})
+    const [two] = await other.query(sessionId, {})
     if (lastColumn(one) !== lastColumn(two))
       return [ok('pooler', 'each connection has its own session of the server')]
   } finally {

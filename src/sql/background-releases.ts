@@ -7,8 +7,8 @@ export interface BackgroundRelease {
   /** When it is over, the row expires by itself. */
   readonly lease: Lease
   /**
-   * Whether the statement that acquires the row may still arrive, so that a release that finds nothing has to come again. A
-   * statement that is under way will be answered, perhaps; what became of one whose answer got lost is never known.
+   * Whether the statement that acquires the row may still arrive, so that a release that finds nothing must be repeated. A
+   * statement that is under way may still be answered; what became of one whose answer got lost is never known.
    */
   mayArriveLater: 'no' | 'under way' | 'unknown'
 }

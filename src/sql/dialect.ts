@@ -7,16 +7,19 @@ export type DialectName =
 /** The roles of the lock table's four columns. */
 export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'
 
-/** Defaults: `name`, `lock_until`, `locked_at`, `locked_by` (on Oracle in upper case), which are ShedLock's own. */
+/**
+ * The names of the columns. Default: `name`, `lock_until`, `locked_at`, `locked_by`, which are ShedLock's own; in upper
+ * case on Oracle and SAP HANA.
+ */
 export type LockColumnNames = Readonly<Record<LockColumn, string>>
 
 /** Names the lock table, for provider, entity, migration, model and command line alike. */
 export interface LockTableOptions {
-  /** Default: the one that the connection uses. */
+  /** The table's schema. Default: the one that the connection uses. */
   readonly schema?: string | undefined
-  /** Default `shedlock` (on Oracle `SHEDLOCK`). */
+  /** The table's name. Default `shedlock` (on Oracle and SAP HANA `SHEDLOCK`). */
   readonly tableName?: string | undefined
-  /** Default: ShedLock's own, see `LockColumnNames`. */
+  /** Other names for some or all columns. Default: ShedLock's own, see `LockColumnNames`. */
   readonly columnNames?: Partial<LockColumnNames> | undefined
 }
 
@@ -66,7 +69,7 @@ export interface Dialect {
   readonly notInIdentifiers?: RegExp
   /** Names without quotes are upper case here, and so are our default names: a table made by plain SQL is found. */
   readonly upperCaseNames?: true
-  /** What `describe` is given for the schema where none is named; default: null, bound. */
+  /** What `describe` uses for the schema where none is named; default: null, bound. */
   readonly defaultSchema?: Statement
 
   /** The database's clock when the row is written, as zone-less UTC, cut (not rounded) to milliseconds. */
@@ -146,7 +149,7 @@ export interface Dialect {
   /** Types that are right under a condition. */
   readonly doubtfulType?: { readonly pattern: RegExp; readonly why: string }
 
-  /** What is asked of one database when its table is looked over; nothing of it is needed for a lock. */
+  /** What the inspection of a table reads from this database; a lock needs none of it. */
   readonly inspection?: {
     /** What a `select` without a table has to end with. */
     readonly from?: Statement
@@ -161,19 +164,19 @@ export interface Dialect {
       /** Their types. */
       readonly types: RegExp
       /** The zone of this session. */
-      readonly ask: Statement
-      /** Gives another session the same zone. */
+      readonly value: Statement
+      /** Sets the same zone in another session. */
       readonly set: (zone: string) => string
     }
     /** The native codes for a missing privilege. */
     readonly denied: readonly string[]
     /** The number of the server's session: when two connections at one time have the same, a pooler is between. */
     readonly session?: Statement
-    /** Settings of the server or the session that are a matter of the lock. */
+    /** Settings of the server or the session that affect locks. */
     readonly settings?: readonly {
       readonly name: string
-      /** Gives one row, with the value in its last column. */
-      readonly ask: Statement
+      /** Reads one row, with the value in its last column. */
+      readonly read: Statement
       readonly wrong: RegExp
       readonly severity: 'error' | 'warning'
       /** What it does to locks, and what to do. */

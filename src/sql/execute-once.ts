@@ -14,26 +14,26 @@ import {
   type TaskResult,
 } from '../core'
 
-/** What is to be done once, and how long to wait for who does it. */
+/** What to do once, and how long to wait for another instance that does it. */
 export interface ExecuteOnceConfiguration {
   /** The lock's name. */
   readonly name: string
   /**
-   * When this was due, the same on every instance: for migrations, when this release was made. It is done once for each slot,
-   * and not for one before. Default: none; everybody does it, one after the other.
+   * When the task was due, the same on every instance: for migrations, the time at which this release was made. The task runs once
+   * for each slot, and never for an earlier one. Default: no slot; every instance runs the task, one after the other.
    */
   readonly slot?: Date | number | undefined
-  /** How long to wait for somebody who does it. Default 5 minutes. */
+  /** How long to wait while another instance runs the task. Default 5 minutes. */
   readonly wait?: Duration | undefined
-  /** How long others wait for one that died. Default 1 minute. */
+  /** How long the others wait for an instance that died. Default 1 minute. */
   readonly lockAtMostFor?: Duration | undefined
   /** As in a lock configuration. Default 0. */
   readonly lockAtLeastFor?: Duration | undefined
   /** Whether the lock is extended while the task runs, and for how long at most: `{ atMost: '2h' }`. Default `true`. */
   readonly keepAlive?: boolean | KeepAliveOptions | undefined
-  /** Hear what happens, as those of an executor do. */
+  /** Listeners to what happens, as of an executor. Default: none. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
-  /** Once it aborts, nobody waits any more, and a task that runs is asked to stop. */
+  /** When it aborts, this call stops waiting, and the signal of a running task aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -42,14 +42,15 @@ const OPTIONS = [
 ] as const
 
 /**
- * For what must be done before an instance goes on, such as migrations: one instance does it, the others wait for that one.
- * They do not do it again if it succeeded for this slot, or if a later one, or one without a slot, was begun since; they do if
- * it failed or if its holder died. If it succeeded and the lock was lost before, that may be forgotten: a process warning says so.
+ * Runs a task that must be done before any instance goes on, such as migrations: one instance runs it, and the others wait. They
+ * skip it if it has succeeded for this slot, or if a run for a later slot, or one without a slot, has begun since; they run it if it
+ * failed or its instance died. If the lock was lost before the task succeeded, another instance may run it again: a process warning
+ * says so.
  *
  * @returns `{ executed: true, value }` if the task ran here, `{ executed: false, reason: 'already-run' }` if another instance
  *   has done it
  * @throws LockError `NOT_ACQUIRED` when somebody else held the lock until `wait` was over, `SHUTDOWN` when `signal` aborted,
- *   `INVALID_CONFIGURATION`, or as `provider.lock` does: it is then not known to be done. And what the task throws.
+ *   `INVALID_CONFIGURATION`, or as `provider.lock` does: the task is then not known to be done. Also what the task throws
  */
 export async function executeOnce<T>(
   provider: LockProvider,
@@ -78,7 +79,9 @@ export async function executeOnce<T>(
       async (context) => {
         const value = await task(context)
         if (context.lock.remaining() === 0)
-          warn(`'${name}' was done, but its lock was lost before, so that it may be done again.`)
+          warn(
+            `'${name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
+          )
         return value
       },
     )

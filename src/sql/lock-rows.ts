@@ -10,7 +10,7 @@ import { errorKind, LostRace, type StoredTable } from './stored-table'
 export interface Holder {
   readonly name: string
   readonly lockedBy: string
-  /** Whether `locked_at` is a slot, which can be given again if the task never began. */
+  /** Whether `locked_at` is a slot, which can be acquired again if the task never began. */
   readonly hasSlot?: boolean
 }
 
@@ -77,7 +77,7 @@ export class LockRows {
    */
   async pause(holder: Holder, pauseFor: number): Promise<boolean> {
     const { pause, acquireSlot } = this.table.statements
-    // A slot before every other is given only where there is no row.
+    // A slot before every other is acquired only where there is no row.
     const steps: AcquireStep[] = [{ tells: 'acquired', statement: pause }, ...acquireSlot]
     const { outcome } = await this.acquire({ holder, lockAtMostFor: pauseFor, slot: NEVER }, steps)
     return outcome === 'acquired'
@@ -96,7 +96,7 @@ export class LockRows {
   /**
    * Goes on in the background when it fails.
    *
-   * @param run how its run ended, as seen from now; `undefined`: nothing ran, and its slot may be given again
+   * @param run how its run ended, as seen from now; `undefined`: nothing ran, and its slot may be acquired again
    * @param expires when its lease is over at the latest
    */
   async release(holder: Holder, run: () => EndedRun | undefined, expires: Lease): Promise<void> {
@@ -120,12 +120,12 @@ export class LockRows {
     this.#releases.reopen()
   }
 
-  /** Waits for the releases in the background, but not for longer than this, and gives them up then. */
+  /** Waits for the releases in the background, but not for longer than `timeout` milliseconds, and then abandons them. */
   drain(timeout: number): Promise<void> {
     return this.#releases.drain(timeout)
   }
 
-  /** @returns whether the row was still held by this owner, and is free now */
+  /** @returns whether the row was still held by this owner, and is released now */
   async releaseOf({ name, lockedBy }: Holder): Promise<boolean> {
     const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy) }
     const attempt = () => this.table.changes(this.table.statements.releaseHeld, values)
@@ -150,7 +150,7 @@ export class LockRows {
     { holder, lockAtMostFor, slot }: AcquireRequest,
   ): Promise<Acquired | undefined> {
     const { name, lockedBy } = holder
-    // Not spread, here and below: V8 takes 60 times as long for that.
+    // Not spread, here and below: that is 60 times as slow in V8.
     const values = { name, lockedBy, lockAtMostFor, slot }
     if (tells === 'acquired' || tells === 'acquired or held') {
       const changed = await this.table.changes(statement, values)
@@ -165,7 +165,7 @@ export class LockRows {
   }
 
   /**
-   * The slot was acquired before. Who has it now, or how its last run ended, the row tells.
+   * The slot was acquired before. The row tells who holds it now, or how its last run ended.
    *
    * @param isWanted whether somebody still waits for it
    */

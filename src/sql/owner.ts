@@ -3,21 +3,21 @@ import { hostname } from 'node:os'
 import { isMainThread, threadId } from 'node:worker_threads'
 import { invalid, isPause } from '../core'
 
-// What stands in `locked_by`: who holds the lock, and at the end how its run ended.
+// What `locked_by` contains: who holds the lock, and at the end how its run ended.
 
-/** How the last run under a lock ended, as far as its row knows. Times are the database's. */
+/** How the last run under a lock ended, as far as its row tells. Times are of the database's clock. */
 export interface LastRun {
   /**
-   * - `succeeded`, `failed` as the executor saw it, or whoever called `unlock({ outcome })`
-   * - `unlocked` by hand without a word, or before a run began
-   * - `died` the lease ended before anything was told: its process is gone, or the run still goes on
+   * - `succeeded`, `failed` as the executor saw it, or as whoever called `unlock({ outcome })` said
+   * - `unlocked` the lock was released without an outcome, by its holder, by hand, or before a run began
+   * - `died` the lease ended without an outcome: the process is gone, or the run still goes on
    */
   readonly outcome: 'succeeded' | 'failed' | 'unlocked' | 'died'
-  /** Absent for `died`. With a slot `lockedAt` is when the run was due. */
+  /** When the lock was acquired for the run; `lockedAt`, in contrast, is the slot, if there was one. Absent where nobody knows it. */
   readonly startedAt?: Date
-  /** For `died`: the end of the lease. */
+  /** When the run ended; for `died`, when the lease did. Absent where nobody knows it. */
   readonly endedAt?: Date
-  /** How long the lock was held for the run, in milliseconds. */
+  /** How long the lock was held for the run, in milliseconds. Absent where nobody knows it. */
   readonly duration?: number
 }
 
@@ -38,18 +38,21 @@ export function defaultLockedBy(): string {
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkLockedBy(lockedBy: string): string {
   if (!isPause(checkOwner(lockedBy, 'lockedBy'))) return lockedBy
-  throw invalid("lockedBy begins with 'paused by' – a pause does.")
+  throw invalid("lockedBy begins with 'paused by', which marks a pause – let it begin otherwise.")
 }
 
-export function checkOwner(owner: string, what: string): string {
+export function checkOwner(owner: string, what: string, lockName?: string): string {
   const isRight = typeof owner === 'string' && owner.trim() !== '' && owner.length <= LONGEST_OWNER
   if (isRight && !/[\p{Cc}\p{Cs}]/u.test(owner)) return owner
-  throw invalid(`${what} must be a text of 1 to ${LONGEST_OWNER} characters without control characters.`)
+  throw invalid(
+    `${what} must be a text of 1 to ${LONGEST_OWNER} characters without control characters.`,
+    lockName,
+  )
 }
 
 /**
- * A fresh owner for one acquisition. Host and process alone would let a late holder release or extend the lock of its
- * successor in the same process.
+ * A new owner for one acquisition. Host and process alone would let a late holder release or extend the lock of its successor in
+ * the same process.
  */
 export function newOwner(lockedBy: string): string {
   const random = randomUUID()
@@ -67,8 +70,8 @@ export interface EndedRun {
 }
 
 /**
- * What stands in `locked_by` after the unlock: how the run ended, and nothing that its holder sent before finds the row. Never
- * longer than the owner; an owner without a random part, such as a Java service, is left as it is.
+ * What `locked_by` contains after the release: how the run ended. So no earlier statement of the holder finds the row. Never longer
+ * than the owner; an owner without a random part, such as that of a Java service, does not change.
  *
  * @param run `undefined`: there was none, or nobody knows
  */
@@ -85,8 +88,8 @@ export function readableOwner(owner: string): string {
 }
 
 /**
- * A text of the database on its way to people. Other programs write into the table as well: what they wrote must neither steer a
- * terminal, nor begin a line, nor turn the order of what stands beside it. As JSON has it, so that JSON stays the same value.
+ * A text of the database, made safe to show. Other programs write into the table as well: what they wrote must neither control a
+ * terminal, nor begin a new line, nor reverse the text beside it. The escapes are those of JSON, so that JSON keeps the same value.
  */
 export function printable(text: string): string {
   return text.replace(

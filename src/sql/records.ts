@@ -13,24 +13,28 @@ import type { Row } from './statement'
 
 // What a row tells.
 
-/** A row of the lock table. All times are the database's. */
+/** A lock as its row tells it. All times are of the database's clock. */
 export interface LockRecord {
+  /** The lock's name. */
   readonly name: string
-  /** Whether the lock is held at `now`; if not, `lockedBy` tells who had it last. */
+  /** Whether somebody holds the lock at `now`. If not, `lockedBy` tells who held it last. */
   readonly held: boolean
-  /** Whether it is held by a pause, whose `lockedBy` says who paused it and why. */
+  /** Whether the lock is held by a pause; `lockedBy` then says who paused it and why. */
   readonly paused: boolean
-  /** The owner: host, process and a random part, unless configured otherwise. */
+  /** The owner: host, process and a random part, unless configured otherwise. After a release, how the run ended. */
   readonly lockedBy: string
-  /** When it was last acquired: a pause does not count. The beginning of 1970 for a lock that was paused and never acquired. */
+  /**
+   * When the lock was last acquired, or the slot for which it was. A pause does not count: for a lock that was paused but never
+   * acquired this is the beginning of 1970.
+   */
   readonly lockedAt: Date
-  /** The end of the year 9999 for a row that is held for ever, such as one with `infinity` or null. */
+  /** When the lease ends, or ended. The end of the year 9999 for a row that is held for ever, such as one with `infinity` or null. */
   readonly lockUntil: Date
-  /** When this was read. */
+  /** When the row was read. */
   readonly now: Date
   /**
-   * How the last run ended; absent while one goes on, before the first, after a pause, and if another program acquired the lock
-   * last: Java's ShedLock does not tell.
+   * How the last run ended. Absent while a run goes on, before the first run, after a pause, and if another program acquired the
+   * lock last, such as Java's ShedLock, which does not tell.
    */
   readonly lastRun?: LastRun
 }
@@ -91,8 +95,8 @@ export function wasAcquired({ lockedAt }: LockRecord): boolean {
 }
 
 /**
- * How far, in milliseconds, `lockedAt` lies ahead of the database's clock, if that is further than the slots that are given: then
- * another clock or another time zone wrote it. Else 0.
+ * How far, in milliseconds, `lockedAt` lies ahead of the database's clock, if that is further than any slot for which a lock is
+ * acquired: then another clock or another time zone wrote it. Otherwise 0.
  */
 export function foreignClock({ lockedBy, lockedAt, now }: LockRecord): number {
   const ahead = lockedAt.getTime() - now.getTime()
@@ -102,18 +106,20 @@ export function foreignClock({ lockedBy, lockedAt, now }: LockRecord): number {
 /** What else makes a lock overdue. */
 export interface OverdueOptions {
   /**
-   * Also locks whose last run is not known to have succeeded: it failed, died, was unlocked without an outcome, or is another
-   * program's. The row knows the last run alone. Not while a run goes on, and not after a pause, which forgets it. Default `false`.
+   * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, was unlocked without an outcome,
+   * or was another program's. Only the last run counts, because the row knows no other; it does not count while the next run goes on,
+   * nor after a pause, which overwrites it. Default `false`.
    */
   readonly succeeded?: boolean | undefined
-  /** Also locks of runs that go on for longer than this; with a slot it counts from when they were due. Default: no limit. */
+  /** A lock is also overdue if its run goes on for longer than this, or, with a slot, was due longer ago. Default: no limit. */
   readonly runningAtMost?: Duration | undefined
 }
 
 /** A lock whose job does not run as it should, as far as its row tells. */
 export interface OverdueLock {
+  /** The lock's name. */
   readonly name: string
-  /** How long ago it was to be acquired at the latest, in milliseconds. */
+  /** How long ago the lock may have been acquired last, in milliseconds. */
   readonly limit: number
   /**
    * - `late` it was acquired longer ago, or never, or by a clock that is ahead
@@ -121,11 +127,11 @@ export interface OverdueLock {
    * - `not-succeeded` its last run is not known to have succeeded; `lastRun` tells more
    */
   readonly reason: 'late' | 'running' | 'not-succeeded'
-  /** When it was last acquired; `undefined`: never. */
+  /** When the lock was last acquired, or the slot for which it was; absent if it never was. */
   readonly lockedAt?: Date
   /**
-   * How long ago that was, in milliseconds by the database's clock; `undefined`: never. Less than 0: a clock that is ahead wrote
-   * the time, so that nobody knows.
+   * How long ago `lockedAt` was, in milliseconds by the database's clock; absent if the lock was never acquired. Less than 0: a clock
+   * that is ahead wrote the time, so nobody knows how long ago it was.
    */
   readonly age?: number
   /** As in a `LockRecord`. */
@@ -133,7 +139,7 @@ export interface OverdueLock {
 }
 
 /**
- * @returns how long ago each lock was to be acquired at the latest, in milliseconds, in the order of `limits`
+ * @returns how long ago each lock may have been acquired last, in milliseconds, in the order of `limits`
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkLimits(limits: Readonly<Record<string, Duration>>): ReadonlyMap<string, number> {
@@ -166,26 +172,33 @@ export function overdueLock(
 
 /** How to pause a lock. */
 export interface PauseOptions {
-  /** The pause ends by itself after this long. */
+  /** How long the pause lasts, unless `resumeLock` ends it sooner. */
   readonly for: Duration
-  /** For those who wonder why the job does not run. It stands in `locked_by`. */
+  /** Tells others why the job does not run. It is written into `locked_by`. */
   readonly reason: string
-  /** Who pauses it. Default: the `lockedBy` of the provider, which is host and process unless you set it. */
+  /** Who pauses the lock; written into `locked_by` too. Default: the provider's `lockedBy`, which is host and process unless you set it. */
   readonly by?: string | undefined
-  /** How long to wait for a run in progress. Default: not at all. */
+  /** How long to wait for a run in progress to end. Default 0: not at all. */
   readonly wait?: Duration | undefined
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkPause(name: string, options: PauseOptions, pausedBy: string) {
-  checkOptions(options, ['for', 'reason', 'by', 'wait'], 'pause options')
+  checkOptions(options, ['for', 'reason', 'by', 'wait'], 'pause options', name)
   const { reason, by = pausedBy, wait = 0 } = options
   const pauseFor = checkDuration(name, 'for', options.for)
   if (pauseFor === 0 || typeof reason !== 'string' || reason.trim() === '')
-    throw invalid(`A pause of lock '${name}' needs for, a time after which it ends, and a reason.`, name)
+    throw invalid(
+      `The pause of lock '${name}' has no end or no reason – set 'for' to how long it lasts, and 'reason' to a text.`,
+      name,
+    )
   return {
     pauseFor,
     wait: checkDuration(name, 'wait', wait),
-    lockedBy: checkOwner(`paused by ${by}: ${reason}`, 'by and reason of a pause'),
+    lockedBy: checkOwner(
+      `paused by ${by}: ${reason}`,
+      "by and reason of a pause, together with 'paused by',",
+      name,
+    ),
   }
 }

@@ -14,6 +14,7 @@ import type { Dialect, Pin } from './dialect'
 import type { Holder, LockRows } from './lock-rows'
 import type { EndedRun } from './owner'
 import { changedRows, DriverError, type SqlExecutor } from './statement'
+import { withName } from './stored-table'
 
 /** The database's clock is cut to milliseconds, so a lease may begin that much in the past, and end as much earlier. */
 const CLOCK_STEP = 1
@@ -94,12 +95,12 @@ export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
   if (!lock) {
     throw new LockError(
       'NOT_LOCKED',
-      'There is no active lock to guard the transaction – call guard inside a locked task, or give it the lock.',
+      'There is no active lock that could guard the transaction – call the guard inside a locked task, or pass the lock to it.',
     )
   }
   if (!(lock.acquisition instanceof SqlAcquisition)) {
     throw invalid(
-      `Lock '${lock.name}' is not kept in a SQL table, so no transaction can be tied to it.`,
+      `Lock '${lock.name}' is not kept in a SQL table, so it cannot guard a transaction – use typeOrmLockProvider, prismaLockProvider or SqlLockProvider.`,
       lock.name,
     )
   }
@@ -128,15 +129,15 @@ export async function guard(
  * Makes sure that the lock is still held by this acquisition, and keeps its row as it is until the transaction ends.
  *
  * @param executor runs its statements inside the transaction
- * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`. A lost race of the transaction itself (serialization failure,
- *   deadlock, busy file) comes through as the client's own error, so that what repeats your transactions sees it.
+ * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`, `INVALID_CLIENT`. A lost race of the transaction itself (serialization failure,
+ *   deadlock, busy file) comes through as the client's own error, so that code that repeats your transactions recognises it.
  */
 export async function guardTransaction(executor: SqlExecutor, acquisition: SqlAcquisition): Promise<void> {
   const lockName = acquisition.holder.name
   if (!(await pin(executor, acquisition))) {
     throw new LockError(
       'LOCK_LOST',
-      `Lock '${lockName}' is no longer held, as this transaction sees its table – roll back: somebody else may hold it.`,
+      `Lock '${lockName}' is no longer held, as far as this transaction sees – roll it back, because somebody else may hold the lock.`,
       { lockName },
     )
   }
@@ -151,12 +152,17 @@ async function pin(executor: SqlExecutor, { dialect, pin, holder }: SqlAcquisiti
         : changedRows(await executor.execute(statement, holder))
     return rows > 0
   } catch (error) {
+    if (error instanceof LockError) throw withName(error, holder.name)
     if (!(error instanceof DriverError)) throw error
     const { code, message, cause } = error
     if (code !== undefined && code in dialect.transientErrors) throw cause
-    throw new LockError('DATABASE_ERROR', `The guard of lock '${holder.name}' failed: ${message}`, {
-      lockName: holder.name,
-      cause,
-    })
+    throw new LockError(
+      'DATABASE_ERROR',
+      `The guard of lock '${holder.name}' failed in the database: ${message}`,
+      {
+        lockName: holder.name,
+        cause,
+      },
+    )
   }
 }

@@ -36,11 +36,11 @@ import { StoredTable } from './stored-table'
 import { lockTable, TABLE_OPTIONS, title } from './table'
 import type { TableFinding } from './table-check'
 
-/** Options of every provider that keeps its locks in a table. */
+/** Options of every lock provider that keeps its locks in a table. */
 export interface SqlLockProviderOptions extends LockTableOptions {
   /** The readable part of the owner in `locked_by`; a random part follows it. Default `host/process-id`. */
   readonly lockedBy?: string | undefined
-  /** How long one step (acquire, extend, release) may wait for the pool and the database in all. Default 5 seconds. */
+  /** How long one step (acquire, extend, release) may wait for the pool and the database in all, with retries. Default 5 seconds. */
   readonly timeLimit?: Duration | undefined
 }
 
@@ -48,21 +48,27 @@ export interface SqlLockProviderOptions extends LockTableOptions {
 export const SQL_LOCK_PROVIDER_OPTIONS = [...TABLE_OPTIONS, 'lockedBy', 'timeLimit'] as const
 
 /**
- * Hands out locks from a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. Every method that reaches the database
- * rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT` or `DATABASE_ERROR`.
+ * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. When something goes wrong,
+ * every method that reaches the database rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`
+ * or `DATABASE_ERROR`.
  */
 export class SqlLockProvider implements LockProvider {
-  /** The table and the dialect, for logs. */
+  /** The table and the dialect, for logs, such as `the table shedlock (postgres)`. */
   readonly description: string
   readonly #table: StoredTable
   readonly #rows: LockRows
   readonly #lockedBy: string
 
-  /** @throws LockError `INVALID_CONFIGURATION`. Does not touch the database. */
+  /**
+   * Does not touch the database.
+   *
+   * @throws LockError `INVALID_CONFIGURATION`
+   */
   constructor(executor: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
     checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '5s')
-    if (timeLimit === 0) throw invalid('timeLimit is 0 – give the database time to answer.')
+    if (timeLimit === 0)
+      throw invalid('timeLimit is 0, so the database could never answer in time – make it longer.')
     const table = lockTable(dialect, options)
     this.description = `the table ${title(table.names)} (${dialect.name})`
     this.#lockedBy = checkLockedBy(options.lockedBy ?? defaultLockedBy())
@@ -73,9 +79,9 @@ export class SqlLockProvider implements LockProvider {
   /**
    * Tries to acquire the lock once.
    *
-   * @returns the lock, or `undefined` if somebody else holds it, or its slot has run already
-   * @throws LockError `INVALID_CONFIGURATION`; the reason of `signal`, if it has aborted by the time of the answer. Whatever it
-   *   throws, the lock was not acquired, or is released again in the background
+   * @returns the lock, or `undefined` if somebody else holds it, or if its slot has run already
+   * @throws LockError `INVALID_CONFIGURATION`, or as every method does; the reason of `signal`, if it has aborted by the time of
+   *   the answer. In all these cases the lock was not acquired, or is released again in the background
    */
   async lock(
     configuration: LockConfiguration,
@@ -85,12 +91,12 @@ export class SqlLockProvider implements LockProvider {
     const { name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded } = checked
     signal?.throwIfAborted()
     this.#rows.reopen()
-    await this.#table.refuseWrong()
+    await this.#table.refuseWrong(name)
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const lease = leaseOf(lockAtMostFor)
     const { outcome, row } = await this.#rows.acquire({ holder, lockAtMostFor, slot, untilSucceeded })
     if (outcome === 'slot-too-far-ahead') {
-      const [clock] = await this.#table.read(this.#table.statements.now)
+      const [clock] = await this.#table.read(this.#table.statements.now, { name })
       throw slotTooFarAhead(name, Number(slot), Number(clock?.['now']))
     }
     if (outcome !== 'acquired') {
@@ -104,30 +110,32 @@ export class SqlLockProvider implements LockProvider {
     signal?.throwIfAborted()
     throw new LockError(
       'TIMEOUT',
-      `The database took longer to acquire lock '${name}' than the lock lasts (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
+      `The database acquired lock '${name}' only after the lock was over (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
       { lockName: name },
     )
   }
 
   /**
-   * For the end of the process: waits for the releases in the background, of locks whose acquisition or release got no answer.
-   * After the timeout they are left to expire. Nothing is sent afterwards, until the next call of `lock`.
-   * `LockingTaskExecutor.shutdown()` calls it.
+   * Call it at the end of the process, unless `LockingTaskExecutor.shutdown()` does: it waits for the releases in the background, of
+   * locks whose acquisition or release got no answer. After the timeout these locks are left to expire. Nothing is sent to the
+   * database afterwards, until the next call of `lock`.
+   *
+   * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   async drain({ timeout = '10s' }: ShutdownOptions = {}): Promise<void> {
     await this.#rows.drain(checkDuration(undefined, 'timeout', timeout))
   }
 
-  /** Every lock of the table, held or not, in the order of their names: for people and dashboards. */
+  /** Reads every lock of the table, held or not, in the order of their names: for people and dashboards. */
   async listLocks(): Promise<LockRecord[]> {
     return (await this.#table.read(this.#table.statements.list)).map(lockRecord)
   }
 
   /**
-   * One lock of the table, held or not. Where the table's collation ignores case, `Report` finds `report`, in the row's own
-   * spelling.
+   * Reads one lock of the table, held or not. Where the table's collation ignores case, `Report` finds the lock `report`, and the
+   * result has the row's own spelling.
    *
-   * @returns `undefined` when the lock was never acquired
+   * @returns the lock, or `undefined` when it was never acquired
    */
   async findLock(name: string): Promise<LockRecord | undefined> {
     const [row] = await this.#table.read(this.#table.statements.find, { name })
@@ -135,31 +143,33 @@ export class SqlLockProvider implements LockProvider {
   }
 
   /**
-   * Releases a lock whose holder is known to be gone, if it is still held by the owner that `findLock` showed. A holder that is
-   * alive goes on running. The owner of a Java service is its host: there a later acquisition may be released.
+   * Releases a lock whose holder is known to be gone, if it is still held by this owner. A holder that is alive goes on running
+   * without the lock. The owner of a Java service is only its host, so there a later acquisition may be released.
    *
-   * @returns whether it was released; `false`: nobody or somebody else holds it now
+   * @param owner `lockedBy`, as `findLock` returned it
+   * @returns whether it was released; `false`: nobody holds it, or somebody else does
    */
   releaseLock(name: string, owner: string): Promise<boolean> {
     return this.#rows.releaseOf({ name, lockedBy: owner })
   }
 
   /**
-   * Looks the lock table over: columns, types, lengths, key, case of names, and what this user may do. Changes nothing.
+   * Checks the lock table: its columns with types and lengths, its key, whether names that differ in case are different locks, the
+   * times in its rows, and the privileges of this user. Changes nothing.
    *
-   * @returns what is wrong, worst first, with the SQL that fixes it; empty when all is well
+   * @returns what is wrong, worst first, with the SQL that fixes it; an empty array when all is well
    */
   checkTable(): Promise<TableFinding[]> {
     return this.#table.inspect()
   }
 
   /**
-   * Which of these locks nobody has acquired for longer than they may: jobs that do not run. A lock that is paused is not overdue.
+   * Finds the locks that nobody has acquired for too long: their jobs do not run. A lock that is paused is not overdue.
    *
-   * @param limits how long ago each was to be acquired at the latest: `{ report: '25h', 'clean-up': '10m' }`
-   * @param options whether the last run is to have succeeded, and how long a run may take
-   * @returns those that were acquired longer ago, or never, or at a time that lies in the future, and those that `options` rule
-   *   out; in the order of `limits`
+   * @param limits for each lock, how long ago it may have been acquired last: `{ report: '25h', 'clean-up': '10m' }`
+   * @param options whether the last run must have succeeded, and how long a run may last
+   * @returns the locks that were acquired longer ago, or never, or at a time that lies in the future, and those that break `options`;
+   *   in the order of `limits`. Empty when all is well
    * @throws LockError `INVALID_CONFIGURATION`
    */
   async overdueLocks(
@@ -182,16 +192,18 @@ export class SqlLockProvider implements LockProvider {
   }
 
   /**
-   * Pauses a job: acquires its lock without a run, so that everybody else skips, Java services too. It lasts until
-   * `resumeLock`, or until its time is over; it does not end with this process. `lockedAt` stays as it was.
+   * Pauses a job: acquires its lock without a run, so that everybody skips, Java services too. The pause lasts until `resumeLock` is
+   * called or until its time is over; it does not end with this process. `lockedAt` does not change.
    *
-   * @returns whether it is paused now; `false`: somebody holds it, or has paused it, as `findLock` tells
-   * @throws LockError `INVALID_CONFIGURATION`. Whatever it throws, it is not paused, or is resumed in the background
+   * @returns whether this call has paused the job; `false`: somebody else holds the lock, or has already paused it, as `findLock`
+   *   tells
+   * @throws LockError `INVALID_CONFIGURATION`, or as every method does. In all these cases the job is not paused, or is resumed in
+   *   the background
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
     this.#rows.reopen()
-    await this.#table.refuseWrong()
+    await this.#table.refuseWrong(name)
     const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
     return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })
   }
@@ -199,7 +211,7 @@ export class SqlLockProvider implements LockProvider {
   /**
    * Ends the pause of a job, whoever paused it.
    *
-   * @returns whether it was paused, and is free now
+   * @returns whether this call has ended a pause; `false`: the job was not paused
    */
   async resumeLock(name: string): Promise<boolean> {
     const lock = await this.findLock(name)
@@ -207,10 +219,10 @@ export class SqlLockProvider implements LockProvider {
   }
 
   /**
-   * Makes the lock table unless it is there, as the migration does. However many processes call it at the same time, each
-   * succeeds. On Spanner with TypeORM only.
+   * Creates the lock table unless it exists, as the migration does. However many processes call it at the same time, each
+   * succeeds. On Spanner it needs TypeORM.
    *
-   * @throws LockError `TABLE_MISMATCH` when another table has the name
+   * @throws LockError `TABLE_MISMATCH` when another table has this name, or as every method does
    */
   createTable(): Promise<void> {
     return this.#table.create()

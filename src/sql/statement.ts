@@ -1,6 +1,6 @@
 import { LockError, recogniseEveryCopy } from '../core'
 
-/** The values that a lock statement may need. A statement names them; whoever runs it binds them. */
+/** The values that a lock statement may need. The statement names them as its parameters; whoever runs it binds them. */
 export interface Values {
   readonly name?: string
   readonly lockedBy?: string
@@ -18,9 +18,11 @@ export interface Values {
   readonly table?: string
 }
 
-/** SQL text with placeholders: there is always one piece of text more than there are parameters. */
+/** SQL text with placeholders between its pieces: there is always one piece more than there are parameters. */
 export interface Statement {
+  /** The text before, between and after the placeholders. */
   readonly pieces: readonly string[]
+  /** Which value belongs to each placeholder, in their order. */
   readonly parameters: readonly (keyof Values)[]
 }
 
@@ -59,12 +61,12 @@ export function render({ pieces }: Statement, placeholder: (position: number) =>
   return pieces.reduce((text, piece, index) => text + placeholder(index - 1) + piece).trim()
 }
 
-/** The values in the order of the placeholders; `null` for those that are not given. */
+/** The values in the order of the placeholders; `null` for those that are missing. */
 export function bind({ parameters }: Statement, values: Values): (string | number | null)[] {
   return parameters.map((name) => values[name] ?? null)
 }
 
-/** A column's name and type, as `LockStatements.describe` finds them; other queries name their own columns. */
+/** A row of a result: its values by the column names of the statement. */
 export type Row = Readonly<Record<string, unknown>>
 
 /**
@@ -72,13 +74,21 @@ export type Row = Readonly<Record<string, unknown>>
  * Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` when the client cannot be used at all.
  */
 export interface SqlExecutor {
-  /** @returns how many rows were changed, `0` when the statement found none, `NaN` when the client does not tell */
+  /**
+   * Runs a statement that writes.
+   *
+   * @returns how many rows it changed: `0` when it found none, `NaN` when the client does not tell
+   */
   execute(statement: Statement, values: Values): Promise<number>
-  /** @returns the rows, with the columns as the statement names them */
+  /**
+   * Runs a statement that reads.
+   *
+   * @returns the rows, with the columns as the statement names them
+   */
   query(statement: Statement, values: Values): Promise<readonly Row[]>
 }
 
-/** An error of the database's driver, with what matters for a lock: what the server called it, and whether it was asked at all. */
+/** An error of the database's driver, with what matters for a lock: the server's code, and whether the statement was sent at all. */
 export class DriverError extends Error {
   static {
     recogniseEveryCopy(this, 'DriverError')
@@ -108,6 +118,6 @@ export function changedRows(count: unknown): number {
 export function untold(): LockError {
   return new LockError(
     'INVALID_CLIENT',
-    'This client does not tell how many rows a statement changed, so that nobody would know whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
+    'This client does not tell how many rows a statement changed, so nobody would know whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
   )
 }

@@ -32,7 +32,7 @@ export interface LockStatements {
   readonly pin: Pin
   /** All rows, with times as milliseconds since 1970. */
   readonly list: Statement
-  /** The same for the row that the database takes for this name's. */
+  /** The same for the row whose name the database treats as equal to this name. */
   readonly find: Statement
   /** The database's clock in milliseconds since 1970. */
   readonly now: Statement

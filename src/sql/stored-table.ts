@@ -19,7 +19,7 @@ const PAUSES = { first: 2, longest: 100 }
 const SHORTEST_ATTEMPT = 200
 
 const NO_ANSWER =
-  'is the connection pool exhausted (a lock needs a connection beside those of open transactions), or the database blocked?'
+  'check whether the connection pool is exhausted (a lock needs a connection besides those of open transactions), or the database is blocked.'
 const LEASE_IS_OVER =
   'that was all that was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
@@ -48,7 +48,7 @@ export interface DatabaseCall<T> {
   readonly leaseLeft?: number
 }
 
-/** One lock table in its database: what is to be known of it as a whole, and how one statement of it is sent. */
+/** One lock table in its database: checks and creates it, and sends its statements. */
 export class StoredTable {
   readonly statements: LockStatements
   #isRight = false
@@ -81,9 +81,9 @@ export class StoredTable {
     }
   }
 
-  /** The rows that a statement reads. */
+  /** The rows that a statement reads: of one lock, if the values have its name. */
   read(statement: Statement, values: Values = {}): Promise<readonly Row[]> {
-    return this.call({ attempt: () => this.executor.query(statement, values) })
+    return this.call({ lockName: values.name, attempt: () => this.executor.query(statement, values) })
   }
 
   /** @returns how many rows a write changed; sent once */
@@ -93,11 +93,11 @@ export class StoredTable {
     return changedRows(row?.['changed'] ?? NaN)
   }
 
-  /** Looks once whether the table is as the lock needs it; a wrong type could let two hold one lock. */
-  async refuseWrong(): Promise<void> {
+  /** Checks once whether the table is as the lock needs it; with a wrong type two could hold one lock. */
+  async refuseWrong(lockName: string): Promise<void> {
     if (this.#isRight) return
-    const problem = await this.call({ attempt: () => this.#problem() })
-    if (problem) throw problem
+    const problem = await this.call({ lockName, attempt: () => this.#problem() })
+    if (problem) throw withName(problem, lockName)
     this.#isRight = true
   }
 
@@ -180,12 +180,15 @@ function timeout(error: unknown, lockName: string | undefined, limit: number, en
   const what = `${subject(lockName)} within ${Math.round(limit)} ms`
   if (error instanceof NoAnswer) {
     const why = endsWithLease ? LEASE_IS_OVER : NO_ANSWER
-    return new LockError('TIMEOUT', `No answer about ${what} – ${why}`, { lockName, cause: error })
+    return new LockError('TIMEOUT', `The database did not answer about ${what} – ${why}`, {
+      lockName,
+      cause: error,
+    })
   }
   const { message, cause } = driverErrorOf(error)
   return new LockError(
     'TIMEOUT',
-    `The database was too busy for ${what}: ${message} – is its table locked, or does another transaction keep its row?`,
+    `The database was too busy to serve ${what}: ${message} – check whether its table is locked, or another transaction keeps its row.`,
     { lockName, cause },
   )
 }
@@ -193,14 +196,14 @@ function timeout(error: unknown, lockName: string | undefined, limit: number, en
 function databaseError(error: unknown, lockName?: string): LockError {
   const { code, message, cause } = driverErrorOf(error)
   const what =
-    code === undefined ? 'The connection to the database failed' : `The database answered with error ${code}`
-  return new LockError('DATABASE_ERROR', `${what} about ${subject(lockName)}: ${message}`, {
-    lockName,
-    cause,
-  })
+    code === undefined
+      ? `The connection to the database failed at a statement for ${subject(lockName)}`
+      : `The database answered a statement for ${subject(lockName)} with error ${code}`
+  return new LockError('DATABASE_ERROR', `${what}: ${message}`, { lockName, cause })
 }
 
-function withName(error: LockError, lockName: string | undefined): LockError {
+/** The same error with the name of its lock. */
+export function withName(error: LockError, lockName: string | undefined): LockError {
   if (lockName === undefined || error.lockName !== undefined) return error
   return new LockError(error.code, error.message, { lockName, cause: error.cause })
 }

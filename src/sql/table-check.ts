@@ -7,15 +7,16 @@ import { addColumn, addKey, changeColumn, createTable } from './table-fixes'
 /**
  * What is wrong with a lock table.
  *
- * - `TABLE_MISSING` there is none, or this user may not see it
- * - `COLUMN_MISSING` a column is not there
- * - `COLUMN_TYPE` a type under which two could hold one lock, or a time would be rounded
- * - `COLUMN_TOO_SHORT` a text column that does not hold every name or owner
- * - `COLUMN_NULLABLE` a row without a time would be held for ever
- * - `KEY_MISSING` no primary key and no unique index is on the name alone: two rows could have one name
+ * - `TABLE_MISSING` there is no such table, or this user may not see it
+ * - `COLUMN_MISSING` the table lacks a column
+ * - `COLUMN_TYPE` a column has a type under which two could hold one lock, or a time would be rounded
+ * - `COLUMN_TOO_SHORT` a text column is too short for some names or owners
+ * - `COLUMN_NULLABLE` a column may be null: a row without a time would be held for ever
+ * - `KEY_MISSING` the name's column has no primary key or unique index of its own: two rows could have one name
  * - `LOCKED_IN_FUTURE` somebody writes times of another clock or another time zone: two could hold one lock
- * - `TIME_INVALID` a row has a time that is none, such as null or infinity: its lock may be held for ever
- * - `OTHER_SCHEMA` it is not in the schema of this connection, but was found by a search path: another connection may find another
+ * - `TIME_INVALID` a row has a value that is no time, such as null or infinity: its lock may be held for ever
+ * - `OTHER_SCHEMA` the table is not in the schema of this connection, but was found on its search path: another connection may find
+ *   another table
  * - `CASE_IGNORED` names that differ in case only are one lock
  * - `PRIVILEGE_MISSING` this user may not select, insert or update
  * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
@@ -34,22 +35,22 @@ export type TableFindingCode =
   | 'PRIVILEGE_MISSING'
   | 'REFUSED'
 
-/** One thing that is wrong with a lock table, as `checkTable()` gives it. */
+/** One thing that is wrong with a lock table, as `checkTable()` returns it. */
 export interface TableFinding {
   readonly code: TableFindingCode
-  /** `error`: locks fail, or two could hold one. `warning`: it works, and could be better. */
+  /** `error`: locks fail, or two could hold one lock. `warning`: the table works, but could be better. */
   readonly severity: 'error' | 'warning'
   /** What is wrong, and what to do about it. */
   readonly message: string
   /**
-   * The SQL that fixes it, one statement each, without semicolons. Stop the jobs, and run the statements of all findings
-   * in their order, in one session. None stands there twice, and running all of them once more changes nothing. Empty
-   * where SQL cannot fix it, or where that of an earlier finding does.
+   * The SQL that fixes it: one statement each, without semicolons. Stop the jobs, and run the statements of all findings in their
+   * order, in one session. Running all of them once more changes nothing. Empty where SQL cannot fix it, or where the statements of
+   * an earlier finding already do.
    */
   readonly fix: readonly string[]
 }
 
-/** With these two could hold one lock, so none is given. */
+/** With these, two could hold one lock, so none is acquired. */
 const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', 'COLUMN_TYPE', 'KEY_MISSING']
 
 /**
@@ -66,7 +67,7 @@ export function tableProblem(
   if (described.some((row) => toNumber(row['autocommit']) === 0))
     return new LockError(
       'INVALID_CLIENT',
-      'Autocommit is off, so nobody else would see a lock – switch it on for this user or pool.',
+      'Autocommit is off, so nobody else would see the lock – switch autocommit on for this user or pool.',
       { cause },
     )
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
@@ -77,7 +78,7 @@ export function tableProblem(
 }
 
 /**
- * All that is to be said about the described columns, each with all the SQL that fixes it, worst first.
+ * All findings about the described columns, each with all the SQL that fixes it, worst first.
  *
  * @param zone the time zone of the sessions that use the table, where that matters
  */
@@ -88,7 +89,7 @@ export function tableFindings(
   zone?: string,
 ): TableFinding[] {
   if (described.length === 0) {
-    const message = `There is no lock table '${title(table.names)}' that this connection can see – run the migration, or correct schema and tableName. If none is pending, the table has another name: docs/tables.md says how to rename it.`
+    const message = `There is no lock table '${title(table.names)}' that this connection can see – run the migration, or correct schema and tableName. If no migration is pending, the table has another name: docs/tables.md says how to rename it.`
     return [finding('TABLE_MISSING', 'error', message, createTable(dialect, table))]
   }
   const rows = new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
@@ -132,7 +133,7 @@ function columnFindings(
     add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters but needs ${needed}`)
   if (nullable) add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
   if (column === 'name' && toNumber(row['unique_keys']) === 0) {
-    const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so that two could hold one lock – add one.`
+    const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so two could hold one lock – add one of them.`
     findings.push(finding('KEY_MISSING', 'error', message, addKey(dialect, table)))
   }
   return findings
@@ -151,7 +152,7 @@ export function worstFirst(one: TableFinding, other: TableFinding): number {
   return one.severity.localeCompare(other.severity)
 }
 
-/** Drivers give whole numbers as number, bigint or text; a dialect whose `describe` does not tell, as nothing. */
+/** Drivers return whole numbers as number, bigint or text. `undefined` where the dialect's `describe` does not tell. */
 function toNumber(value: unknown): number | undefined {
   return value === undefined || value === null ? undefined : Number(value)
 }

@@ -2,7 +2,7 @@ import type { Dialect, LockColumn, LockTable } from './dialect'
 import { render } from './statement'
 import { COLUMNS, columnType, tableDefinition } from './table'
 
-// SQL that gives a lock table what it lacks. For people to read and run; this library never runs it.
+// SQL that adds to a lock table what it lacks. For people to read and run; this library never runs it.
 
 /** What a column that is added holds in a row that is there already: that of a lock that nobody holds. */
 const FREE = { lockUntil: `'1970-01-01 00:00:00'`, lockedAt: `'1970-01-01 00:00:00'`, lockedBy: `'-'` }

@@ -8,7 +8,7 @@ import { title } from './table'
 import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
 import { changeColumn } from './table-fixes'
 
-/** A table and who asks for it. */
+/** A lock table, and what reads it. */
 interface Inspected {
   readonly executor: SqlExecutor
   readonly dialect: Dialect
@@ -30,17 +30,17 @@ export async function inspectTable(inspected: Inspected): Promise<TableFinding[]
     const fix = each.fix.filter((statement) => !known.has(statement))
     for (const statement of fix) known.add(statement)
     if (fix.length > 0 || each.fix.length === 0) return { ...each, fix }
-    return { ...each, message: `${each.message} The SQL above does it.`, fix }
+    return { ...each, message: `${each.message} The SQL of the findings above fixes this too.`, fix }
   })
 }
 
 async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
   const { executor, dialect, table, statements } = inspected
   const { schema = null, tableName } = table.names
-  const zone = await answer(inspected, dialect.inspection?.timeZone?.ask)
+  const zone = await answer(inspected, dialect.inspection?.timeZone?.value)
   const ownSchema = schema === null ? await answer(inspected, dialect.inspection?.schema) : undefined
   let found: TableFinding[] = []
-  const refused = await refusal(inspected, 'describe the table', async () => {
+  const refused = await refusal(inspected, 'describe', async () => {
     const described = await executor.query(statements.describe, { schema, table: tableName })
     found = [
       ...tableFindings(dialect, table, described, zone),
@@ -62,7 +62,7 @@ async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
 function otherSchema(described: readonly Row[], tableName: string, own: string | undefined): TableFinding[] {
   const found: unknown = described[0]?.['table_schema']
   if (own === undefined || typeof found !== 'string' || found === own) return []
-  const message = `Table '${tableName}' was found in schema '${found}', and this connection makes tables in '${own}' – name the schema, or another connection may find another table.`
+  const message = `Table '${tableName}' was found in schema '${found}', but this connection creates tables in '${own}', so another connection may find another table – set the option schema.`
   return [finding('OTHER_SCHEMA', 'warning', message)]
 }
 
@@ -83,7 +83,7 @@ async function privileges(inspected: Inspected): Promise<TableFinding[]> {
 
 async function refusal(
   inspected: Inspected,
-  what: 'describe the table' | 'select' | 'insert' | 'update',
+  what: 'describe' | 'select' | 'insert' | 'update',
   attempt: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
   const { dialect, table } = inspected
@@ -92,12 +92,15 @@ async function refusal(
     return []
   } catch (error) {
     if (!(error instanceof DriverError) || error.code === undefined) throw error
-    const refused = `The database refuses to ${what} on '${title(table.names)}': ${error.message}`
+    const refused =
+      what === 'describe'
+        ? `The database refuses to describe table '${title(table.names)}': ${error.message}`
+        : `The database refuses ${what} on table '${title(table.names)}': ${error.message}`
     if (!dialect.inspection?.denied.includes(error.code))
       return [finding('REFUSED', 'error', `${refused} – connect to the primary, as a user that may write.`)]
     const grantee = (await answer(inspected, dialect.inspection.grantee)) ?? 'the_user'
     const grant =
-      what === 'describe the table'
+      what === 'describe'
         ? `grant usage on schema ${dialect.quote(table.names.schema ?? '')} to ${grantee}`
         : `grant select, insert, update on ${render(table.table)} to ${grantee}`
     const message = `${refused} – grant this user select, insert and update.`
@@ -122,10 +125,10 @@ async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
   ]
   const forEver = rows.filter(isHeldForEver)
   if (forEver.length > 0) {
-    const message = `${which(forEver)} is held for ever: '${lockUntil}' has a time that never comes, or none – free it while the job does not run; to keep a job from running, pause it.`
+    const message = `${which(forEver)} is held for ever: '${lockUntil}' has a time that never comes, or null – set it to a past time while the job does not run. To keep a job from running, pause it.`
     return [finding('TIME_INVALID', 'error', message, fix)]
   }
-  const message = `${which(rows)} has a value in '${lockUntil}' or '${lockedAt}' that is no time since 1970 – set it to one that is past, in UTC.`
+  const message = `${which(rows)} has a value in '${lockUntil}' or '${lockedAt}' that is no time since 1970 – set it to a past time, in UTC.`
   return [finding('TIME_INVALID', 'warning', message, fix)]
 }
 
@@ -137,7 +140,7 @@ async function lockedInFuture(inspected: Inspected): Promise<TableFinding[]> {
   const ahead = rows.filter((row) => foreignClock(row) > 0)
   const [first] = ahead
   if (!first) return []
-  const message = `${which(ahead)}, last acquired by '${first.lockedBy}', has a time in '${table.names.columnNames.lockedAt}' that lies in the future, ${first.lockedAt.toISOString()}, and the database's clock says ${first.now.toISOString()}: two could hold the lock, and no slot before that time runs – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), for sessions in different time zones, or a clock that was set back. Set the time to now when that is cured.`
+  const message = `${which(ahead)}, last acquired by '${first.lockedBy}', has a time in '${table.names.columnNames.lockedAt}' that lies in the future, ${first.lockedAt.toISOString()}, while the database's clock says ${first.now.toISOString()}: two could hold the lock, and no slot before that time runs – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), for sessions in different time zones, or for a clock that was set back. When you have corrected that, set the time to now.`
   // Nearer ones pass by themselves, and may be slots.
   const tooFar = sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(SLOT_AT_MOST_AHEAD)))}`
   return [finding('LOCKED_IN_FUTURE', 'error', message, [setTime(table, lockedAt, dialect.now, tooFar)])]
@@ -148,7 +151,7 @@ function setTime(table: LockTable, column: Statement, time: Statement, condition
   return render(sql`update ${table.table} set ${column} = ${time} where ${condition}`)
 }
 
-/** Asks under the collation of the column, without a row. */
+/** Compares two names under the collation of the column, without a row. */
 async function caseFindings({ executor, dialect, table }: Inspected): Promise<TableFinding[]> {
   const rows = await executor
     .query(
@@ -160,7 +163,7 @@ async function caseFindings({ executor, dialect, table }: Inspected): Promise<Ta
     )
     .catch(answered)
   if (!rows?.length) return []
-  const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – give it a case-sensitive collation.`
+  const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – set a case-sensitive collation for it.`
   // Never two holders, but jobs that keep each other out: so it is with most tables of Java services on MySQL.
   return [
     finding(

@@ -31,7 +31,9 @@ export function lockTableNames(
   const columns = { ...defaults.columnNames, ...columnNames }
   const names = Object.values(columns)
   if (new Set(names.map((name) => name.toLowerCase())).size < names.length) {
-    throw invalid(`columnNames uses one name for two columns (${names.join(', ')}) – give each its own.`)
+    throw invalid(
+      `columnNames uses one name for two columns (${names.join(', ')}) – name each column differently.`,
+    )
   }
   return { schema, tableName: tableName ?? defaults.tableName, columnNames: columns }
 }
@@ -62,12 +64,13 @@ function checkIdentifier(
   what: string,
   { name, longestIdentifier, notInIdentifiers }: Dialect,
 ): string {
-  const fail = (why: string): LockError => invalid(`${what} ${why} – give a name that ${name} can have.`)
+  const fail = (why: string): LockError => invalid(`${what} ${why} – choose a name that ${name} allows.`)
   if (typeof identifier !== 'string' || identifier.trim() === '') throw fail('is empty')
-  if (/[\p{Cc}\p{Cs}]/u.test(identifier)) throw fail(`${JSON.stringify(identifier)} has control characters`)
+  if (/[\p{Cc}\p{Cs}]/u.test(identifier))
+    throw fail(`${JSON.stringify(identifier)} contains control characters`)
   if (identifier.endsWith(' ')) throw fail(`'${identifier}' ends with a blank`)
   if (notInIdentifiers?.test(identifier))
-    throw fail(`'${identifier}' has characters that ${name} does not allow`)
+    throw fail(`'${identifier}' contains characters that ${name} does not allow`)
   // PostgreSQL cuts a longer name silently, and counts bytes.
   if (Buffer.byteLength(identifier) > longestIdentifier)
     throw fail(`'${identifier}' is longer than ${longestIdentifier} bytes`)
@@ -85,11 +88,11 @@ export function title({ schema, tableName }: LockTableNames): string {
   return schema === undefined ? tableName : `${schema}.${tableName}`
 }
 
-/** The statements that make the lock table, and those that remove it, for people to read. */
+/** The statements that create the lock table, and those that remove it, for people to read. */
 export interface TableDefinition {
-  /** The first of `up` in plain words, for those who alone change the database. */
+  /** The first statement of `up` as a plain `create table`, for when no other session creates the table at the same time. */
   readonly create: string
-  /** Where the database has `if not exists`, several sessions may run it at the same time, and again. */
+  /** Creates the table. Where the database has `if not exists`, several sessions may run it at the same time, and again. */
   readonly up: readonly string[]
   readonly down: readonly string[]
 }
@@ -103,7 +106,7 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
   const { conditional, createTogether, namedPrimaryKey, primaryKeyAfterColumns, tableOptions } = dialect.ddl
   const lock = lockTable(dialect, options)
   const table = render(lock.table)
-  // Named as Prisma names it, which would take another name for a change to the table.
+  // Named as Prisma names it, because it would treat another name as a change to the table.
   const primaryKey = namedPrimaryKey
     ? `constraint ${dialect.quote(`${lock.names.tableName}_pkey`)} primary key`
     : 'primary key'
@@ -114,7 +117,7 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
   const create =
     `create table ${conditional ? 'if not exists ' : ''}${table} (\n${inside.join(',\n')}\n)` +
     (after === undefined ? '' : ` ${after}`)
-  // `if not exists` would take any table of that name for the lock table; this changes nothing, but fails on another.
+  // `if not exists` would accept any table of that name as the lock table; this changes nothing, but fails on another table.
   const same = COLUMNS.slice(1).map((role) => `${render(lock[role])} = ${render(lock[role])}`)
   const touch = `update ${table} set ${same.join(', ')} where ${render(lock.name)} = ''`
   return {

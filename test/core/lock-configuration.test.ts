@@ -36,7 +36,7 @@ describe('a lock configuration', () => {
     ['no name', { name: undefined }, /has no name/],
     ['an empty name', { name: '' }, /has no name/],
     ['a number for a name', { name: 7 }, /has no name/],
-    ['a name of 65 characters', { name: 'x'.repeat(65) }, /has 65 characters .* holds 64/],
+    ['a name of 65 characters', { name: 'x'.repeat(65) }, /has 65 characters, .* holds 64/],
     ['a name of 33 emojis, which are two characters each', { name: '🔒'.repeat(33) }, /has 66 characters/],
     ['a line break in the name', { name: 'a\nb' }, /control characters/],
     ['a zero in the name', { name: 'a\0b' }, /control characters/],

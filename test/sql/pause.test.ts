@@ -106,8 +106,8 @@ describeBackends(availableBackends())('on $name', (backend) => {
 })
 
 it.each([
-  [{ for: '8h', reason: ' ' }, 'needs for'],
-  [{ for: 0, reason: 'r' }, 'needs for'],
+  [{ for: '8h', reason: ' ' }, 'has no end or no reason'],
+  [{ for: 0, reason: 'r' }, 'has no end or no reason'],
   [{ for: '8h', reason: 'x'.repeat(300) }, 'by and reason of a pause'],
   [{ for: '8h', reason: 'a\nb' }, 'by and reason of a pause'],
   [{ for: 'soon', reason: 'r' }, "'soon'"],

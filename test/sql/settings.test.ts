@@ -26,7 +26,7 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
       const database = await backend.create()
       const dataSource = await new DataSource(database.typeOrm).initialize()
       try {
-        const rows = await dataSource.query<object[]>(render(setting.ask))
+        const rows = await dataSource.query<object[]>(render(setting.read))
         expect(String(Object.values(rows[0] ?? {}).at(-1))).toMatch(/^\d+$/)
       } finally {
         await dataSource.destroy()
@@ -41,7 +41,7 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
       expect(galera?.message).toMatch(/all locks to one node/)
       const database = await backend.create()
       const dataSource = await new DataSource(database.typeOrm).initialize()
-      const rows = await dataSource.query<{ Value: string }[]>(galera ? render(galera.ask) : '')
+      const rows = await dataSource.query<{ Value: string }[]>(galera ? render(galera.read) : '')
       await dataSource.destroy()
       await database.drop()
       expect(rows.map(({ Value }) => Value)).toEqual(GALERA[backend.dialect as keyof typeof GALERA])

@@ -4,7 +4,7 @@ import { sql } from '../statement'
 
 /**
  * One batch. Without versions of rows (READ_COMMITTED_SNAPSHOT is off by default) a reader would wait behind a writer, so
- * these reads do not ask for locks. They may see what is rolled back later, and so refuse a lock that is free a moment
+ * these reads request no locks. They may see what is rolled back later, and so refuse a lock that is free a moment
  * afterwards; they never acquire one: that is for the update and the primary key to decide. Not READPAST: error 650 in
  * sessions that are SERIALIZABLE or SNAPSHOT. Not MERGE: it needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
@@ -72,11 +72,11 @@ export const mssql: Dialect = {
     '1222': 'lock request time out: LOCK_TIMEOUT is set and another session has the row',
     '1204': 'the server has no memory left for locks at this time',
     // While an availability group fails over.
-    '976': 'the database of this replica cannot be asked at this time',
-    '978': 'this replica only answers who says that they only read',
+    '976': 'the database of this replica cannot be queried at this time',
+    '978': 'this replica only accepts connections that declare that they only read',
     '983': 'this replica is about to become the primary or a secondary',
     // Azure SQL: https://learn.microsoft.com/dotnet/api/microsoft.data.sqlclient.sqlconfigurableretryfactory
-    '40501': 'the service is busy: it asks to come back in ten seconds',
+    '40501': 'the service is busy: retry after ten seconds',
     '40613': 'the database is not available at this time',
     '10928': 'a limit of the database is reached: workers, sessions',
     '10929': 'the server is too busy for more than the guaranteed minimum',
@@ -88,7 +88,7 @@ export const mssql: Dialect = {
   ddl: {
     conditional: false,
     namedPrimaryKey: true,
-    // Binary: `Job`, `job` and `jób` are three locks. The default collation takes at least the first two for one.
+    // Binary: `Job`, `job` and `jób` are three locks. Under the default collation at least the first two are one.
     text: (length) => `nvarchar(${length}) collate Latin1_General_100_BIN2`,
     time: 'datetime2(3)',
     collation: 'Latin1_General_100_BIN2',
@@ -135,7 +135,7 @@ else alter table ${table} add constraint ${key} primary key (${column})`,
   types: { text: /^n?(var)?char$/, time: /^datetime2\([3-7]\)/ },
   doubtfulType: {
     pattern: /^(var)?char$/,
-    why: "which stores characters outside its code page as '?': a lock with such a name is never found again and is held for ever",
+    why: "which stores characters outside its code page as '?', so that a lock with such a name is never found again and is held for ever",
   },
 
   inspection: {

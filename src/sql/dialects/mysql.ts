@@ -74,7 +74,7 @@ export const mysql: Dialect = {
     grantee: sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`,
     timeZone: {
       types: /^timestamp/,
-      ask: sql`@@session.time_zone`,
+      value: sql`@@session.time_zone`,
       set: (zone) => `set time_zone = '${zone}'`,
     },
     // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
@@ -84,46 +84,48 @@ export const mysql: Dialect = {
       {
         name: 'transaction isolation',
         // MySQL and MariaDB each know one of the two.
-        ask: sql`show variables where variable_name in ('transaction_isolation', 'tx_isolation')`,
+        read: sql`show variables where variable_name in ('transaction_isolation', 'tx_isolation')`,
         wrong: /SERIALIZABLE/,
         severity: 'warning',
-        message: 'reads lock rows, so skipped callers may wait – repeatable read or read committed is enough',
+        message:
+          'reads lock rows, so callers that skip may have to wait – use repeatable read or read committed, which is enough',
         fix: () => 'set global transaction isolation level repeatable read',
       },
       {
         name: 'galera',
         // Neither has it where Galera is not built in.
-        ask: sql`show variables where variable_name = 'wsrep_on'`,
+        read: sql`show variables where variable_name = 'wsrep_on'`,
         wrong: /^(on|1)$/i,
         severity: 'warning',
         message:
-          'a cluster of Galera answers before other nodes have a lock, may answer with an old row, and has lost transactions that it had confirmed (MDEV-38974, MDEV-38976, MDEV-38977, MDEV-38999) – send all locks to one node, and see that each node flushes at each commit',
+          'a Galera cluster answers before other nodes have a lock, may answer with an old row, and has lost transactions that it had confirmed (MDEV-38974, MDEV-38976, MDEV-38977, MDEV-38999) – send all locks to one node, and make each node flush at each commit',
       },
       {
         name: 'autocommit',
-        ask: sql`select @@autocommit as value`,
+        read: sql`select @@autocommit as value`,
         wrong: /^0$/,
         severity: 'error',
         message:
-          'no lock is ever committed, and its row stays locked – switch it on for this user or globally',
+          'no lock is ever committed, and its row stays locked – switch autocommit on for this user or globally',
         fix: () => 'set global autocommit = 1',
       },
       {
         name: 'flush at commit',
-        ask: sql`select @@innodb_flush_log_at_trx_commit as value`,
+        read: sql`select @@innodb_flush_log_at_trx_commit as value`,
         wrong: /^[02]$/,
         severity: 'warning',
-        message: 'a crash of the server may lose a lock that it has just given – set it to 1',
+        message:
+          'a crash of the server may lose a lock that was just acquired – set innodb_flush_log_at_trx_commit to 1',
         fix: () => 'set global innodb_flush_log_at_trx_commit = 1',
       },
       {
         name: 'flush of the binary log',
         // A transaction that is not in the binary log is undone when the server starts again after a crash.
-        ask: sql`select if(@@log_bin, @@sync_binlog, 1) as value`,
+        read: sql`select if(@@log_bin, @@sync_binlog, 1) as value`,
         wrong: /^(?!1$)/,
         severity: 'warning',
         message:
-          'a crash of the server may lose a lock that it has just given – set sync_binlog to 1, or do without the binary log',
+          'a crash of the server may lose a lock that was just acquired – set sync_binlog to 1, or do without the binary log',
         fix: () => 'set global sync_binlog = 1',
       },
     ],

@@ -62,7 +62,7 @@ export const oracle: Dialect = {
 
   // In the schema itself, or where a synonym leads to. Without quotes the names of the result would be upper case. The
   // views show what a user may see, so keys count only in the user's own schema: unique indexes, and constraints, which may
-  // stand on another index.
+  // use another index.
   describe: (schema, table) => {
     const owner = sql`coalesce(${schema}, sys_context('userenv', 'current_schema'))`
     return sql`

@@ -98,19 +98,20 @@ export const postgres: Dialect = {
     settings: [
       {
         name: 'transaction isolation',
-        ask: sql`select current_setting('default_transaction_isolation')`,
+        read: sql`select current_setting('default_transaction_isolation')`,
         wrong: /repeatable read|serializable/,
         severity: 'warning',
         message:
-          'each lost race is an error 40001 in the log of the server, and is retried – read committed is enough',
+          'each lost race leaves an error 40001 in the log of the server, and is retried – use read committed, which is enough',
         fix: (grantee) => `alter role ${grantee} set default_transaction_isolation = 'read committed'`,
       },
       {
         name: 'synchronous commit',
-        ask: sql`select current_setting('synchronous_commit')`,
+        read: sql`select current_setting('synchronous_commit')`,
         wrong: /^off$/,
         severity: 'warning',
-        message: 'a crash of the server may lose a lock that it has just given – switch it on for this user',
+        message:
+          'a crash of the server may lose a lock that was just acquired – switch synchronous_commit on for this user',
         fix: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
       },
     ],
@@ -132,7 +133,7 @@ export function describeColumns(uniqueKeys: Statement): Dialect['describe'] {
 
 /**
  * A paused or cut-off process would pin the row until TCP gives up, hours later. So the server ends the transaction
- * when it is idle at the end of the lease; a shorter timeout of the session stands. Undone at the transaction's end.
+ * when it is idle at the end of the lease; a shorter timeout of the session is kept. Undone at the transaction's end.
  */
 function idleNoLongerThanLease({ now }: Dialect, { lockUntil }: LockTable) {
   return sql`set_config('idle_in_transaction_session_timeout', least(

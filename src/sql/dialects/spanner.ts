@@ -9,7 +9,7 @@ export const spanner: Dialect = {
   longestIdentifier: 128,
   // https://cloud.google.com/spanner/docs/reference/standard-sql/lexical
   notInIdentifiers: /[^A-Za-z0-9_]/,
-  // Not bound: TypeORM gives values no types, and a null without one is refused.
+  // Not bound: TypeORM sends values without types, and a null without a type is refused.
   defaultSchema: sql`''`,
 
   now: sql`timestamp_trunc(current_timestamp(), millisecond)`,
@@ -41,7 +41,7 @@ export const spanner: Dialect = {
       `alter table ${table} add column ${column} ${type} not null default (${value})`,
   },
 
-  // In upper case, because TypeORM gives to what begins with SELECT no transaction; in one this is refused.
+  // In upper case, because TypeORM opens no transaction for what begins with SELECT, and inside one this is refused.
   describe: (schema, table) => sql`
     SELECT c.column_name as column_name, c.spanner_type as column_type,
       safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
