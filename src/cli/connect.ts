@@ -80,7 +80,7 @@ function connect({ url, dataSource, env, createTable, ...names }: ConnectionFlag
   if (address !== undefined) return connectUrl(address, options, createTable)
   throw new CommandError(
     ExitCode.usage,
-    'Which database? Give --url, DATABASE_URL in the environment or in --env, or --data-source.',
+    'No database is named – set --url, DATABASE_URL in the environment or in --env, or --data-source.',
   )
 }
 
@@ -102,12 +102,16 @@ function readEnvironment(file: string, url: string | undefined, all: boolean): v
 }
 
 function twice(one: string, other: string): CommandError {
-  return new CommandError(ExitCode.usage, `${one} and ${other} may mean two databases – give one of them.`)
+  return new CommandError(
+    ExitCode.usage,
+    `${one} and ${other} may mean two databases – set only one of them.`,
+  )
 }
 
 /** Says which table is about to be changed, before it is. */
 export async function announce(connection: Connection, quiet = false): Promise<Place> {
-  const noAnswer = () => new CommandError(ExitCode.database, `${connection.server} does not answer.`)
+  const noAnswer = () =>
+    new CommandError(ExitCode.database, `The database at ${connection.server} does not answer.`)
   const place = await inTime(placeOf(connection), ANSWERS_WITHIN, noAnswer)
   if (!quiet) warn(describePlace(place))
   return place
@@ -119,8 +123,8 @@ export async function placeOf({ dialect, server, names, executor }: Connection) 
   const table = lockTable(dialect, names)
   const { tableName } = table.names
   const nothing = raw('null')
-  const ask = sql`select ${database ?? nothing} as place_database, ${schema ?? nothing} as place_schema ${from}`
-  const [here = {}] = await executor.query(ask, {})
+  const location = sql`select ${database ?? nothing} as place_database, ${schema ?? nothing} as place_schema ${from}`
+  const [here = {}] = await executor.query(location, {})
   const where = { schema: names.schema ?? null, table: tableName }
   const [column] = await executor.query(lockStatements(dialect, table).describe, where)
   const [ownDatabase, ownSchema] = Object.values(here)

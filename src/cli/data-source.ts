@@ -54,7 +54,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     })
     if (!dataSource.isInitialized) await dataSource.initialize()
   } catch (error) {
-    throw new CommandError(ExitCode.database, `There is no connection to the database: ${oneLine(error)}`)
+    throw new CommandError(ExitCode.database, `The connection to the database failed: ${oneLine(error)}`)
   }
   const names: LockTableOptions = {
     ...(typeof schema === 'string' && { schema }),
@@ -87,7 +87,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   }
 }
 
-/** The names that `shedLockEntity` was given: they are those that the project uses. */
+/** The names that were passed to `shedLockEntity`: they are those that the project uses. */
 function namesOfEntity(entities: readonly EntityMetadata[]): LockTableOptions {
   const [entity, ...others] = entities.filter(({ name }) => name === 'ShedLock')
   if (!entity || others.length > 0) return {}
@@ -110,7 +110,7 @@ async function load(file: string): Promise<DataSource> {
     exported = await loadModule(path)
   } catch (error) {
     const typescript = /\.[cm]?ts$/.test(path)
-      ? ' – for TypeScript run it under a loader, such as NODE_OPTIONS="--require ts-node/register" or "--import tsx"'
+      ? ' – TypeScript needs a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
       : ''
     throw new CommandError(ExitCode.usage, `${path} cannot be loaded: ${oneLine(error)}${typescript}`)
   }
@@ -126,7 +126,7 @@ async function load(file: string): Promise<DataSource> {
   if (!dataSource || found.length > 1) {
     throw new CommandError(
       ExitCode.usage,
-      `${path} exports ${found.length} DataSources – it must export one.`,
+      `${path} exports ${found.length} DataSources – it must export exactly one.`,
     )
   }
   return dataSource
@@ -137,7 +137,7 @@ function isDataSource(value: unknown): value is DataSource {
 }
 
 /**
- * Loads a file of the project as Node.js takes it: a CommonJS one with `require`, so that loaders which only know that
+ * Loads a file of the project as Node.js does: a CommonJS one with `require`, so that loaders which only know that
  * (`--require ts-node/register`) see it.
  */
 async function loadModule(path: string): Promise<object> {

@@ -14,7 +14,7 @@ import { COMMAND, columns } from './output'
 /** @throws CommandError when nobody ever acquired it */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.findLock(name)
-  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}': it was never acquired.`)
+  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}', because it was never acquired.`)
   return lock
 }
 
@@ -46,7 +46,7 @@ export function details(lock: LockRecord): string {
 }
 
 /** What a time in the future means. */
-export const ANOTHER_CLOCK = `another clock or time zone wrote it; ask ${COMMAND} doctor`
+export const ANOTHER_CLOCK = `another clock or time zone wrote it – run ${COMMAND} doctor`
 
 /** As `--json` prints it: a pause is no run. */
 export function forJson(lock: LockRecord): object {
@@ -57,12 +57,12 @@ export function forJson(lock: LockRecord): object {
 export function holding(lock: LockRecord): string {
   const { name, held, paused, lockedBy, lockUntil, now } = lock
   const which = `Lock '${printable(name)}'`
-  if (!held) return `${which} is free${lock.lastRun ? `, its last run ${ended(lock)}` : ''}`
+  if (!held) return `${which} is free${lock.lastRun ? `; its last run: ${ended(lock)}` : ''}`
   const owner = printable(readableOwner(lockedBy))
   const left = duration(lockUntil.getTime() - now.getTime())
   const until = isHeldForEver(lock) ? 'for ever' : `until ${lockUntil.toISOString()} (${left} left)`
   const run = lock.lastRun
-    ? `stays held after its run by ${owner}, which ${ended(lock)},`
+    ? `is still held after its run by ${owner} (${ended(lock)})`
     : `is held by ${owner}`
   const how = paused ? `is ${owner}` : run
   return `${which} ${how} ${until}`
@@ -79,8 +79,8 @@ function state(lock: LockRecord): string {
 function lastRun(lock: LockRecord): string {
   if (lock.lastRun) return ended(lock)
   if (!wasAcquired(lock)) return 'never'
-  if (isPause(lock.lockedBy)) return 'not known since it was paused'
-  return lock.held ? 'goes on' : 'not known: another program has run it, such as a Java service'
+  if (isPause(lock.lockedBy)) return 'unknown, because the job was paused since'
+  return lock.held ? 'still running' : 'unknown, because another program ran it, such as a Java service'
 }
 
 /** @param lock with a last run */

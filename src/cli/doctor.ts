@@ -24,13 +24,13 @@ interface Diagnosis {
 /** Above this, hosts whose clocks follow each other fire one tick twice when `lockAtLeastFor` is short. */
 const CLOCK_TOLERANCE = 1_000
 
-/** Looks for all that could make locks fail, be slow, or be taken twice. Changes nothing. */
+/** Looks for all that could make locks fail, be slow, or be acquired twice. Changes nothing. */
 async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const findings: Diagnosis[] = [ok('place', describePlace(await placeOf(connection)))]
   const table = await connection.provider.checkTable()
   findings.push(...table.map(({ severity, message, fix }) => ({ check: 'table', severity, message, fix })))
   if (table.length === 0)
-    findings.push(ok('table', 'columns, types, key, case of names, times and privileges are right'))
+    findings.push(ok('table', 'columns, types, key, collation, times and privileges are right'))
   const session = await connection.openSession()
   try {
     findings.push(await clock(connection.dialect, session))
@@ -44,19 +44,19 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
 
 async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
   const now = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.inspection?.from ?? raw('')}`
-  // The first question may wait for a connection.
+  // The first query may wait for a connection.
   await session.query(now, {})
   const sent = Date.now()
   const [row] = await session.query(now, {})
   const answered = Date.now()
   const difference = Math.round(Number(lastColumn(row)) - (sent + answered) / 2)
   const uncertainty = Math.ceil((answered - sent) / 2)
-  const differ = `this host and the database differ by ${difference} ms (± ${uncertainty})`
+  const differ = `the clocks of this host and of the database differ by ${difference} ms (± ${uncertainty})`
   if (Math.abs(difference) <= CLOCK_TOLERANCE + uncertainty) return ok('clock', differ)
   return {
     ...ok(
       'clock',
-      `${differ} – locks use the database's clock alone, but schedulers fire by the hosts' clocks: synchronise them (NTP), or make lockAtLeastFor longer than the difference.`,
+      `${differ}. Locks use only the database's clock, but schedulers fire by the clocks of the hosts – synchronise these (NTP), or make lockAtLeastFor longer than the difference.`,
     ),
     severity: 'warning',
   }
@@ -104,7 +104,7 @@ async function pooler(connection: Connection, session: Session): Promise<Diagnos
     {
       ...ok(
         'pooler',
-        'a pooler in transaction mode is in between. Locks work with it, because each step is one statement; settings of a session (set …) are not kept.',
+        'a pooler in transaction mode is between this host and the database. Locks work with it, because each step is one statement; but it does not keep the settings of a session (set …).',
       ),
       severity: 'note',
     },
@@ -129,7 +129,7 @@ export function addDoctorCommand(program: Command): void {
     .command('doctor')
     .summary('find what is wrong with the table or the connection, and print the SQL that fixes it')
     .description(
-      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and the database, settings that matter, and whether a pooler is in between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that. Exit status 1 if there is an error: a gate for deploys.',
+      'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and of the database, settings of the database that affect locks, and whether there is a pooler in between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that SQL. Exit status 1 if there is an error, so that it can stop a deploy.',
     )
   addOptions(doctor, 'strict', 'json')
   addConnectionOptions(doctor).action((flags: DoctorFlags) =>

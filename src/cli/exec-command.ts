@@ -18,14 +18,14 @@ export function addExecCommand(program: Command): void {
     .usage('<name> [options] -- <command...>')
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
-      "Runs a command if the lock can be acquired, and releases the lock when it ends. The exit status is the command's own. It is 75 when the lock is held by somebody else and the command was skipped, and 76 when the lock was lost while it ran: it is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has succeeded elsewhere. SIGINT, SIGTERM, SIGHUP and SIGQUIT go to the command. Durations need a unit. Give --lock-at-most-for or --wait.",
+      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded elsewhere. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
   addOptions(exec, 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'keepAliveAtMost')
   addOptions(exec, 'skippedExitCode', 'wait', 'slot', 'createTable', 'quiet')
   addConnectionOptions(exec).action((name: string, command: [string, ...string[]], flags: ExecFlags) => {
     const { wait, lockAtMostFor, lockAtLeastFor } = flags
     if (wait === undefined && lockAtMostFor === undefined)
-      throw new CommandError(ExitCode.usage, 'Give --lock-at-most-for <duration>, or --wait <duration>.')
+      throw new CommandError(ExitCode.usage, 'Set --lock-at-most-for <duration>, or --wait <duration>.')
     // Before it connects.
     checkLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
     const signals = new Signals()
@@ -68,7 +68,7 @@ async function runLocked(
 ): Promise<number> {
   const { lockAtMostFor, lockAtLeastFor, keepAliveAtMost: atMost } = flags
   const keepAlive = atMost === undefined ? (flags.keepAlive ?? lockAtMostFor === undefined) : { atMost }
-  // From now on there may be a lock to free.
+  // From now on there may be a lock to release.
   const stop = new AbortController()
   signals.tell((signal) => {
     stop.abort()
@@ -90,7 +90,8 @@ async function runLocked(
         if (status !== 0) throw new CommandFailed(status)
       },
     )
-    if (!executed) say(`'${name}' was done for this slot, or for a later one – ${command} was skipped.`)
+    if (!executed)
+      say(`Lock '${name}' was already acquired for this slot or a later one – ${command} was skipped.`)
     return ExitCode.ok
   } catch (error) {
     if (error instanceof CommandFailed) return error.status
@@ -115,16 +116,16 @@ function tellingOfWait(provider: SqlLockProvider, name: string, wait: string): L
   }
 }
 
-/** One more question, for who was refused. */
+/** One more query, for the message about a refusal. */
 async function whoHolds(provider: SqlLockProvider, name: string): Promise<string> {
   const record = await provider.findLock(name).catch(() => undefined)
   return record?.held ? holding(record) : `Lock '${name}' was held a moment ago`
 }
 
 function onLockLost({ error }: { error: Error }): void {
-  warn(`${inFlags(oneLine(error))} The command is stopped.`)
+  warn(`${inFlags(oneLine(error))} The command is being stopped.`)
 }
 
 function onUnlockFailed({ error }: { error: unknown }): void {
-  warn(`The lock could not be released; it expires by itself: ${oneLine(error)}`)
+  warn(`The lock could not be released; it expires at the end of its lease: ${oneLine(error)}`)
 }

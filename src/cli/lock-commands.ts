@@ -31,7 +31,7 @@ export function addLockCommands(program: Command): void {
     .command('list')
     .summary('list the locks: who holds what, since when, until when')
     .description(
-      'Lists the locks, in UTC and by the clock of the database. With --watch it goes on until Ctrl-C: a table on a terminal, elsewhere a line for each change.',
+      'Lists the locks, with times in UTC and by the clock of the database. With --watch it keeps running until Ctrl-C: on a terminal it shows a table, elsewhere it prints a line for each change.',
     )
   addOptions(list, 'held', 'json', 'watch')
   addConnectionOptions(list).action((flags: ListFlags) =>
@@ -48,7 +48,7 @@ export function addLockCommands(program: Command): void {
     .argument('<name>', 'the name of the lock')
     .summary('show one lock')
     .description(
-      'Shows one lock, in UTC and by the clock of the database. Exit status 1 if there is no such lock.',
+      'Shows one lock, with times in UTC and by the clock of the database. Exit status 1 if there is no such lock.',
     )
   addOptions(show, 'json')
   addConnectionOptions(show).action((name: string, flags: ReadFlags) =>
@@ -61,11 +61,11 @@ export function addLockCommands(program: Command): void {
 
   const check = program
     .command('check')
-    .argument('<limits...>', 'name=duration: how long ago each lock was to be taken at the latest', addLimit)
+    .argument('<limits...>', 'name=duration: how long ago each lock may have been acquired last', addLimit)
     .usage('<name>=<duration>... [options]')
     .summary('find jobs that did not run in time')
     .description(
-      'Looks when each lock was last taken, by the clock of the database, and prints a line for each that was taken longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --succeeded also for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if one is overdue.',
+      'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --succeeded it also prints a line for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if a lock is overdue.',
     )
   addOptions(check, 'succeeded', 'runningAtMost', 'json')
   addConnectionOptions(check).action((limits: Limits, flags: CheckFlags) =>
@@ -88,7 +88,7 @@ export function addLockCommands(program: Command): void {
 /** A name may have an equals sign, a duration has none. */
 export function addLimit(text: string, limits: Limits = {}): Limits {
   const [, name = '', limit = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
-  if (name === '') throw new InvalidArgumentError('It is name=duration, such as report=25h.')
+  if (name === '') throw new InvalidArgumentError('It must be name=duration, such as report=25h.')
   // Before it connects.
   checkDuration(checkLockName(name), 'the limit', durationWithUnit(limit))
   return { ...limits, [name]: limit }
@@ -100,14 +100,16 @@ function overdueLine(
   { runningAtMost = '' }: CheckFlags,
 ): string {
   if (reason === 'running')
-    return `${printable(name)} has been running for ${duration(age)}, and should be done in ${runningAtMost}.`
+    return `${printable(name)} has been running for ${duration(age)}, longer than ${runningAtMost}.`
   if (reason === 'not-succeeded') {
     const how =
       lastRun && lastRun.outcome !== 'unlocked' ? `has ${lastRun.outcome}` : 'is not known to have succeeded'
-    return `${printable(name)}: its last run ${how}; of the runs before it the table knows nothing.`
+    return `${printable(name)}: its last run ${how}. The table knows nothing of the runs before it.`
   }
   if (lockedAt && age < 0)
-    return `${printable(name)} may be overdue: ${lockedAt.toISOString()}, when it was last taken, is ${duration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}.`
-  const last = lockedAt ? `last taken at ${lockedAt.toISOString()}, ${duration(age)} ago` : 'never taken'
-  return `${printable(name)} is overdue: ${last}, and should be every ${limits[name] ?? ''}.`
+    return `${printable(name)} may be overdue: it was last acquired at ${lockedAt.toISOString()}, which is ${duration(-age)} ahead of the clock of the database, so ${ANOTHER_CLOCK}.`
+  const last = lockedAt
+    ? `it was last acquired at ${lockedAt.toISOString()}, ${duration(age)} ago`
+    : 'it was never acquired'
+  return `${printable(name)} is overdue: ${last}, but should be acquired every ${limits[name] ?? ''}.`
 }

@@ -19,16 +19,18 @@ Examples:
   $ shedlock-orm doctor                  with DATABASE_URL set; run it before each deploy
 
 Exit status:
-  0  all right
-  1  no: the doctor found an error, there is no such lock, it was not released or paused, or one is overdue
-  2  wrong argument, option, name or file
-  3  no driver, no connection, or the database refused
-  75 exec: somebody else holds the lock; 76: the lock was lost; else the command's own
+  0  all is well
+  1  the answer is no: doctor found an error; a lock does not exist, is overdue, or was not released, paused or resumed
+  2  an argument, an option, a name or a file is wrong
+  3  there is no driver or no connection, or the database refused
+  75 exec: somebody else held the lock; 76: the lock was lost; otherwise the status of the command
 `
 
 async function main(): Promise<void> {
   const program = new Command(COMMAND)
-    .description('Prints, checks and operates the lock table of shedlock-orm. Passwords are never printed.')
+    .description(
+      'Prints the migrations of the lock table, checks the table, and operates its locks. Never prints passwords.',
+    )
     .version(process.env['SHEDLOCK_VERSION'] ?? '')
     .addHelpText('after', EXAMPLES)
     .exitOverride()
@@ -63,12 +65,11 @@ async function main(): Promise<void> {
 
 /** What people look for under another name, or forget. */
 function hint(error: string): string {
-  if (/unknown command '(unlock|free)'/.test(error)) return '(release frees a lock whose holder is gone.)\n'
+  if (/unknown command '(unlock|free)'/.test(error))
+    return '(To release a lock whose holder is gone, use release.)\n'
   const isOption =
     error.includes('unknown option') && process.argv[2] === 'exec' && !process.argv.includes('--')
-  return isOption
-    ? '(The options of the command stand behind --: exec <name> [options] -- <command...>)\n'
-    : ''
+  return isOption ? '(The options of the command come after --: exec <name> [options] -- <command...>)\n' : ''
 }
 
 void main()

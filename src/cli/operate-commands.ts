@@ -28,7 +28,7 @@ export function addOperateCommands(program: Command): void {
     .command('pause')
     .summary('keep a job from running, on every instance, until a time or until resume')
     .description(
-      'Holds the lock without a run, so that every instance skips the job, those of Java services too. The pause ends by resume, or after --for. While a run is in progress nothing is paused, unless --wait is given. Exit status 1 if it was not paused.',
+      'Acquires the lock without a run, so that every instance skips the job, those of Java services too. The pause ends with resume, or after --for. While a run is in progress the job cannot be paused: --wait waits for the end of that run. Exit status 1 if the job was not paused.',
     )
   addOptions(pause, 'for', 'reason', 'by', 'wait')
   changes<ChangeFlags & PauseOptions>(pause, async (name, flags, provider, show) => {
@@ -38,7 +38,7 @@ export function addOperateCommands(program: Command): void {
     if (!paused)
       throw new CommandError(ExitCode.no, `${holding(lock)} – it was not paused.${advice(lock.paused)}`)
     show(lock)
-    if (!wasAcquired(lock)) warn(`Nobody ever acquired '${lock.name}': is the job called so?`)
+    if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
   })
 
   const resume = program
@@ -56,26 +56,29 @@ export function addOperateCommands(program: Command): void {
     .command('release')
     .summary('release a lock whose holder is gone')
     .description(
-      'Shows who holds the lock, asks, and releases it if the same owner still holds it. A holder that is alive is not stopped: somebody else may then run beside it. To end a pause, use resume. Exit status 1 if the lock was not released.',
+      'Shows who holds the lock, asks for confirmation, and releases the lock if the same owner still holds it. A holder that is alive is not stopped, and another instance may then run the job at the same time. To end a pause, use resume. Exit status 1 if the lock was not released.',
     )
   addOptions(release, 'yes')
   changes(release, async (name, flags, provider, show) => {
     const lock = await existingLock(provider, name)
     if (!flags.json) show(lock)
     if (lock.paused)
-      throw new CommandError(ExitCode.no, `${holding(lock)} – end that by: ${COMMAND} resume ${lock.name}`)
+      throw new CommandError(
+        ExitCode.no,
+        `${holding(lock)} – end the pause with: ${COMMAND} resume ${lock.name}`,
+      )
     if (lock.held && !flags.yes) await confirm()
     if (lock.held && !(await provider.releaseLock(name, lock.lockedBy)))
       throw new CommandError(
         ExitCode.no,
-        `Lock '${lock.name}' was not released: this owner no longer holds it.`,
+        `Lock '${lock.name}' was not released, because this owner no longer holds it.`,
       )
     if (flags.json) show(await existingLock(provider, name))
-    else print(lock.held ? 'It is free now.' : 'It is free already.')
+    else print(lock.held ? 'The lock was released.' : 'Nobody holds the lock.')
   })
 }
 
-/** Gives a command its name and its options, and says which table it changes before it does. */
+/** Adds the name and the options to a command, which then says which table it changes before it does. */
 function changes<Flags extends ChangeFlags>(command: Command, change: Change<Flags>): void {
   addOptions(command.argument('<name>', 'the name of the lock'), 'json')
   addConnectionOptions(command).action((name: string, flags: Flags) =>
@@ -91,7 +94,9 @@ function changes<Flags extends ChangeFlags>(command: Command, change: Change<Fla
 }
 
 function advice(paused: boolean): string {
-  return paused ? ' To pause it for longer, resume it first.' : ' With --wait 5m it is paused after that run.'
+  return paused
+    ? ' To pause it for longer, resume it first.'
+    : ' With --wait 5m this command waits for the end of that run.'
 }
 
 function whoAmI(): string {
@@ -107,7 +112,7 @@ async function confirm(): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
       ExitCode.usage,
-      'This is not a terminal, so nobody can answer – give --yes to release it anyway.',
+      'This is not a terminal, so nobody can confirm – set --yes to release the lock without confirmation.',
     )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   let interrupted = false as boolean
@@ -117,8 +122,8 @@ async function confirm(): Promise<void> {
   })
   // Ctrl-D closes it as well.
   const closed = once(terminal, 'close').then(() => '')
-  const answer = await Promise.race([terminal.question('Release it? [y/N] ').catch(() => ''), closed])
+  const answer = await Promise.race([terminal.question('Release the lock? [y/N] ').catch(() => ''), closed])
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'It was not released.')
+    throw new CommandError(interrupted ? ExitCode.interrupted : ExitCode.no, 'The lock was not released.')
 }

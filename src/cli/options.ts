@@ -5,7 +5,7 @@ import { durationWithUnit, exitStatus, notBlank, port, positiveDuration, time } 
 interface OptionEntry {
   readonly flags: string
   readonly says: string
-  /** How its value is read: where there is a unit, it has to be given. */
+  /** How its value is read; a duration needs its unit. */
   readonly read?: (text: string) => unknown
   readonly required?: boolean
   readonly choices?: readonly string[]
@@ -13,92 +13,101 @@ interface OptionEntry {
 }
 
 const URLS =
-  'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…, oracle://…; needs the driver of your project (default: DATABASE_URL of the environment)'
+  'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…, oracle://…; uses the driver that your project has installed (default: DATABASE_URL of the environment)'
 
 /** Every option of every command. */
 const OPTIONS = {
   url: { flags: '--url <url>', says: URLS },
   dataSource: { flags: '-d, --data-source <file>', says: 'a file that exports your TypeORM DataSource' },
-  // Not --env-file: Node.js takes that for its own, wherever it stands.
-  env: { flags: '--env <file>', says: 'reads the environment from this file first, such as .env' },
+  // Not --env-file: Node.js reads that as its own option, wherever it is.
+  env: { flags: '--env <file>', says: 'read the environment from this file first, such as .env' },
   schema: { flags: '--schema <name>', says: "schema; MySQL: database (default: the connection's)" },
   table: { flags: '--table <name>', says: 'table (default: shedlock)' },
-  columnName: { flags: '--column-name <name>', says: 'column of the name (default: name)' },
-  columnLockUntil: { flags: '--column-lock-until <name>', says: 'column of the end (default: lock_until)' },
+  columnName: { flags: '--column-name <name>', says: "column for the lock's name (default: name)" },
+  columnLockUntil: {
+    flags: '--column-lock-until <name>',
+    says: 'column for the end of the lease (default: lock_until)',
+  },
   columnLockedAt: {
     flags: '--column-locked-at <name>',
-    says: 'column of the beginning (default: locked_at)',
+    says: 'column for the time of acquisition (default: locked_at)',
   },
-  columnLockedBy: { flags: '--column-locked-by <name>', says: 'column of the owner (default: locked_by)' },
-  out: { flags: '-o, --out <file>', says: 'write to this file instead' },
+  columnLockedBy: { flags: '--column-locked-by <name>', says: 'column for the owner (default: locked_by)' },
+  out: { flags: '-o, --out <file>', says: 'write to this file instead of the output' },
   force: { flags: '--force', says: 'overwrite an existing file' },
-  down: { flags: '--down', says: 'the SQL that removes the table' },
-  dbmate: { flags: '--dbmate', says: 'both ways in one file, for dbmate' },
-  migration: { flags: '--migration', says: 'the migration.sql instead' },
-  contract: { flags: '--contract', says: 'the model for contract.prisma of Prisma 8 instead (postgresql)' },
-  entity: { flags: '--entity', says: 'the entity instead, for entities: […]' },
+  down: { flags: '--down', says: 'print the SQL that removes the table' },
+  dbmate: { flags: '--dbmate', says: 'print both directions in one file, for dbmate' },
+  migration: { flags: '--migration', says: 'print migration.sql instead' },
+  contract: {
+    flags: '--contract',
+    says: 'print the model for contract.prisma of Prisma 8 instead (postgresql only)',
+  },
+  entity: { flags: '--entity', says: 'print the entity instead, for entities: […]' },
   format: {
     flags: '--format <format>',
-    says: 'kind of module (default: as --out ends, else ts)',
+    says: 'module format (default: by the extension of --out, otherwise ts)',
     choices: ['ts', 'esm', 'cjs'],
   },
-  held: { flags: '--held', says: 'only those that are held now' },
-  json: { flags: '--json', says: 'as JSON' },
-  quiet: { flags: '-q, --quiet', says: 'say nothing but errors, as crontabs want it' },
-  succeeded: { flags: '--succeeded', says: 'also those whose last run is not known to have succeeded' },
+  held: { flags: '--held', says: 'list only the locks that are held now' },
+  json: { flags: '--json', says: 'print JSON' },
+  quiet: { flags: '-q, --quiet', says: 'print errors only, for crontabs' },
+  succeeded: {
+    flags: '--succeeded',
+    says: 'also find jobs whose last run is not known to have succeeded',
+  },
   runningAtMost: {
     flags: '--running-at-most <duration>',
-    says: 'also those whose run goes on for longer',
+    says: 'also find jobs whose run goes on for longer than this',
     read: positiveDuration,
   },
-  strict: { flags: '--strict', says: 'warnings are errors' },
-  watch: { flags: '-w, --watch', says: 'go on, and show what changes' },
+  strict: { flags: '--strict', says: 'treat warnings as errors' },
+  watch: { flags: '-w, --watch', says: 'keep running, and show what changes' },
   for: {
     flags: '--for <duration>',
-    says: 'the pause ends by itself after this: 8h, 30m, 2d',
+    says: 'how long the pause lasts, unless resume ends it: 8h, 30m, 2d',
     read: positiveDuration,
     required: true,
   },
   reason: {
     flags: '--reason <text>',
-    says: 'for those who wonder why it does not run',
+    says: 'tells others why the job does not run',
     read: notBlank,
     required: true,
   },
-  by: { flags: '--by <name>', says: 'who pauses it (default: user@host)' },
+  by: { flags: '--by <name>', says: 'who pauses the job (default: user@host)' },
   wait: {
     flags: '--wait <duration>',
     says: 'how long to wait while somebody else holds the lock (default: not at all)',
     read: durationWithUnit,
   },
-  createTable: { flags: '--create-table', says: 'make the lock table first, unless it is there' },
+  createTable: { flags: '--create-table', says: 'create the lock table first, unless it exists' },
   slot: {
     flags: '--slot <time>',
-    says: 'when this was due, or this release was made: it is done once, and again only if it failed',
+    says: 'when this run was due, or this release was made: the command runs once for it, and again only if it failed',
     read: time,
   },
-  write: { flags: '--write', says: 'locks may be paused, resumed and released there' },
-  port: { flags: '--port <number>', says: 'on this port (default: one that is free)', read: port },
-  yes: { flags: '-y, --yes', says: 'do not ask' },
+  write: { flags: '--write', says: 'allow the page to pause, resume and release locks' },
+  port: { flags: '--port <number>', says: 'serve on this port (default: one that nothing uses)', read: port },
+  yes: { flags: '-y, --yes', says: 'release without confirmation' },
   lockAtMostFor: {
     flags: '--lock-at-most-for <duration>',
-    says: 'longer than the command can take: 10m, 90s, PT1H (with --wait: 1m, and --keep-alive)',
+    says: 'when the lock expires; longer than the command can run: 10m, 90s, PT1H (default with --wait: 1m, with --keep-alive)',
     read: durationWithUnit,
   },
   lockAtLeastFor: {
     flags: '--lock-at-least-for <duration>',
-    says: 'how long the lock stays held, however short the command is',
+    says: 'how long the lock stays held at least, however short the command runs',
     read: durationWithUnit,
   },
   keepAliveAtMost: {
     flags: '--keep-alive-at-most <duration>',
-    says: 'as --keep-alive, for this long at most; then the command is stopped, and the lock expires',
+    says: 'like --keep-alive, but for this long at most; then the command is stopped, and the lock expires',
     read: durationWithUnit,
   },
   keepAlive: { flags: '--keep-alive', says: 'extend the lock while the command runs' },
   skippedExitCode: {
     flags: '--skipped-exit-code <code>',
-    says: 'the exit status when it is skipped',
+    says: 'the exit status when the command is skipped',
     read: exitStatus,
     default: ExitCode.skipped,
   },
@@ -116,7 +125,7 @@ const GROUPS: readonly [string, readonly OptionName[]][] = [
   ['Names of the table (as in your code):', NAME_OPTIONS],
 ]
 
-/** What code calls by these names, a command line calls by flags. */
+/** The flags for what code calls by these names. */
 const IN_CODE: Readonly<Record<string, OptionName>> = {
   'columnNames.name': 'columnName',
   'columnNames.lockUntil': 'columnLockUntil',
@@ -145,7 +154,7 @@ export function addOptions(command: Command, ...names: readonly OptionName[]): C
   return command
 }
 
-/** Says by the flag what a message that was written for code calls by its option. */
+/** Replaces the options in a message that was written for code by the flags of the command line. */
 export function inFlags(message: string): string {
   return Object.entries(IN_CODE).reduce((text, [inCode, name]) => {
     const flag = `${/--[a-z-]+/.exec(OPTIONS[name].flags)?.[0] ?? ''}${inCode.endsWith(' and') ? ' and' : ''}`

@@ -1,7 +1,7 @@
 import { printable } from '../sql'
 import { CommandError, scrub } from './command-error'
 
-/** As the package: a name that `npx` takes from nobody else. */
+/** The same as the package's, so that `npx` finds no other package under it. */
 export const COMMAND = 'shedlock-orm'
 
 export function print(text: string): void {

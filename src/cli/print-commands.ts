@@ -8,7 +8,7 @@ import { addOptions, NAME_OPTIONS } from './options'
 import { print, warn } from './output'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
-/** Prisma and this library each have names of their own for two databases; either command takes both. */
+/** Prisma and this library each have names of their own for two databases; either command accepts both. */
 const DIALECT_OF: Readonly<Record<string, DialectName>> = { postgresql: 'postgres', sqlserver: 'mssql' }
 const PROVIDER_OF: Readonly<Record<string, PrismaProvider>> = {
   postgres: 'postgresql',
@@ -29,7 +29,7 @@ export function addPrintCommands(program: Command): void {
     .command('sql')
     .summary('print the migration as SQL')
     .description(
-      'Prints the SQL that creates the lock table. It loads with the client of the database, with Flyway, and with Liquibase as formatted SQL. Never connects.',
+      "Prints the SQL that creates the lock table: for the database's own client, for Flyway, and for Liquibase (as formatted SQL). Never connects to a database.",
     )
     .addArgument(
       new Argument('<dialect>', 'the database').choices([
@@ -49,7 +49,7 @@ export function addPrintCommands(program: Command): void {
     .command('prisma')
     .summary('print the Prisma model, or the migration')
     .description(
-      "Prints the lock table as a model for your schema.prisma, so that Prisma's migrations know the table and leave it alone. Never connects.",
+      "Prints the lock table as a model for your schema.prisma, so that Prisma's migrations know the table and leave it alone. Never connects to a database.",
     )
     .addArgument(
       new Argument('<provider>', "of your schema's datasource").choices([
@@ -71,7 +71,7 @@ export function addPrintCommands(program: Command): void {
     .command('typeorm')
     .summary('print the TypeORM migration, or the entity')
     .description(
-      "Prints a migration file for TypeORM's command line and dataSource.runMigrations(). Never connects.",
+      "Prints a migration file for TypeORM's command line and dataSource.runMigrations(). Never connects to a database.",
     )
   addOptions(typeorm, 'entity', 'format', ...OUT_OPTIONS).action(
     (flags: OutFlags & { entity?: boolean; format?: ModuleFormat }) => {
@@ -122,8 +122,8 @@ function printOrWrite(text: string, { out, force }: { out?: string; force?: bool
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'EEXIST')
-      throw new CommandError(ExitCode.usage, `${out} exists already – give another name, or --force.`)
-    const advice = code === 'ENOENT' ? ' – make its folder first' : ''
+      throw new CommandError(ExitCode.usage, `${out} already exists – choose another name, or set --force.`)
+    const advice = code === 'ENOENT' ? ' – create its folder first' : ''
     throw new CommandError(ExitCode.usage, `${out} cannot be written: ${message}${advice}`)
   }
   warn(`wrote ${out}`)

@@ -4,7 +4,7 @@ import { warn } from './output'
 
 /** How long a command that lost its lock may take to stop after SIGTERM. */
 const KILL_AFTER = 10_000
-/** How long the lock may take to be freed after a signal: less than a container runtime waits. */
+/** How long the release of the lock may take after a signal: less than a container runtime waits. */
 const END_AFTER = 3_000
 /** As shells have it. */
 const NOT_FOUND = 127
@@ -14,7 +14,7 @@ const NOT_EXECUTABLE = 126
  * Runs a command with this process's own input and output, passes signals on to it, and stops it when `stop` aborts. A
  * command that is to stop before it began is not begun.
  *
- * @returns its exit status, as a shell would give it
+ * @returns its exit status, as a shell would return it
  */
 export async function runCommand(
   command: string,
@@ -42,7 +42,7 @@ export async function runCommand(
     })
   })
   stop.removeEventListener('abort', kill)
-  // What comes now finds the lock being freed.
+  // A signal that comes now finds the lock being released.
   signals.tell(endSoon)
   return status
 }
@@ -56,7 +56,7 @@ export function endSoon(signal: NodeJS.Signals): void {
   setTimeout(() => process.exit(statusOf(signal)), END_AFTER).unref()
 }
 
-/** The exit status that a shell gives for a signal. */
+/** The exit status that a shell returns for a signal. */
 export function statusOf(signal: NodeJS.Signals): number {
   return BY_SIGNAL + constants.signals[signal]
 }

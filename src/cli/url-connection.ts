@@ -28,11 +28,11 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   hideUrl(url)
   const scheme = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase() ?? ''
   const known = SCHEMES[scheme]
-  // What stands there may be a password.
+  // What the URL begins with may be a password.
   if (!known)
     throw new CommandError(
       ExitCode.usage,
-      `A URL begins with ${Object.keys(SCHEMES).join(', ')} – this one with none of them.`,
+      `The URL does not begin with a known scheme – known are ${Object.keys(SCHEMES).join(', ')}.`,
     )
   const { dialect: name, driver } = known
   if (name !== 'sqlite' && name !== 'mssql') readUrl(url)
@@ -45,7 +45,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
       return await driver.open(address, create)
     } catch (error) {
       if (error instanceof CommandError) throw error
-      throw new CommandError(ExitCode.database, `There is no connection to the database: ${oneLine(error)}`)
+      throw new CommandError(ExitCode.database, `The connection to the database failed: ${oneLine(error)}`)
     }
   }
   const names = { ...(schema === undefined ? {} : { schema }), ...options }
@@ -72,9 +72,9 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
 }
 
 /**
- * One connection, and another when it is no good any more: `exec` frees its lock hours after it acquired it. A connection that still owes
- * an answer when the next statement comes is taken for dead, because statements come one after the other, and the next only when
- * the wait for the one before was given up.
+ * One connection, and another when the first is broken: `exec` releases its lock hours after it acquired it. A connection that still
+ * owes an answer when the next statement comes counts as dead, because statements come one after the other, and the next one comes
+ * only when the wait for the one before has ended.
  */
 class LiveConnection {
   #current: Promise<DriverConnection> | undefined

@@ -18,26 +18,22 @@ interface WebFlags extends ConnectionFlags {
 export function addWebCommand(program: Command): void {
   const web = program
     .command('web')
-    .argument(
-      '[limits...]',
-      'name=duration: how long ago each lock was to be acquired at the latest',
-      addLimit,
-    )
+    .argument('[limits...]', 'name=duration: how long ago each lock may have been acquired last', addLimit)
     .usage('[<name>=<duration>...] [options]')
     .summary('show the locks in a browser')
     .description(
-      'Serves a page of the locks on loopback until Ctrl-C, and prints its address, which has a secret in it: whoever has the address may see the page.',
+      'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: whoever has it may see the page.',
     )
   addOptions(web, 'write', 'port')
-  addConnectionOptions(web).action((given: Record<string, string> | [], flags: WebFlags) =>
+  addConnectionOptions(web).action((limits: Record<string, string> | [], flags: WebFlags) =>
     withConnection(flags, async ({ provider }) => {
-      // What is wrong with the table is told here, and not on the page.
+      // What is wrong with the table is an error here, and not on the page.
       await provider.listLocks()
       const path = `/${randomBytes(24).toString('base64url')}`
       const page = lockPage(provider, {
         authorize: ({ url }) => isSame(new URL(url).pathname, path),
         readOnly: !flags.write,
-        limits: Array.isArray(given) ? {} : given,
+        limits: Array.isArray(limits) ? {} : limits,
       })
       const handle = nodeHandler(page)
       const server = createServer((request, response) => void handle(request, response))
@@ -54,7 +50,7 @@ async function serve(server: ReturnType<typeof createServer>, port: number, path
     throw new CommandError(ExitCode.usage, `Port ${port} cannot be used: ${(error as Error).message}`)
   }
   print(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)
-  warn('Ctrl-C ends it.')
+  warn('Press Ctrl-C to stop.')
   await ended
   server.close()
   server.closeAllConnections()

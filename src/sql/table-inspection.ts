@@ -62,7 +62,7 @@ async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
 function otherSchema(described: readonly Row[], tableName: string, own: string | undefined): TableFinding[] {
   const found: unknown = described[0]?.['table_schema']
   if (own === undefined || typeof found !== 'string' || found === own) return []
-  const message = `Table '${tableName}' was found in schema '${found}', but this connection creates tables in '${own}', so another connection may find another table – set the option schema.`
+  const message = `Table '${tableName}' was found in schema '${found}', but this connection creates tables in '${own}', so another connection may find another table – name the schema in the options.`
   return [finding('OTHER_SCHEMA', 'warning', message)]
 }
 

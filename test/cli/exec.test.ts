@@ -244,7 +244,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     const forever = node('setInterval(() => 0, 1e6)')
     const { status, stderr } = await exec('exec', 'job', '--lock-at-most-for', '2s', ...forever)
     expect(status).toBe(76)
-    expect(stderr).toContain('The command is stopped')
+    expect(stderr).toContain('The command is being stopped')
   })
 
   it('stops the command at the end of --keep-alive-at-most, and not before', async () => {
@@ -260,7 +260,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect({ status, stderr }).toEqual({
       status: 76,
       stderr: expect.stringMatching(
-        /^shedlock-orm: Lock 'job' .* no more, .*--keep-alive-at-most.* The command is stopped\.$/m,
+        /^shedlock-orm: Lock 'job' .* no longer extended, .*--keep-alive-at-most.* The command is being stopped\.$/m,
       ),
     })
     expect(await held()).toBe(false)
@@ -291,8 +291,8 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
 it.each([
   [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
   [['exec', 'job', '--lock-at-most-for', '10m'], 'command'],
-  [['exec', 'job', 'echo', '-n', 'x'], 'stand behind --: exec <name>'],
-  [['exec', 'job', '--lock-at-most-for', '1x', '--', 'true'], 'Give a duration such as 90s'],
+  [['exec', 'job', 'echo', '-n', 'x'], 'come after --: exec <name>'],
+  [['exec', 'job', '--lock-at-most-for', '1x', '--', 'true'], 'Write a duration such as 90s'],
   [['exec', 'job', '--lock-at-most-for', '-5m', '--', 'true'], 'negative'],
   [[...LOCK, '--skipped-exit-code', '256', '--', 'true'], '0 to 255'],
   [['exec', 'job', '--lock-at-most-for', '10', '--', 'true'], 'no unit – write 10s or 10m'],
@@ -300,7 +300,7 @@ it.each([
   [[...LOCK, '--keep-alive-at-most', '2', '--', 'true'], 'no unit – write 2s or 2m'],
   [
     [...LOCK, '--keep-alive-at-most', 'soon', '--url', 'file:x.sqlite', '--', 'true'],
-    "'--keep-alive-at-most <duration>' argument 'soon' is invalid. Give a duration such as 90s",
+    "'--keep-alive-at-most <duration>' argument 'soon' is invalid. Write a duration such as 90s",
   ],
   [['exec', 'job', '--lock-at-most-for', 'soon', '--url', 'file:x.sqlite', '--', 'true'], "'soon'"],
 ] as const)('%j is refused', async (args, message) => {

@@ -113,7 +113,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('shows one lock, or says that there is none', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['show', 'report'])).stdout).toMatch(
-      /^name +report\nstate +held, .*\nlast run +goes on\nlocked by +host-1\/42/,
+      /^name +report\nstate +held, .*\nlast run +still running\nlocked by +host-1\/42/,
     )
     expect(JSON.parse((await run(['show', 'report', '--json'])).stdout)).toMatchObject({
       name: 'report',
@@ -122,7 +122,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(await run(['show', 'Report'])).toEqual({
       status: 1,
       stdout: '',
-      stderr: "shedlock-orm: There is no lock 'Report': it was never acquired.\n",
+      stderr: "shedlock-orm: There is no lock 'Report', because it was never acquired.\n",
     })
   })
 
@@ -162,7 +162,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect(await run(['release', 'report', '--yes'])).toMatchObject({ status: 0 })
     expect(await held('report')).toBe(false)
-    expect((await run(['release', 'report', '--yes'])).stdout).toContain('It is free already.')
+    expect((await run(['release', 'report', '--yes'])).stdout).toContain('Nobody holds the lock.')
     expect((await run(['release', 'other', '--yes'])).status).toBe(1)
   })
 

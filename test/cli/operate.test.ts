@@ -48,7 +48,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     const { status, stdout } = await run('check', 'a=b=1h', 'never=25h')
     expect(status).toBe(1)
     expect(stdout).toMatch(
-      /^a=b is overdue: last taken at \S+Z, 2h 0m \d+s ago, and should be every 1h\.\nnever is overdue: never taken, and should be every 25h\.\n$/,
+      /^a=b is overdue: it was last acquired at \S+Z, 2h 0m \d+s ago, but should be acquired every 1h\.\nnever is overdue: it was never acquired, but should be acquired every 25h\.\n$/,
     )
     const json = await run('check', 'a=b=1h', 'never=25h', '--json')
     expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'a=b' }, { name: 'never', limit: 90_000_000 }])
@@ -67,21 +67,21 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect((await run('show', 'job')).stdout).toMatch(/^last run +failed \d+s ago, took [\d.]+s$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: 'job: its last run has failed; of the runs before it the table knows nothing.\n',
+      stdout: 'job: its last run has failed. The table knows nothing of the runs before it.\n',
     })
     expect((await run('check', 'job=1h')).status).toBe(0)
     await end()
-    expect((await run(...limits)).stdout).toMatch(/^job: its last run is not known to have succeeded;/)
+    expect((await run(...limits)).stdout).toMatch(/^job: its last run is not known to have succeeded\./)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    expect((await run('show', 'job')).stdout).toMatch(/^last run +goes on$/m)
+    expect((await run('show', 'job')).stdout).toMatch(/^last run +still running$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/^job has been running for \d+s, and should be done in 1ms\.\n$/),
+      stdout: expect.stringMatching(/^job has been running for \d+s, longer than 1ms\.\n$/),
     })
     expect((await run('check', 'job=1h', '--succeeded')).status).toBe(0)
     await lock?.unlock({ outcome: 'succeeded' })
     await dataSource.query("update shedlock set locked_by = 'java-host'")
-    expect((await run('show', 'job')).stdout).toMatch(/^last run +not known: another program has run it/m)
+    expect((await run('show', 'job')).stdout).toMatch(/^last run +unknown, because another program ran it/m)
     expect((await run('check', 'job=1h', '--succeeded')).status).toBe(1)
   })
 
@@ -94,12 +94,12 @@ describeBackends(backends)('the command line on $name', (backend) => {
       `update shedlock set locked_by = 'java-host', locked_at = '${new Date(Date.now() + 3_000_000).toISOString().slice(0, -1).replace('T', ' ')}'`,
     )
     expect((await run('show', 'job')).stdout).toMatch(
-      /\nwarning +locked at is (50m 0s|49m \d+s) ahead of now: another clock or time zone wrote it; ask shedlock-orm doctor\n$/,
+      /\nwarning +locked at is (50m 0s|49m \d+s) ahead of now: another clock or time zone wrote it – run shedlock-orm doctor\n$/,
     )
     const check = await run('check', 'job=2h')
     expect(check.status).toBe(1)
     expect(check.stdout).toMatch(
-      /^job may be overdue: \S+Z, when it was last taken, is (50m 0s|49m \d+s) ahead of the clock/,
+      /^job may be overdue: it was last acquired at \S+Z, which is (50m 0s|49m \d+s) ahead of the clock/,
     )
     const doctor = await run('doctor')
     expect(doctor.status).toBe(1)
@@ -226,7 +226,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     })
     await lock?.unlock()
     await eventually(() => {
-      expect(lines).toMatch(/\n\S+Z Lock 'job' is free, its last run unlocked \d+s ago, took [\d.]+s\n$/)
+      expect(lines).toMatch(/\n\S+Z Lock 'job' is free; its last run: unlocked \d+s ago, took [\d.]+s\n$/)
     })
     child.kill('SIGINT')
     expect(await ended).toEqual([0, null])
@@ -241,8 +241,8 @@ it.each([
   [['pause', 'job', '--reason', 'r'], '--for'],
   [['pause', 'job', '--for', '8', '--reason', 'r'], 'no unit'],
   [['pause', 'job', '--for', '0s', '--reason', 'r'], 'after which it ends'],
-  [['pause', 'job', '--for', '8h', '--reason', ' '], 'It is empty'],
-  [['unlock', 'job'], 'release frees a lock'],
+  [['pause', 'job', '--for', '8h', '--reason', ' '], 'It must not be empty'],
+  [['unlock', 'job'], 'use release'],
   [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
   [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], 'a time with its zone'],
 ] as const)('%j is refused', async (args, message) => {

@@ -37,7 +37,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     await database.drop()
   })
 
-  const UNKNOWN = "shedlock-orm: Nobody ever acquired 'job': is the job called so?\n"
+  const UNKNOWN = "shedlock-orm: Lock 'job' has never been acquired – check the name of the job.\n"
   const run = (...args: readonly string[]) => runCli(cli, args, { env: { DATABASE_URL: database.url } })
   const isPaused = async (tableName: string): Promise<boolean> => {
     const lock = await typeOrmLockProvider(dataSource, { tableName }).findLock('job')
@@ -172,7 +172,7 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entiti
       expect(await run(...PAUSE, ...args)).toEqual({
         status: 2,
         stdout: '',
-        stderr: `shedlock-orm: ${message} may mean two databases – give one of them.\n`,
+        stderr: `shedlock-orm: ${message} may mean two databases – set only one of them.\n`,
       })
     }
     expect(await isPaused('shedlock')).toBe(false)

@@ -65,7 +65,7 @@ describe('shedlock-orm sql', () => {
     [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
     [['frobnicate'], /unknown command 'frobnicate'/],
     [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*this one with none of them/],
-    [['list'], /Give --url, DATABASE_URL .*--env, or --data-source/],
+    [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],
     [['list', '--url', 'redis://localhost'], /this one with none of them/],
     [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
   ] as const)('refuses %j with one line and exit status 2', async (args, message) => {
@@ -90,7 +90,7 @@ describe('shedlock-orm sql', () => {
     const file = join(folder, 'V1__shedlock.sql')
     expect(await runCli(cli, ['sql', 'sqlite', '--out', join(folder, 'no', 'such.sql')])).toMatchObject({
       status: 2,
-      stderr: expect.stringMatching(/such\.sql cannot be written: .* – make its folder first\n$/),
+      stderr: expect.stringMatching(/such\.sql cannot be written: .* – create its folder first\n$/),
     })
     expect(existsSync(join(folder, 'no'))).toBe(false)
     expect(await runCli(cli, ['sql', 'sqlite', '--out', file])).toMatchObject({ status: 0, stdout: '' })

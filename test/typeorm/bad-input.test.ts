@@ -53,7 +53,7 @@ describe('typeOrmLockProvider', () => {
     ['an unknown column', { columnNames: { until: 'x' } }, /Unknown option 'until' in the columnNames/],
     ['an unknown dialect', { dialect: 'foxpro' }, /There is no dialect 'foxpro'/],
     ['an empty table name', { tableName: '' }, /tableName is empty/],
-    ['a table name with a zero', { tableName: 'a\0b' }, /tableName .* has control characters/],
+    ['a table name with a zero', { tableName: 'a\0b' }, /tableName .* contains control characters/],
     ['a table name that is too long', { tableName: 'x'.repeat(300) }, /tableName .* is longer than/],
     ['a table name that is no text', { tableName: 7 }, /tableName/],
     ['one name for two columns', { columnNames: { name: 'lock_until' } }, /one name for two columns/],

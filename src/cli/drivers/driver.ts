@@ -52,7 +52,7 @@ export function loadDriver(
   )
 }
 
-/** `mysql2` of `mysql2/promise`: npm takes the latter for a repository on GitHub. */
+/** `mysql2` of `mysql2/promise`: npm reads the latter as a repository on GitHub. */
 function packageOf(path: string): string {
   return path.split('/')[0] ?? path
 }

@@ -42,7 +42,7 @@ function configuration(url: string): object {
   const first = (...keys: string[]): string | undefined =>
     keys.map((key) => properties.get(key)).find((value) => value !== undefined)
   if (!/^(sqlpassword|notspecified)$/i.test(first('authentication') ?? 'SqlPassword'))
-    throw unreadable('authentication is by user and password only: use --data-source for another')
+    throw unreadable('it can only authenticate by user and password; for other ways use --data-source')
   return {
     server: host,
     port: Number(port || 1433),

@@ -50,7 +50,7 @@ function options(url: string, driver: string): object {
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
     connectTimeout: 10_000,
-    // mysql2 asks for the key by itself, and warns of an option that it does not know.
+    // mysql2 requests the key by itself, and warns of an option that it does not know.
     ...(driver === 'mariadb' && {
       allowPublicKeyRetrieval: searchParams.get('allowPublicKeyRetrieval') === 'true',
     }),
