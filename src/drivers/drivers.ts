@@ -1,8 +1,8 @@
 import type { DialectName } from '../sql'
 
-/** How a database driver wants statements and says errors: what every client on top of it has in common. */
+/** How a database driver writes placeholders and reports errors, which is the same for every client on top of it. */
 export interface Driver {
-  /** The text for the value at this position, counted from 0. */
+  /** The text of the placeholder for the value at this position, counted from 0. */
   readonly placeholder: (position: number) => string
   /**
    * The server's code for an error of this driver, as text.
@@ -10,7 +10,7 @@ export interface Driver {
    * @returns `undefined` when the error is not an answer of the server, or does not tell what became of the statement
    */
   readonly errorCode: (error: object) => string | undefined
-  /** Whether it is certain from an error of this driver that there was no connection, so that no statement was sent. */
+  /** Whether an error of this driver makes it certain that there was no connection, so that no statement was sent. */
   readonly notSent: (error: object) => boolean
 }
 
@@ -161,7 +161,7 @@ const spanner: Driver = {
   notSent: notConnected,
 }
 
-/** The driver that clients use for each database. */
+/** The driver that clients use for each database, by the name of its dialect. */
 export const drivers: Readonly<Record<DialectName, Driver>> = {
   postgres,
   cockroachdb: postgres,

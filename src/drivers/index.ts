@@ -1,5 +1,6 @@
 /**
- * The database drivers: how each writes placeholders and says errors, and with that a `SqlExecutor` for any client on top.
+ * The database drivers: how each writes placeholders and reports errors; and `sqlExecutor`, which makes a `SqlExecutor` for any client
+ * on top of one.
  *
  * @module shedlock-orm/drivers
  */

@@ -5,14 +5,17 @@ import type { Driver } from './drivers'
 
 /** What a client answers to one statement. */
 export interface Answer {
-  /** Empty for a statement that finds none. */
+  /** The rows that it read; empty if there were none. */
   readonly rows: readonly Row[]
-  /** How many rows were changed. A lock that is acquired by a statement whose client does not tell is an error. */
+  /**
+   * How many rows it changed; `null` or `undefined` if the client does not tell. Where a lock depends on this number, that is a
+   * `LockError` `INVALID_CLIENT`.
+   */
   readonly changed: number | bigint | null | undefined
 }
 
 /**
- * Binds a client on top of one of the drivers: with it a `SqlLockProvider` is made.
+ * Makes a `SqlExecutor` for a client on top of one of the drivers: what a `SqlLockProvider` needs.
  *
  * ```ts
  * const executor = sqlExecutor(drivers.postgres, async (text, values) => {
@@ -22,9 +25,9 @@ export interface Answer {
  * const provider = new SqlLockProvider(executor, dialects.postgres)
  * ```
  *
- * @param run runs one statement once: in autocommit, on a connection that no transaction of the app uses, its values bound
- *   and not written into the text. Rejects with the driver's own error. `statement` is what it was before it was rendered;
- *   `wants` says which part of the answer is used.
+ * @param run runs one statement once: in autocommit, on a connection that no transaction of the app uses, with its values bound and
+ *   not written into the text. It must reject with the driver's own error. `statement` is the statement before it was rendered;
+ *   `wants` says which part of the answer is used
  */
 export function sqlExecutor(
   { placeholder, errorCode, notSent }: Driver,
@@ -60,7 +63,7 @@ export function sqlExecutor(
 export const MOST_PREPARED = 40
 
 /**
- * The name of a statement that PostgreSQL shall keep: made of its text, so that no two texts share one.
+ * The name of a statement that PostgreSQL keeps: made of its text, so that no two texts share a name.
  *
  * @param names by their texts, of one connection or of several; none is removed, because the server has it
  * @returns `undefined` for a text that comes when there are enough

@@ -9,13 +9,13 @@ import {
 import type { LockProviders } from './lock-providers'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
-/** As of `leaderElection`, and where the lock is. */
+/** The configuration of `leaderElection`, and the lock provider to use. */
 export interface LeaderElectionsConfiguration extends LeaderElectionConfiguration {
   /** A key of the module's `lockProviders`. Default: its `lockProvider`. */
   readonly provider?: string | undefined
 }
 
-/** Elections of one Nest application, which ends them at its shutdown. Inject it, and call `join` in `onApplicationBootstrap`. */
+/** The elections of one Nest application, which end at its shutdown. Inject this class, and call `join` in `onApplicationBootstrap`. */
 export class LeaderElections {
   readonly #logger = new Logger('ShedLock')
   readonly #elections: { readonly name: string; readonly election: LeaderElection }[] = []
@@ -29,13 +29,17 @@ export class LeaderElections {
   /**
    * Makes this process a candidate, as `leaderElection` does, until the application shuts down.
    *
-   * @throws LockError `INVALID_CONFIGURATION`
+   * @returns the election, with `isLeader()` and `stop()`
+   * @throws LockError `INVALID_CONFIGURATION`, also when there is no such lock provider
    */
   join(configuration: LeaderElectionsConfiguration, callbacks: LeaderCallbacks): LeaderElection {
     const { provider: key, ...rest } = configuration
     const provider = this.providers.get(key)
     if (!provider)
-      throw invalid(`There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`)
+      throw invalid(
+        `There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`,
+        rest.name,
+      )
     const election = leaderElection(provider, { listeners: this.options.listeners, ...rest }, callbacks)
     this.#elections.push({ name: rest.name, election })
     return election
@@ -50,7 +54,7 @@ export class LeaderElections {
     const late = (await Promise.all(stopped)).flat()
     if (late.length > 0)
       this.#logger.warn(
-        `Leaders did not end within the shutdown timeout, and hold their locks until they do: ${late.join(', ')}`,
+        `Leaders did not step down within the shutdown timeout, and hold their locks until they do: ${late.join(', ')}`,
       )
   }
 }

@@ -71,12 +71,12 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
  * @throws LockError `INVALID_CONFIGURATION` when there is no client, or when locks are in memory in production
  */
 export function placesOf(providers: LockProviders, allowInMemory = false): string {
-  const places = Array.from(providers, ([name, given]) => {
-    const provider = given instanceof LazyLockProvider ? given.made : given
+  const places = Array.from(providers, ([name, each]) => {
+    const provider = each instanceof LazyLockProvider ? each.made : each
     const inMemory = provider instanceof InMemoryLockProvider
     if (inMemory && !allowInMemory && process.env['NODE_ENV'] === 'production')
       throw invalid(
-        'ShedLockModule has its locks in memory, and NODE_ENV is production: each instance would run every job – use typeOrmLockProvider or prismaLockProvider, or set allowInMemory for an application of a single instance.',
+        'ShedLockModule keeps its locks in memory, and NODE_ENV is production, so every instance would run every job – use typeOrmLockProvider or prismaLockProvider, or set allowInMemory for an application with a single instance.',
       )
     const place = provider.description ?? provider.constructor.name
     return name === undefined ? place : `${place} for '${name}'`
@@ -85,15 +85,15 @@ export function placesOf(providers: LockProviders, allowInMemory = false): strin
 }
 
 /**
- * The only DataSource or PrismaClient of the application; of several the only one under a class, as TypeORM's default DataSource
- * is: named ones are under texts.
+ * The only DataSource or PrismaClient of the application; of several, the only one whose token is a class, as that of TypeORM's
+ * default DataSource is: the tokens of named ones are texts.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function ormClient(modules: Modules): object {
   if ([...modules.values()].length === 0)
     throw invalid(
-      'ShedLockModule cannot look into the application, because @nestjs/core is loaded twice, as some loaders of TypeScript do – make the lock provider in forRootAsync.',
+      'ShedLockModule cannot find the providers of the application, because @nestjs/core is loaded twice, as some loaders for TypeScript do – make the lock provider in forRootAsync.',
     )
   const found = [...instancesOf(modules)].filter(
     ({ isStatic, instance }) => isStatic && isOrmClient(instance),
@@ -107,8 +107,8 @@ export function ormClient(modules: Modules): object {
   ]
   throw invalid(
     names.length === 0
-      ? 'ShedLockModule finds no DataSource and no PrismaClient in the application – import TypeOrmModule.forRoot(…) or the module of your PrismaService, or give it the lock provider itself.'
-      : `ShedLockModule finds several clients: ${names.join(', ')} – use forRootAsync, and inject the one that is meant.`,
+      ? 'ShedLockModule finds no DataSource and no PrismaClient in the application – import TypeOrmModule.forRoot(…) or the module of your PrismaService, or pass a lock provider as lockProvider.'
+      : `ShedLockModule finds several clients: ${names.join(', ')} – use forRootAsync, and inject the client that has the lock table.`,
   )
 }
 
@@ -122,7 +122,7 @@ function isOrmClient(instance: object): boolean {
       ? typeof createQueryRunner === 'function'
       : typeof $connect === 'function' && typeof $executeRawUnsafe === 'function'
   } catch {
-    // A proxy may stand for something that is not there yet.
+    // It may be a proxy for something that does not exist yet.
     return false
   }
 }

@@ -3,23 +3,25 @@ import { invalid, type LockingTaskExecutor } from '../core'
 import { CronSlots, type CronTimeClass } from './cron-slot'
 
 /**
- * The executors of one Nest application: one for `lockProvider`, and one for each of `lockProviders`. Inject it where a
- * service wants to choose; inject `LockingTaskExecutor` where the default one will do.
+ * The executors of one Nest application: one for `lockProvider`, and one for each of `lockProviders`. Inject this class where a
+ * service chooses between them; inject `LockingTaskExecutor` where the one for `lockProvider` is enough.
  */
 export class LockingTaskExecutors {
   #byProvider: ReadonlyMap<string | undefined, LockingTaskExecutor> = new Map()
   #slots: CronSlots | undefined
 
   /**
-   * @param provider a key of the module's `lockProviders`; left out, the executor for its `lockProvider`
-   * @throws LockError `INVALID_CONFIGURATION` when there is no such provider
+   * Returns the executor for one of the module's lock providers.
+   *
+   * @param provider a key of the module's `lockProviders`. Default: its `lockProvider`
+   * @throws LockError `INVALID_CONFIGURATION` when there is no such provider, or before the application is initialised
    */
   get(provider?: string): LockingTaskExecutor {
     const executor = this.#byProvider.get(provider)
     if (executor) return executor
     throw invalid(
       provider === undefined
-        ? 'ShedLockModule is not ready yet – use its executors once the application is initialised.'
+        ? 'ShedLockModule is not ready yet – use its executors only after the application is initialised.'
         : `There is no lock provider '${provider}' – add it to lockProviders of ShedLockModule.forRoot.`,
     )
   }
@@ -70,6 +72,6 @@ export function executorsOf(instance: unknown, method: string): LockingTaskExecu
   const executors = (instance as Bound | undefined)?.[EXECUTORS]
   if (executors) return executors
   throw invalid(
-    `'${method}' was not run, because it has no lock – import ShedLockModule.forRoot(…) in the application's root module, and let Nest make the object that it is called on.`,
+    `'${method}' was not run, because its object has no executors – import ShedLockModule.forRoot(…) in the application's root module, and let Nest make the object.`,
   )
 }

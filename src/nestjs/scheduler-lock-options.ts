@@ -8,13 +8,13 @@ import {
 } from '../core'
 
 /**
- * A duration, or a function that gives it once the application has its configuration: `() => process.env.REPORT_LOCK ??
- * '10m'`, or from what was injected, ``lockAtMostFor(this: Reports) { return this.config.get('report.lock') }``. It is
- * called when the application starts, where a wrong duration is refused, and for each run.
+ * A duration, or a function that returns one when the application has its configuration: `() => process.env.REPORT_LOCK ??
+ * '10m'`, or, from what was injected, ``lockAtMostFor(this: Reports) { return this.config.get('report.lock') }``. The function is
+ * called when the application starts, which refuses a wrong duration, and again for each run.
  */
 export type ConfiguredDuration<This = unknown> = Duration | ((this: This) => Duration)
 
-/** What a class can say once for all of its locked methods. Durations left out are the module's defaults. */
+/** What a class can set once for all of its locked methods. Durations that are left out are the module's defaults. */
 export interface SchedulerLockDefaultsOptions<This = unknown> extends Omit<
   TaskConfiguration,
   'name' | 'slot' | 'lockAtMostFor' | 'lockAtLeastFor'
@@ -33,20 +33,20 @@ export interface SchedulerLockOptions<
   Arguments extends unknown[] = never[],
 > extends SchedulerLockDefaultsOptions<This> {
   /**
-   * The lock's name, the same in every instance of the app. Or a function that makes it for each call from the
-   * method's arguments and from `this`: ``name(this: Reports, tenant: string) { return `report-${tenant}` }``.
+   * The lock's name, the same in every instance of the app; or a function that makes it for each call from the method's arguments
+   * and from `this`: ``name(this: Reports, tenant: string) { return `report-${tenant}` }``.
    */
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
-   * When a run is due, made for each call as the name is; `undefined` for a call without a slot. `false`: the method has no
-   * slots, also when it is called by hand beside its `@Cron`. Default: the time at which its `@Cron` was due last, if the
-   * module has `cronTime`, else none. `@Interval` and `@Timeout` have none: each instance counts from its own start.
+   * A function that returns when the run was due, called as that for the name; `undefined` for a call without a slot. `false`: the
+   * method has no slots despite its `@Cron`, as for one that is also called by hand. Default: the time at which its `@Cron` was last due, if the
+   * module has `cronTime`, otherwise no slot. `@Interval` and `@Timeout` have no slots: each instance counts from its own start.
    */
   readonly slot?: false | ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
   /**
-   * Whether the application, when it starts, runs the method for the time at which it was due last, if no instance ran it
-   * then. Beware: after a long outage, and for a new name, that is at another time of day than was meant. Needs slots; the
-   * method is called without arguments, and nobody waits for it. Default `false`.
+   * Whether the application runs the method when it starts, for the time at which it was last due, if no instance ran it for that
+   * time. Beware: after a long outage, and for a new name, this is at another time of day than you scheduled. Needs slots. The method
+   * is called without arguments, and the start does not wait for it. Default `false`.
    */
   readonly catchUp?: boolean | undefined
 }
@@ -71,7 +71,10 @@ export function checkSchedulerLockOptions(options: SchedulerLockOptions): void {
   checkOptions(options, ['name', 'slot', 'catchUp', ...OPTIONS], '@SchedulerLock options')
   const { slot } = options
   if (slot !== undefined && slot !== false && typeof slot !== 'function')
-    throw invalid('slot of @SchedulerLock must be a function, because every call has another, or false.')
+    throw invalid(
+      'slot of @SchedulerLock must be false, or a function, because every call has its own slot.',
+      typeof options.name === 'string' ? options.name : undefined,
+    )
   checkDurations(typeof options.name === 'function' ? undefined : checkLockName(options.name), options)
 }
 

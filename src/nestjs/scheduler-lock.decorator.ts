@@ -13,7 +13,7 @@ type Method = (this: object, ...args: never[]) => unknown
 const OPTIONS = Symbol.for('shedlock-orm.options')
 const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 
-/** Fits TypeScript's legacy decorators (`experimentalDecorators`) and the standard ones. */
+/** A method decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones. */
 export interface SchedulerLockDecorator {
   /** As a legacy decorator. */
   <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
@@ -29,15 +29,15 @@ export interface SchedulerLockDecorator {
 }
 
 /**
- * Runs the method under a lock each time it is called, by `@Cron`, `@Interval`, `@Timeout` or directly, and skips it
- * when another instance holds the lock. The order of the decorators does not matter.
+ * Runs the method under a lock each time it is called, by `@Cron`, `@Interval`, `@Timeout` or directly, and skips it when the lock is
+ * refused. The order of the decorators does not matter.
  *
- * The method returns a promise of its own value, or of `undefined` when it was skipped (or it rejects with `LockError`
- * `NOT_ACQUIRED`, with `onNotAcquired: 'throw'`). Inside, `activeLock()` has the lock and its `signal`.
+ * The method returns a promise of its own value, or of `undefined` when it was skipped. With `onNotAcquired: 'throw'` the promise of a
+ * skip rejects with a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
  *
- * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or what is no method of an
- *   instance. A call rejects with `INVALID_CONFIGURATION`, and does not run the method, when `ShedLockModule` is not
- *   imported, and with another `LockError` when the database could not say whether the lock is free.
+ * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options, or on what is no instance method. A call
+ *   rejects with `INVALID_CONFIGURATION` when `ShedLockModule` is not imported, and with another `LockError` when nobody knows whether
+ *   the lock was acquired: the method then does not run
  */
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
@@ -64,7 +64,7 @@ function decorateLegacy(
 ): void {
   if (key === undefined) {
     throw invalid(
-      "@SchedulerLock belongs on a method; on a class use @SchedulerLockDefaults. (Nest's applyDecorators cannot pass it on with standard decorators: put it on the method itself.)",
+      "@SchedulerLock is not on a method – put it on a method, and on a class use @SchedulerLockDefaults. (With standard decorators, Nest's applyDecorators cannot pass it on: put it on the method itself.)",
     )
   }
   if (typeof descriptor?.value !== 'function' || typeof prototype === 'function') throw notLockable(key)
@@ -88,7 +88,7 @@ function decorateStandard(
 
 function notLockable(key: string | symbol): Error {
   return invalid(
-    `@SchedulerLock on '${String(key)}': only an instance method can be locked, not a property, accessor or static method.`,
+    `@SchedulerLock cannot lock '${String(key)}' – put it on an instance method, not on a property, an accessor or a static method.`,
   )
 }
 
@@ -126,7 +126,7 @@ export function configurationOf(instance: object, method: object) {
 }
 
 /**
- * Defaults for each `@SchedulerLock` in this class and its subclasses. A subclass may override them one by one.
+ * Sets defaults for each `@SchedulerLock` in this class and its subclasses. A subclass may override each of them.
  *
  * @throws LockError `INVALID_CONFIGURATION` for unknown options and impossible durations, when the class is loaded
  */

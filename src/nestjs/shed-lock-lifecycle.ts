@@ -35,7 +35,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
     const unlocked = new Map<string, string>()
     for (const { instance } of instancesOf(this.modules)) {
-      // It may stand for something that is not there yet, and throw.
+      // It may be a proxy for something that does not exist yet, and throw.
       if (types.isProxy(instance)) continue
       bindExecutors(instance, this.executors)
       const methods = methodsOf(instance)
@@ -61,7 +61,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const late = (await Promise.all(stopped)).flat()
     if (late.length > 0)
       this.#logger.warn(
-        `Did not end within the shutdown timeout, and stay locked until lockAtMostFor: ${late.join(', ')}`,
+        `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
       )
   }
 
@@ -74,7 +74,8 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const called = (instance as Record<string, object>)[name] ?? method
     if (slot === false || (slot === undefined && this.executors.slotOf(called) === undefined))
       throw invalid(
-        `${nameOf(instance, name)} cannot catch up, because it has no slots – leave catchUp out, or give it a @Cron expression and cronTime to ShedLockModule.forRoot.`,
+        `${nameOf(instance, name)} cannot catch up, because it has no slots – leave catchUp out, or add a @Cron expression to the method, and cronTime to ShedLockModule.forRoot.`,
+        typeof configuration.name === 'string' ? configuration.name : undefined,
       )
     this.#catchUps.push(() => this.#catchUp(instance, name))
   }
@@ -99,7 +100,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     for (const [method, decorator] of [...unlocked].sort())
       if (!except.includes(method))
         this.#logger.warn(
-          `${method} has @${decorator} without @SchedulerLock: every instance runs it – add one, or name it in warnOfUnlockedCrons.except`,
+          `${method} has @${decorator} without @SchedulerLock: every instance runs it – add @SchedulerLock, or list the method in warnOfUnlockedCrons.except`,
         )
   }
 
@@ -107,7 +108,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const all = [...this.modules.values()].filter(({ providers }) => providers.has(this.constructor))
     if (all.length > 1)
       throw invalid(
-        'ShedLockModule is imported with several configurations – import it once, and name further ones in lockProviders.',
+        'ShedLockModule is imported with several configurations – import it once, and add further lock providers to lockProviders.',
       )
   }
 }

@@ -15,42 +15,42 @@ import type { CronTimeClass } from './cron-slot'
 /** Makes a lock provider of the application's DataSource or PrismaClient, as `typeOrmLockProvider` and `prismaLockProvider` do. */
 export type LockProviderOfClient = (client: never) => LockProvider
 
-/** Options of `ShedLockModule.forRoot`: where the locks are, and those of the executors. */
+/** Options of `ShedLockModule.forRoot`: where the locks are kept, and the options of the executors. */
 export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   /**
-   * For each `@SchedulerLock` that does not name another: a lock provider; or `typeOrmLockProvider`, `prismaLockProvider` or a
-   * function such as `(dataSource: DataSource) => typeOrmLockProvider(dataSource, { schema: 'app' })`, which gets the only
-   * DataSource or PrismaClient of the application, or of several DataSources the default one.
+   * The lock provider for each `@SchedulerLock` that names no other. Or a function that makes it, such as `typeOrmLockProvider`,
+   * `prismaLockProvider` or `(dataSource: DataSource) => typeOrmLockProvider(dataSource, { schema: 'app' })`: it is called with the
+   * only DataSource or PrismaClient of the application, or, of several DataSources, with the default one.
    */
   readonly lockProvider: LockProvider | LockProviderOfClient
-  /** Further ones, by the name that `@SchedulerLock({ provider })` says. */
+  /** Further lock providers, by the names that `@SchedulerLock({ provider })` uses. */
   readonly lockProviders?: Readonly<Record<string, LockProvider>>
   /**
-   * `CronTime` of the package `cron`, which `@nestjs/schedule` uses: then every method with `@Cron` and `@SchedulerLock` runs
-   * once for each time at which it is due, whatever the clocks of the instances. Default: no slots.
+   * `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and `@SchedulerLock` runs once
+   * for each time at which it is due, whatever the clocks of the instances say. Default: no slots.
    */
   readonly cronTime?: CronTimeClass | undefined
-  /** How long the application waits at its shutdown for runs in flight, after it told them to stop. Default 10 seconds. */
+  /** How long the application waits for running tasks at its shutdown, after it has told them to stop. Default 10 seconds. */
   readonly shutdownTimeout?: Duration
   /**
-   * Warns at the start of each method with `@Cron` or `@Interval` that has no `@SchedulerLock`; `except` names those that need
-   * none, such as `['Cache.clear']`. Default `false`.
+   * Whether the application warns at its start of each method that has `@Cron` or `@Interval` but no `@SchedulerLock`. `except` lists
+   * the methods that need no lock, such as `['Cache.clear']`. Default `false`.
    */
   readonly warnOfUnlockedCrons?: boolean | { readonly except: readonly string[] } | undefined
   /**
-   * With `NODE_ENV=production` an application does not start whose locks are in memory, because each instance would have
-   * its own. `true` starts it, for an application of a single instance. Default `false`.
+   * Whether the application may start with `NODE_ENV=production` though its locks are in memory, where each instance has its own: for
+   * an application with a single instance. Default `false`.
    */
   readonly allowInMemory?: boolean | undefined
 }
 
-/** Options of `ShedLockModule.forRootAsync`: how to make the options from what Nest provides. */
+/** Options of `ShedLockModule.forRootAsync`: how to make the module's options from what Nest provides. */
 export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> {
   /** The modules that provide what `inject` names, unless they are global. */
   readonly imports?: ModuleMetadata['imports']
-  /** What the factory gets, such as `[DataSource]` or `[PrismaService]`. */
+  /** The tokens of what is passed to the factory, such as `[DataSource]` or `[PrismaService]`. */
   readonly inject?: FactoryProvider['inject']
-  /** Makes the options, once, when the application starts. */
+  /** Makes the module's options, once, when the application starts. */
   readonly useFactory: (
     ...dependencies: Dependencies
   ) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
@@ -77,7 +77,9 @@ export function checkModuleOptions(options: ShedLockModuleOptions): void {
     throw invalid("cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.")
   if (shutdownTimeout !== undefined) checkDuration(undefined, 'shutdownTimeout', shutdownTimeout)
   if (typeof warnOfUnlockedCrons === 'object' && !Array.isArray(warnOfUnlockedCrons.except))
-    throw invalid("except of warnOfUnlockedCrons must be an array of methods, such as ['Cache.clear'].")
+    throw invalid(
+      "except of warnOfUnlockedCrons must be an array of names of methods, such as ['Cache.clear'].",
+    )
   executorsFor(options, new Map([[undefined, { lock: () => Promise.resolve(undefined) }]]))
 }
 

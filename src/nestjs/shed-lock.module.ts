@@ -20,22 +20,29 @@ export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
 const MODULES = { token: ModulesContainer, optional: true }
 
 /**
- * Gives `@SchedulerLock` its locks. Import it once, in the root module; it is global. Services can inject
+ * Provides the locks for `@SchedulerLock`. Import it once, in the root module; it is global. Services can inject
  * `LockingTaskExecutor`, `LockingTaskExecutors` and `LeaderElections`.
  *
- * At start-up it logs where the locks are, and refuses locked methods whose configuration can never work. At shutdown it
- * tells runs in flight to stop (`LockError` `SHUTDOWN`), waits for them up to `shutdownTimeout`, and releases their locks, before
- * TypeORM closes its pool.
+ * At start-up it logs where the locks are kept, and refuses locked methods whose configuration can never work. At shutdown it tells
+ * running tasks to stop (`LockError` `SHUTDOWN`), waits for them for up to `shutdownTimeout`, and releases their locks, before TypeORM
+ * closes its pool.
  */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what Nest takes for a module
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- Nest's modules are classes
 export class ShedLockModule {
-  /** @throws LockError `INVALID_CONFIGURATION` */
+  /**
+   * Makes the module with these options.
+   *
+   * @throws LockError `INVALID_CONFIGURATION`
+   */
   static forRoot(options: ShedLockModuleOptions): DynamicModule {
     checkModuleOptions(options)
     return shedLockModule({ provide: SHED_LOCK_OPTIONS, useValue: options })
   }
 
-  /** For options made from what Nest provides: a configuration, several DataSources, clients of another kind. */
+  /**
+   * Makes the module with options that are made from what Nest provides: from a configuration, one of several DataSources, or a client
+   * of another kind. Wrong options fail when the application starts.
+   */
   static forRootAsync<Dependencies extends unknown[]>(
     options: ShedLockModuleAsyncOptions<Dependencies>,
   ): DynamicModule {

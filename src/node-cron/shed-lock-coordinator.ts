@@ -13,22 +13,22 @@ import {
 /** Options of `shedLockCoordinator`. */
 export interface ShedLockCoordinatorOptions {
   /**
-   * Hear of each run under its task's name, as those of an executor do: metrics, logs. node-cron does not tell whether a run
-   * failed, so that `onTaskFinished` always says `success`. Default: nobody.
+   * Listeners to each run under its task's name, as of an executor, for metrics and logs. node-cron does not tell whether a run failed,
+   * so `onTaskFinished` always says `success`. Default: none.
    */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
 /**
- * Lets each fire of a node-cron task with `distributed: true` run on one instance, however short the run or late the
- * others: `setRunCoordinator(shedLockCoordinator(provider))`, before `schedule`.
+ * Makes a coordinator that lets each fire of a node-cron task with `distributed: true` run on one instance, however short the run is or
+ * however late the others are: `setRunCoordinator(shedLockCoordinator(provider))`, before `schedule`.
  *
- * One lock does it, in one statement: it has the task's name, and the time at which the fire is due is its slot. It lasts for
- * at most the task's `distributedLease` and is released when the run ends: while a run lasts, here or in whatever else locks
- * that name, further fires are skipped. Nothing extends it, so choose `distributedLease` well above the longest run.
+ * Each fire acquires one lock: its name is that of the task, and its slot is the time at which the fire is due. The lock lasts for at
+ * most the task's `distributedLease`, and is released when the run ends. While somebody holds the lock, further fires are skipped.
+ * Nothing extends it, so choose `distributedLease` well above the longest run.
  *
- * When the database cannot say whether the lock is free, node-cron skips the fire as `coordinator-error`. It does not tell
- * whether a run succeeded, so that the lock's row says `unlocked`.
+ * When nobody knows whether the lock was acquired, node-cron skips the fire as `coordinator-error`. node-cron does not tell whether a
+ * run succeeded, so the lock's row says `unlocked`.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -65,13 +65,13 @@ export class ShedLockCoordinator {
    *
    * @param key `name:2026-11-20T20:44:53.000Z`, the task and when it is due
    * @param ttlMs the task's `distributedLease` in milliseconds: its lock lasts at most that long
-   * @returns whether the fire is to run here; `false` also after `shutdown()`
-   * @throws LockError as the provider, when the database could not say whether the lock is free
+   * @returns whether the fire runs here; `false` also after `shutdown()`
+   * @throws LockError `INVALID_CONFIGURATION` for a wrong key or lease; or as the provider does
    */
   shouldRun(key: string, ttlMs: number): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      // The task is node-cron's: ours lasts until that one ends, or until its lock is lost, because a run that node-cron gave
-      // up never ends.
+      // The task is node-cron's: ours lasts until that one ends, or until its lock is lost, because a run that node-cron has
+      // abandoned never ends.
       const task = async ({ signal }: TaskContext): Promise<void> => {
         if (signal.aborted) return
         resolve(true)
@@ -103,10 +103,11 @@ export class ShedLockCoordinator {
   }
 
   /**
-   * For the end of the process: skips further fires, and waits until the runs have ended and their locks are released.
-   * Call it before the database is disconnected: `cron.shutdown()` alone does not wait for the locks.
+   * Call it at the end of the process, before the database is disconnected: it skips further fires, and waits until the runs have
+   * ended and their locks are released. `cron.shutdown()` alone does not wait for the locks.
    *
-   * @returns the names of the tasks that still ran after the timeout; those stay locked for their `distributedLease`
+   * @returns the names of the tasks that still ran at the timeout; their locks stay held until they end, or for their `distributedLease`
+   * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   shutdown(options?: ShutdownOptions): Promise<readonly string[]> {
     return this.#executor.shutdown(options)
@@ -126,6 +127,6 @@ function fireOf(key: string): { name: string; slot: number } {
   const slot = Date.parse(key.slice(-DUE_LENGTH))
   if (name !== '' && Number.isFinite(slot)) return { name, slot }
   throw invalid(
-    `'${key}' is not node-cron's 'name:2026-11-20T20:44:53.000Z' – use node-cron 4.4 or later, and name the task.`,
+    `'${key}' is not a key of node-cron, such as 'name:2026-11-20T20:44:53.000Z' – use node-cron 4.4 or later, and set the name of the task.`,
   )
 }

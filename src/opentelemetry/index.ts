@@ -1,5 +1,5 @@
 /**
- * OpenTelemetry metrics and traces: give the listeners to your executor.
+ * OpenTelemetry metrics and traces, as listeners to pass to your executor.
  *
  * @module shedlock-orm/opentelemetry
  */

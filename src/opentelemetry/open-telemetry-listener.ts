@@ -8,9 +8,9 @@ import {
 } from '../core'
 import { errorType } from './open-telemetry-tracing-listener'
 
-/** A provider that knows when each lock was last acquired: that of TypeORM, of Prisma, or any other in SQL. */
+/** A lock provider that knows when each lock was last acquired, as those for TypeORM, Prisma and other SQL clients do. */
 export interface ListingLockProvider {
-  /** Each lock of the table, with the database's time. */
+  /** Reads each lock of the table, with the database's time. */
   listLocks(): Promise<
     readonly {
       readonly name: string
@@ -23,11 +23,11 @@ export interface ListingLockProvider {
 
 /** Options of `openTelemetryListener`. */
 export interface OpenTelemetryListenerOptions {
-  /** Default: the global one, also if it is registered later. */
+  /** The meter provider. Default: the global one, even if it is registered later. */
   readonly meterProvider?: MeterProvider | undefined
-  /** Locks whose counters are to exist from the start, at 0, so that a dashboard sees jobs that never ran. */
+  /** The locks whose counters exist from the start, at 0, so that a dashboard shows jobs that never ran. Default: none. */
   readonly lockNames?: readonly string[] | undefined
-  /** For `shedlock.lock.age`: the table is read once for each time that metrics are collected. Default: no such metric. */
+  /** The lock provider for `shedlock.lock.age`: its table is read each time metrics are collected. Default: no such metric. */
   readonly lockProvider?: ListingLockProvider | undefined
 }
 
@@ -39,22 +39,22 @@ const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600,
 const YEAR_1971 = Date.UTC(1971, 0)
 
 /**
- * Measures what an executor does. All have the attribute `lock.name`; those that count errors have `error.type`, which is
- * the code of a `LockError` or the class of another error.
+ * Makes a listener that measures what an executor does. All metrics have the attribute `lock.name`; those that count errors also have
+ * `error.type`, which is the code of a `LockError` or the class of another error.
  *
  * | metric | instrument | meaning |
  * | --- | --- | --- |
  * | `shedlock.lock.attempts` | counter | attempts to acquire the lock |
  * | `shedlock.lock.acquired` | counter | attempts that acquired it |
  * | `shedlock.lock.not.acquired` | counter | attempts that were refused; `lock.refusal` is `held` or `already-run` |
- * | `shedlock.lock.age` | gauge, s | since it was acquired last, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; none while it goes on, or nobody knows |
- * | `shedlock.lock.failed` | counter | attempts that the database did not answer; `error.type` |
+ * | `shedlock.lock.age` | gauge, s | time since the lock was last acquired, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; absent while it goes on, or if nobody knows |
+ * | `shedlock.lock.failed` | counter | attempts that failed with an error; `error.type` |
  * | `shedlock.lock.extended` | counter | extensions, by the task or because the lock is kept alive |
- * | `shedlock.lock.extend.failed` | counter | extensions that the database did not answer; `error.type` |
+ * | `shedlock.lock.extend.failed` | counter | extensions that failed with an error; `error.type` |
  * | `shedlock.lock.lost` | counter | locks lost while their task ran |
- * | `shedlock.lock.unlock.failed` | counter | locks that were not released, and expire; `error.type` |
+ * | `shedlock.lock.unlock.failed` | counter | locks that could not be released, and expire; `error.type` |
  * | `shedlock.execution.duration` | histogram, s | how long tasks ran; `error.type` if they threw |
- * | `shedlock.execution.active` | up-down counter | tasks that run now |
+ * | `shedlock.execution.active` | up-down counter | tasks that are running |
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */

@@ -9,20 +9,20 @@ import {
 
 /** Options of `openTelemetryTracingListener`. */
 export interface OpenTelemetryTracingListenerOptions {
-  /** Default: the global one, also if it is registered later. */
+  /** The tracer provider. Default: the global one, even if it is registered later. */
   readonly tracerProvider?: TracerProvider | undefined
 }
 
 /**
- * Traces what an executor does: a span `shedlock.execution` for each run, and one for each step that failed, whose
- * parent is that of its run. All have the attribute `lock.name`; those that failed have the status ERROR, the exception and
- * `error.type`. A skip has none. A listener cannot make its span the active one: spans of the task itself are its siblings.
+ * Makes a listener that traces what an executor does: a span `shedlock.execution` for each run, and a span for each step that failed,
+ * whose parent is the span of its run. All spans have the attribute `lock.name`; those of failures have the status ERROR, the exception
+ * and `error.type`. A skip has no span. A listener cannot make its span the active one, so spans of the task itself are its siblings.
  *
  * | span | |
  * | --- | --- |
  * | `shedlock.execution` | a task from its start to its end |
- * | `shedlock.lock` | the database did not say whether the lock is free |
- * | `shedlock.extend` | an extension got no answer |
+ * | `shedlock.lock` | an attempt to acquire the lock failed with an error |
+ * | `shedlock.extend` | an extension failed with an error |
  * | `shedlock.lost` | the lock was lost while its task ran |
  * | `shedlock.unlock` | the lock could not be released |
  *

@@ -5,17 +5,18 @@ import { prismaSqlExecutor } from './prisma-sql-executor'
 import type { Prisma8TransactionLike } from './prisma8/sql-executor'
 import { prisma8 } from './prisma8/prisma8'
 
-/** Prisma still passes a client to the callback, which runs each statement by itself: https://pris.ly/d/d1-transactions */
+/** With these, Prisma passes a client to the callback that runs each statement by itself: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
 
-/** The client of an interactive transaction, which is told from others by having no `$connect`. */
+/** The client of an interactive transaction. Unlike other clients it has no `$connect`. */
 export interface TransactionClientLike extends RawClientLike {
   readonly $connect?: never
 }
 
 /**
- * Lets an interactive transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit
- * stale work. Call it last before the commit: until then neither an extension nor a successor gets past the lock's row.
+ * Lets an interactive transaction commit only while the lock is held, so that a task that was paused beyond its lease cannot commit
+ * stale work. Call it last before the commit: from then until the commit, neither an extension nor a successor can change the lock's
+ * row.
  *
  * ```ts
  * await prisma.$transaction(async (tx) => {
@@ -24,14 +25,14 @@ export interface TransactionClientLike extends RawClientLike {
  * })
  * ```
  *
- * The lock table has to be in the database of the transaction. With Prisma 8 it is `db.transaction(async (tx) => …)`, and
- * the lock has to come from a `prismaLockProvider` of the same `db`.
+ * The lock table must be in the database of the transaction. With Prisma 8 use `db.transaction(async (tx) => …)`, and a lock of
+ * `prismaLockProvider` with the same `db`.
  *
  * @param lock default: the innermost active lock
  * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
  *   locked task; `INVALID_CLIENT` outside of a transaction, on D1, which has none, or with Prisma 8 for a lock of another client;
  *   `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy
- *   file comes through as Prisma's own error: run it again.
+ *   file comes through as Prisma's own error: repeat the transaction
  */
 export async function guard(
   transaction: TransactionClientLike | Prisma8TransactionLike,
@@ -50,12 +51,12 @@ function executorIn(
   const client = transaction as RawClientLike & { $connect?: unknown }
   if (eighth || typeof client.$connect === 'function') {
     throw invalidClient(
-      'guard needs an open transaction – give it the client that the transaction passes to its callback.',
+      'guard needs an open transaction – pass the client that the transaction passes to its callback.',
     )
   }
   if (WITHOUT_TRANSACTIONS.test(adapterOf(client)?.adapterName ?? '')) {
     throw invalidClient(
-      'guard cannot work on Cloudflare D1, which has no interactive transactions: what was written before this line stays.',
+      'guard cannot work on Cloudflare D1, which has no interactive transactions, so what was written before this call is not rolled back – use a fencing token instead.',
     )
   }
   return prismaSqlExecutor(acquisition.dialect.name, (work) => work(client))

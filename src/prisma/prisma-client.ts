@@ -2,22 +2,21 @@ import { invalidClient } from '../core'
 import { drivers, type Driver } from '../drivers'
 import type { DialectName } from '../sql'
 
-/** What this library uses of any client of Prisma, that of a transaction included. */
+/** What this library uses of any client of Prisma, including that of a transaction. */
 export interface RawClientLike {
-  /** @returns how many rows were changed */
+  /** Runs a statement that writes, and returns how many rows it changed. */
   $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>
-  /** @returns the rows */
+  /** Runs a statement that reads, and returns the rows. */
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>
 }
 
 /**
- * What this library uses of your generated `PrismaClient`, plain or extended. A type test proves that real ones fit, and
- * that the client of an interactive transaction does not.
+ * What this library uses of your generated `PrismaClient`, plain or extended. The client of an interactive transaction is not one.
  */
 export interface PrismaClientLike extends RawClientLike {
-  /** The client of an interactive transaction has no `$connect`. */
+  /** Connects. The client of an interactive transaction has no `$connect`. */
   $connect(): Promise<void>
-  /** Interactive transactions: how a lock of a SQLite database in memory waits for its turn. */
+  /** Runs an interactive transaction. A lock of a SQLite database in memory waits for its turn with it. */
   $transaction<R>(
     work: (transaction: RawClientLike) => Promise<R>,
     options?: { maxWait?: number; timeout?: number },
@@ -33,7 +32,7 @@ interface PrismaInternals {
   readonly $primary?: () => PrismaClientLike
 }
 
-/** What `new PrismaClient({ adapter })` takes: it makes connections. */
+/** The adapter of `new PrismaClient({ adapter })`, which makes connections. */
 export interface AdapterFactoryLike {
   readonly provider: string
   readonly adapterName: string

@@ -21,19 +21,19 @@ import { sqliteClient } from './sqlite-client'
 
 /** Options of `prismaLockProvider`. */
 export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
-  /** Default: what the client's schema says. */
+  /** The dialect of the database. Default: as the client's schema says. */
   readonly dialect?: DialectName | undefined
 }
 
 /**
- * Keeps locks in a table of the database that the client is connected to. Each step is one raw statement in autocommit,
- * on a pooled connection beside those of your interactive transactions, which neither see nor undo it. SQLite files
- * are opened a second time; an in-memory SQLite has one connection only, so that a lock waits there until your open
- * transaction is over. Under the read-replica extension it uses the primary. Of Prisma 8 it wants the `db` of
- * `@prisma/orm-postgres/runtime`; where that has a single `pg.Client`, a lock waits as in SQLite's memory.
+ * Makes a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
+ * another pooled connection than your interactive transactions, which neither see nor undo it. A SQLite file is opened a second time; a
+ * SQLite database in memory has only one connection, so there a lock waits until your open transaction has ended. Under the extension
+ * for read replicas it uses the primary. With Prisma 8 pass the `db` of `@prisma/orm-postgres/runtime`; where that has a single
+ * `pg.Client`, a lock waits for your open transaction too.
  *
- * @throws LockError `INVALID_CLIENT` when it is no client of Prisma, or that of a transaction, or of a database that has
- *   no dialect here; `INVALID_CONFIGURATION` for wrong options
+ * @throws LockError `INVALID_CLIENT` when `prisma` is not a client of Prisma, or is that of a transaction, or its database has no
+ *   dialect here; `INVALID_CONFIGURATION` for wrong options
  */
 export function prismaLockProvider(
   prisma: PrismaClientLike | Prisma8ClientLike,
@@ -44,7 +44,9 @@ export function prismaLockProvider(
   if (eighth?.lockProvider) return eighth.lockProvider(wanted, rest)
   const { $connect, $executeRawUnsafe } = ((prisma as unknown) ?? {}) as Partial<PrismaClientLike>
   if (!eighth && typeof $executeRawUnsafe !== 'function')
-    throw invalidClient('prismaLockProvider needs a PrismaClient, plain or extended, or the db of Prisma 8.')
+    throw invalidClient(
+      'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended, or the db of Prisma 8.',
+    )
   if (eighth || typeof $connect !== 'function')
     throw invalidClient(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself, or the db of Prisma 8.',
@@ -58,7 +60,7 @@ export function prismaLockProvider(
   return new SqlLockProvider(executor, { ...dialect, transientErrors }, rest)
 }
 
-/** Options of `shedlock()`: those of the lock provider and of the executor. */
+/** Options of `shedlock()`: those of `prismaLockProvider` and of `LockingTaskExecutor`. */
 export interface ShedLockExtensionOptions extends PrismaLockProviderOptions, LockingTaskExecutorOptions {}
 
 const OPTIONS: readonly string[] = [
@@ -71,11 +73,11 @@ const OPTIONS: readonly string[] = [
 export interface ShedLockClient {
   /** Runs the task if the lock can be acquired, else skips it: see `LockingTaskExecutor.executeWithLock`. */
   readonly $executeWithLock: LockingTaskExecutor['executeWithLock']
-  /** The task as a function that runs under the lock each time it is called: see `LockingTaskExecutor.wrap`. */
+  /** Makes a function that runs the task under the lock each time it is called: see `LockingTaskExecutor.wrap`. */
   readonly $wrapWithLock: LockingTaskExecutor['wrap']
-  /** The executor behind these two, to `shutdown()` before you disconnect. */
+  /** The executor behind these two. Call its `shutdown()` before you disconnect. */
   readonly $lockingTaskExecutor: LockingTaskExecutor
-  /** For locks by hand, and for integrations that want a `LockProvider`. */
+  /** The lock provider, for locks by hand and for integrations that need a `LockProvider`. */
   readonly $lockProvider: SqlLockProvider
 }
 
@@ -83,7 +85,7 @@ export interface ShedLockClient {
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type, @typescript-eslint/consistent-type-definitions
 type Nothing = {}
 
-/** How Prisma's types write down what an extension adds. */
+/** What the extension adds to a client, in the form that Prisma's types expect. */
 export interface ShedLockExtension {
   $extends: {
     extArgs: {
@@ -96,10 +98,11 @@ export interface ShedLockExtension {
 }
 
 /**
- * A Prisma client extension: `const prisma = new PrismaClient({ adapter }).$extends(shedlock({ defaultLockAtMostFor: '10m' }))`.
- * Takes the options of `prismaLockProvider` and of `LockingTaskExecutor`, and may come before or after other extensions.
+ * Makes a client extension of Prisma: `const prisma = new PrismaClient({ adapter }).$extends(shedlock({ defaultLockAtMostFor: '10m' }))`.
+ * It may come before or after other extensions.
  *
- * `$extends` throws LockError `INVALID_CLIENT` and `INVALID_CONFIGURATION`, as those two do.
+ * @param options those of `prismaLockProvider` and of `LockingTaskExecutor`
+ * @returns the extension; `$extends` throws a LockError `INVALID_CLIENT` or `INVALID_CONFIGURATION`, as those two do
  */
 export function shedlock(
   options: ShedLockExtensionOptions = {},

@@ -29,9 +29,10 @@ const FIELD_TYPES: Readonly<Record<PrismaProvider, FieldTypes>> = {
 }
 
 /**
- * The lock table as a model for `schema.prisma`, so that Prisma's migrations know the table and leave it alone. The locks
- * themselves do not need it.
+ * Writes the lock table as a model for `schema.prisma`, so that Prisma's migrations know the table and leave it alone. The locks
+ * themselves do not need the model.
  *
+ * @returns the text of the model
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function prismaModel(provider: PrismaProvider, options: LockTableOptions = {}): string {
@@ -87,7 +88,7 @@ export function prismaMigration(
 ): ReadonlyMap<string, string> {
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   const dialect = dialectOfProvider(provider)
-  // SQLite takes types for hints. TypeORM's schema builder asks for datetime(3), which Prisma does not know.
+  // For SQLite types are hints. TypeORM's schema builder uses datetime(3), which Prisma does not know.
   const time = provider === 'sqlite' ? 'datetime' : dialect.ddl.time
   // Prisma runs migrations one at a time by itself.
   const { create, up } = tableDefinition({ ...dialect, ddl: { ...dialect.ddl, time } }, options)

@@ -4,7 +4,7 @@ import { DriverError, type DialectName, type Row, type SqlExecutor } from '../sq
 import { nativeCode, notSent, refusalOfName } from './native-code'
 import { placeholderOf, type RawClientLike } from './prisma-client'
 
-/** Gives the work a client whose raw calls run in no transaction of the app. */
+/** Calls the work with a client whose raw calls run in no transaction of the app. */
 export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Promise<T>
 
 /**
@@ -35,8 +35,8 @@ export function prismaSqlExecutor(dialect: DialectName, use: UseClient, { named 
 }
 
 /**
- * The adapter asks for names by the text of a statement alone, so the names of all clients are in one place. The first texts
- * keep theirs for good: if others took their place, each connection would keep all of them in the end.
+ * The adapter looks names up by the text of a statement alone, so the names of all clients are in one place. The first texts keep
+ * theirs for good: if others replaced them, each connection would keep all of them in the end.
  */
 const statements = sharedByEveryCopy('lockStatementNames', () => ({
   names: new Map<string, string>(),
@@ -44,16 +44,16 @@ const statements = sharedByEveryCopy('lockStatementNames', () => ({
 }))
 
 /**
- * For Prisma on PostgreSQL: gives the lock's statements names, so that the server plans each of them once for a connection, and
- * leaves those of your app as they are.
+ * For Prisma on PostgreSQL: names the statements of locks, so that the server plans each of them once for each connection. It does not
+ * change the statements of your app.
  *
  * ```ts
  * new PrismaPg({ connectionString }, { statementNameGenerator: lockStatementName })
  * ```
  *
- * Where a pooler or the server refuses a name, locks go on without names in this process, and Node.js emits one warning.
+ * If a pooler or the server refuses a name, locks go on without names in this process, with one process warning.
  *
- * @returns the name; empty for what is not the lock's
+ * @returns the name; an empty text for a statement that is not a lock's
  */
 export function lockStatementName({ sql }: { readonly sql: string }): string {
   return statements.names.get(sql) ?? ''
@@ -65,6 +65,6 @@ function goOnWithoutNames(refusal: string): void {
   statements.refused = true
   statements.names.clear()
   warn(
-    `shedlock-orm sends its statements without names from now on, because one was refused: ${refusal} – behind a pooler leave lockStatementName out.`,
+    `shedlock-orm sends its statements without names from now on, because a name was refused: ${refusal} – behind a pooler leave lockStatementName out.`,
   )
 }

@@ -5,8 +5,8 @@ type Awaitable<T> = T | PromiseLike<T>
 /** What the suite needs to know about a lock provider of any kind of storage. */
 export interface LockProviderEnvironment {
   /**
-   * A provider as another instance of the app would make it: it shares the storage with the others, and nothing else.
-   * Storage inside one provider object may return that one each time.
+   * Makes a provider as another instance of the app would: it shares the storage with the others, and nothing else. Where the storage is
+   * inside of one provider object, it may return that object each time.
    */
   createProvider(): Awaitable<LockProvider>
   /** Whether the storage says, by its own clock, that somebody holds the lock. */
@@ -53,9 +53,9 @@ export interface TableNames {
   }
 }
 
-/** What the suite needs to know about a lock provider of an SQL database. What a database cannot do is left out. */
+/** What the suite needs to know about a lock provider of a SQL database. What a database cannot do is left out. */
 export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
-  /** Says, for what is left out, why. */
+  /** Why something is left out. */
   readonly reasons?: Partial<
     Record<
       | 'createProviderInTimeZone'
@@ -74,11 +74,11 @@ export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
   insertRow(row: LockRow): Promise<void>
   /** Deletes the row past the provider. */
   deleteRow(name: string): Promise<void>
-  /** Makes the lock table anew, as a migration would. */
+  /** Creates the lock table, as a migration would. */
   createTable(): Promise<void>
-  /** Takes the lock table away. */
+  /** Drops the lock table. */
   dropTable(): Promise<void>
-  /** A number in a row of its own, that starts at 0. Reading and writing it are two steps, on purpose. */
+  /** Creates a number in a row of its own, which starts at 0. Reading and writing it are two steps, on purpose. */
   createCounter(): Promise<Counter>
 
   /** A provider whose sessions have this time zone, such as `America/New_York`. */

@@ -18,28 +18,29 @@ import { tableCases, tableNameCases } from './table-cases'
 import { summerTimeCases, timeZoneCases } from './time-zone-cases'
 import { transactionCases } from './transaction-cases'
 
-/** One test, for whichever test runner you have. */
+/** One test, for whichever test runner you use. */
 export interface SuiteCase {
+  /** What the provider has to do. */
   readonly title: string
-  /** Why it cannot be run here; `undefined` when it can. */
+  /** Why the test cannot run here; `undefined` when it can. */
   readonly skip: string | undefined
   /**
-   * How many milliseconds it may take, for your runner: `test(title, run, timeLimit)` in Jest, `{ timeout:
-   * timeLimit }` in `node:test`. Jest's own limit of 5 seconds is too short on a busy machine.
+   * How many milliseconds the test may last, for your runner: `test(title, run, timeLimit)` in Jest, `{ timeout: timeLimit }` in
+   * `node:test`. Jest's own limit of 5 seconds is too short on a busy machine.
    */
   readonly timeLimit: number
-  /** Rejects with an `AssertionError` when the provider does not keep its promise. */
+  /** Runs the test; rejects with an `AssertionError` when the provider does something else. */
   readonly run: () => Promise<void>
 }
 
 /** Options of the suites. */
 export interface SuiteOptions {
-  /** How long each case may take, its `timeLimit`. Default one minute. */
+  /** How long each case may last: its `timeLimit`. Default one minute. */
   readonly timeLimit?: Duration | undefined
 }
 
 /**
- * What every lock provider has to keep, whatever it stores its locks in: for those who write one.
+ * Makes the tests that every lock provider has to pass, wherever it keeps its locks: for those who write one.
  *
  * ```ts
  * const cases = lockProviderSuite({ createProvider: () => new MyLockProvider(), isHeld: (name) => … })
@@ -47,7 +48,7 @@ export interface SuiteOptions {
  *   test(title, { skip: skip !== undefined, timeout: timeLimit }, run)
  * ```
  *
- * Each case uses lock names of its own, so that they may run side by side.
+ * Each case uses lock names of its own, so the cases may run side by side.
  *
  * @throws LockError `INVALID_CONFIGURATION` for wrong options
  */
@@ -57,8 +58,10 @@ export function lockProviderSuite(environment: LockProviderEnvironment, options?
 }
 
 /**
- * What a lock provider has to keep besides when it stores its locks in a table of an SQL database. Cases must not run
+ * Makes the further tests that a lock provider has to pass when it keeps its locks in a table of a SQL database. The cases must not run
  * side by side where the database has only one connection.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for wrong options
  */
 export function sqlLockProviderSuite(
   environment: SqlLockProviderEnvironment,

@@ -21,7 +21,7 @@ import {
  * await assumeLocked(() => reports.sendAll())
  * ```
  *
- * Only what is called inside sees the lock, so that tests may run side by side.
+ * Only what the task calls sees the lock, so tests may run side by side.
  *
  * @returns what the task returns
  */
@@ -33,37 +33,37 @@ export async function assumeLocked<T>(task: Task<T>): Promise<T> {
 }
 
 /**
- * A clock that stands still until it is told to go on: `new InMemoryLockProvider(new FakeClock())`. It decides who gets a
- * lock. Signals abort by timers; to see that in a test, use the fake timers of your test runner and no clock at all.
+ * A clock that stops until a test advances it: `new InMemoryLockProvider(new FakeClock())`. It decides when leases end. Signals, in
+ * contrast, abort by timers: to see that in a test, use the fake timers of your test runner, and no `FakeClock`.
  */
 export class FakeClock implements Clock {
   #now = 0
 
-  /** Milliseconds that it was told to go on; 0 at first. */
+  /** How many milliseconds the clock was advanced in all; 0 at first. */
   now(): number {
     return this.#now
   }
 
   /**
-   * Goes on by this much.
+   * Advances the clock.
    *
-   * @throws LockError `INVALID_CONFIGURATION` for what is no duration, or points backward
+   * @throws LockError `INVALID_CONFIGURATION` for what is not a duration, or is negative
    */
   advance(duration: Duration): void {
     const step = milliseconds(duration)
-    if (step < 0) throw invalid(`The clock only goes forward, not by ${duration}.`)
+    if (step < 0) throw invalid(`The clock cannot go back by ${duration} – advance it by 0 or more.`)
     this.#now += step
   }
 }
 
 /**
- * A provider whose locks are always free: no task keeps another out. Tasks run as under a lock, with their `signal`,
- * `assertLocked()` and `extend`; the lease ends after `lockAtMostFor` as ever.
+ * Makes a lock provider whose locks nobody ever holds: no task keeps another out. Tasks run as under a lock, with a `signal`,
+ * `assertLocked()` and `extend`; the lease ends after `lockAtMostFor`, as usual.
  */
 export function alwaysFree(): LockProvider {
   let lastToken = 0
   return {
-    description: 'nowhere, and always free',
+    description: 'no storage, so they are always free',
     // eslint-disable-next-line @typescript-eslint/require-await -- a wrong configuration rejects, as with every provider
     lock: async (configuration, { signal } = {}) => {
       const { name, lockAtMostFor } = checkLockConfiguration(configuration)

@@ -1,36 +1,36 @@
 import { invalidClient } from '../core'
 import type { DialectName, LockTableOptions } from '../sql'
 
-/** What this library uses of TypeORM's `DataSource`, 0.3 and 1.x. A type test proves that the real ones fit. */
+/** What this library uses of TypeORM's `DataSource`, in TypeORM 0.3 and 1.x. */
 export interface DataSourceLike {
   readonly isInitialized: boolean
   readonly options: { readonly type: string; readonly database?: unknown; readonly schema?: unknown }
   readonly driver: unknown
   readonly logger?: {
-    /** Hears of a statement. */
+    /** Logs a statement. */
     logQuery(query: string, parameters?: unknown[]): unknown
-    /** Hears of a statement that failed. */
+    /** Logs a statement that failed. */
     logQueryError(error: string | Error, query: string, parameters?: unknown[]): unknown
-    /** Hears what somebody should know. */
+    /** Logs a warning. */
     log(level: 'warn', message: string): unknown
   }
-  /** A connection of the pool; `master` where there are replicas. */
+  /** Makes a query runner for one connection of the pool; with `master`, of the primary and not of a replica. */
   createQueryRunner(mode?: 'master' | 'slave'): QueryRunnerLike
 }
 
 /** What this library uses of TypeORM's `QueryRunner`. */
 export interface QueryRunnerLike {
-  /** Runs one statement, and says how many rows it changed, whatever the driver calls that. */
+  /** Runs one statement, and returns its rows and how many rows it changed. */
   query(
     query: string,
     parameters: unknown[] | undefined,
     useStructuredResult: true,
   ): Promise<{ records: unknown[]; affected?: number | undefined }>
-  /** Spanner's: there a definition is no statement. */
+  /** Changes the schema, on Spanner only: there a definition is not a statement. */
   updateDDL?(query: string): Promise<unknown>
-  /** The connection itself, as the driver made it. */
+  /** Connects, and returns the driver's own connection. */
   connect(): Promise<unknown>
-  /** Gives the connection back. */
+  /** Returns the connection to the pool. */
   release(): Promise<void>
   readonly isTransactionActive?: boolean
   /** The DataSource, in TypeORM 1.x. */

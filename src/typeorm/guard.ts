@@ -7,8 +7,8 @@ import { queryRunnerSqlExecutor } from './query-runner-sql-executor'
 export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined }
 
 /**
- * Lets a transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit stale work.
- * Call it last before the commit: until then neither an extension nor a successor gets past the lock's row.
+ * Lets a transaction commit only while the lock is held, so that a task that was paused beyond its lease cannot commit stale work.
+ * Call it last before the commit: from then until the commit, neither an extension nor a successor can change the lock's row.
  *
  * ```ts
  * await dataSource.transaction(async (manager) => {
@@ -17,12 +17,12 @@ export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRu
  * })
  * ```
  *
- * The lock table has to be in the database of the transaction.
+ * The lock table must be in the database of the transaction.
  *
  * @param lock default: the innermost active lock
  * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
  *   locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a lock that is not kept in SQL;
- *   `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as TypeORM's own error: run it again.
+ *   `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as TypeORM's own error: repeat the transaction
  */
 export async function guard(
   transaction: TransactionLike,
@@ -38,7 +38,7 @@ function queryRunnerOf(transaction: TransactionLike): QueryRunnerLike {
   const queryRunner = 'connect' in transaction ? transaction : transaction.queryRunner
   if (!queryRunner?.isTransactionActive) {
     throw invalidClient(
-      'guard needs an open transaction – give it the EntityManager that dataSource.transaction passes in, or a QueryRunner after startTransaction.',
+      'guard needs an open transaction – pass the EntityManager that dataSource.transaction passes to its callback, or a QueryRunner after startTransaction.',
     )
   }
   return queryRunner

@@ -15,14 +15,14 @@ import { queryRunnerSqlExecutor, runPlain } from './query-runner-sql-executor'
 /** Options of `shedLockEntity`. */
 export interface ShedLockEntityOptions extends LockTableOptions {
   /**
-   * For those who let TypeORM make the table (`synchronize`, `migration:generate`): gives the columns this database's
-   * type for a time, and the binary collation under which `Job` and `job` are two locks. Necessary on SQL Server and Spanner,
-   * and on Oracle and SAP HANA, where it also turns the default names into upper case.
+   * The database, for those who let TypeORM create the table (`synchronize`, `migration:generate`): the columns then have this
+   * database's type for times, and the binary collation under which `Job` and `job` are two locks. Required on SQL Server, Spanner,
+   * Oracle and SAP HANA; on the last two it also turns the default names into upper case. Default: types that suit the others.
    */
   readonly dialect?: DialectName | undefined
 }
 
-/** A row of the lock table; times are UTC. */
+/** A row of the lock table, as the entity reads it; times are in UTC. */
 export interface ShedLock {
   name: string
   lockUntil: Date
@@ -31,8 +31,8 @@ export interface ShedLock {
 }
 
 /**
- * The lock table as a TypeORM `EntitySchema`, for `entities: [shedLockEntity()]`: so that `synchronize` and
- * `migration:generate` make the table as the migration does, and so that you can query it. The locks themselves do not need it.
+ * Makes a TypeORM `EntitySchema` of the lock table, for `entities: [shedLockEntity()]`: with it, `synchronize` and
+ * `migration:generate` create the table as the migration does, and you can query the table. The locks themselves do not need it.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -70,30 +70,30 @@ function timeType({ ddl }: Dialect) {
   }
 }
 
-/** What TypeORM wants of a migration. */
+/** The migration that creates the lock table, in the form that TypeORM expects. */
 export interface ShedLockMigration {
-  /** TypeORM sorts migrations by the 13 digits at the end, and remembers them by this name. */
+  /** TypeORM sorts migrations by the 13 digits at the end of this name, and records by it which of them were run. */
   readonly name: string
-  /** Makes the lock table, unless it is there. */
+  /** Creates the lock table, unless it exists. */
   up(queryRunner: QueryRunnerLike): Promise<void>
   /** Drops the lock table. */
   down(queryRunner: QueryRunnerLike): Promise<void>
 }
 
 /**
- * A migration class that makes the lock table for the database it is run on: `migrations: [createShedLockMigration()]`,
- * or, for the command line, a file with `export const CreateShedLock1735689600000 = createShedLockMigration()`. Its name
- * and its date (1 January 2025) stay the same for ever; TypeORM also runs it when younger migrations were run before. A
- * table that is there already is left as it is, unless it would not lock: then the migration fails with a `LockError`
- * `TABLE_MISMATCH`, or with the database's own error. For a second table extend the class, with a `name` of its own.
+ * Makes a migration class that creates the lock table in the database on which it is run: `migrations: [createShedLockMigration()]`,
+ * or, for TypeORM's command line, a file with `export const CreateShedLock1735689600000 = createShedLockMigration()`. Its name and its
+ * date (1 January 2025) never change; TypeORM runs it even if later migrations were run before. A table that already exists is left
+ * as it is, unless locks would not work in it: then the migration fails with a `LockError` `TABLE_MISMATCH`, or with the database's own
+ * error. For a second table extend the class, with a `name` of its own.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function createShedLockMigration(options: LockTableOptions = {}): new () => ShedLockMigration {
-  // `migrations: [createShedLockMigration]`: TypeORM would take the class that comes back for a migration without up().
+  // `migrations: [createShedLockMigration]`: for TypeORM the class that comes back would be a migration without up().
   if ((new.target as unknown) !== undefined)
     throw invalid(
-      'createShedLockMigration makes a migration and is none – call it: migrations: [createShedLockMigration()].',
+      'createShedLockMigration makes a migration, but is not one itself – call it: migrations: [createShedLockMigration()].',
     )
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   lockTableNames(options)

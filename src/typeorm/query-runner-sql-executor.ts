@@ -17,7 +17,7 @@ export function ownQueryRunner(dataSource: DataSourceLike): UseQueryRunner {
     try {
       return await work(queryRunner)
     } finally {
-      // A connection that broke cannot be given back either; the first error is the one to tell.
+      // A connection that broke cannot be returned to the pool either; the first error is the one to report.
       await queryRunner.release().catch(() => undefined)
     }
   }
@@ -127,7 +127,7 @@ function namedStatements(): RunStatement {
     refused = true
     dataSourceOf(queryRunner)?.logger?.log(
       'warn',
-      `shedlock-orm sends its statements without names from now on, because one was refused: ${message} – behind a pooler set namedStatements: false.`,
+      `shedlock-orm sends its statements without names from now on, because a name was refused: ${message} – behind a pooler set namedStatements: false.`,
     )
   }
 

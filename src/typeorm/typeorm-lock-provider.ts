@@ -12,22 +12,22 @@ import { sqliteSqlExecutor } from './sqlite-sql-executor'
 
 /** Options of `typeOrmLockProvider`. */
 export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
-  /** Default: what the DataSource's `type` says. */
+  /** The dialect of the database. Default: as the DataSource's `type` says. */
   readonly dialect?: DialectName | undefined
   /**
-   * PostgreSQL: whether lock statements are prepared by name, so that the server plans each of them once for a connection.
-   * Where a pooler refuses a name, the provider goes on without, and tells the DataSource's logger. Default `true`.
+   * On PostgreSQL: whether lock statements are prepared by name, so that the server plans each of them once for each connection. If a
+   * pooler refuses a name, the provider goes on without names, and warns through the DataSource's logger. Default `true`.
    */
   readonly namedStatements?: boolean | undefined
 }
 
 /**
- * Keeps locks in a table of the database that the DataSource is connected to. Each step runs in autocommit on a pooled
- * connection of its own: your open transactions neither see nor undo it. SQLite files are opened a second time; an
- * in-memory SQLite has one connection only, so that a lock waits there until your open transaction is over. The DataSource may
- * be initialised later, before the first lock; without a `schema` here the table is in the DataSource's own.
+ * Makes a lock provider that keeps its locks in a table of the DataSource's database. Each step runs in autocommit on a pooled
+ * connection of its own, so your open transactions neither see nor undo it. A SQLite file is opened a second time; a SQLite database
+ * in memory has only one connection, so there a lock waits until your open transaction has ended. The DataSource may be initialised
+ * later, but before the first lock. Without the option `schema` the table is in the DataSource's own schema.
  *
- * @throws LockError `INVALID_CLIENT` when it is no DataSource, or of a database that has no dialect here;
+ * @throws LockError `INVALID_CLIENT` when `dataSource` is not a DataSource, or its database has no dialect here;
  *   `INVALID_CONFIGURATION` for wrong options
  */
 export function typeOrmLockProvider(
@@ -39,7 +39,7 @@ export function typeOrmLockProvider(
   if (typeof namedStatements !== 'boolean') throw invalid('namedStatements must be true or false.')
   if (typeof (dataSource as DataSourceLike | undefined)?.createQueryRunner !== 'function')
     throw invalidClient(
-      'typeOrmLockProvider needs a TypeORM DataSource – an EntityManager or a QueryRunner would make the lock part of a transaction.',
+      'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
     )
   const dialect = dialectNamed(wanted ?? dialectOf(dataSource.options))
   const executor =

@@ -12,17 +12,17 @@ const ACTIONS = {
     'Every instance skips the job until the pause is over, Java services too. A run in progress goes on.',
   resume: 'The job runs again when it is due next.',
   release:
-    'Only if this owner is gone: one that is alive is not stopped, and another instance may run beside it.',
+    'Release the lock only if this owner is gone. An owner that is alive is not stopped, and another instance may run the job at the same time.',
 } as const
 
-/** What a visitor asks for, as the address of the page says it. */
+/** What a visitor wants to do, as the address of the page says it. */
 export interface ActionRequest {
   readonly provider: SqlLockProvider
   readonly action: keyof typeof ACTIONS
   readonly name: string
   /** Who held the lock when the visitor looked; empty: nobody. */
   readonly owner: string
-  /** Of the form. */
+  /** The token of the form. */
   readonly token: string
 }
 
@@ -30,9 +30,9 @@ export function isAction(text: string): text is ActionRequest['action'] {
   return Object.hasOwn(ACTIONS, text)
 }
 
-/** Asks before it is done. @param wrong what was wrong with the form */
-export async function askFor(asked: ActionRequest, wrong?: string): Promise<Response> {
-  const { provider, action, name, owner, token } = asked
+/** The page with the form that confirms the action. @param wrong what was wrong with the form */
+export async function confirmation(request: ActionRequest, wrong?: string): Promise<Response> {
+  const { provider, action, name, owner, token } = request
   const lock = await provider.findLock(name)
   const isSame = owner === (lock?.held ? lock.lockedBy : '')
   const notDone = isSame ? wrong : 'The lock has changed since you looked.'
@@ -52,28 +52,28 @@ function details(lock: LockRecord): Markup {
 
 function form(action: ActionRequest['action'], token: string): Markup {
   const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="1h" required pattern="[0-9]+[smhd]"></label>
-<label>Why, for those who wonder<input name="reason" required maxlength="120"></label>`
+<label>Reason, for others who wonder why it does not run<input name="reason" required maxlength="120"></label>`
   return markup`<p>${ACTIONS[action]}</p>
 <form method="post"><input type="hidden" name="token" value="${token}">
 ${action === 'pause' && fields}<button>${action}</button></form>`
 }
 
-/** Does it and leads back to the lock, or says why it was not done and asks again. */
+/** Performs the action and leads back to the lock, or says why nothing was done, with the form again. */
 export async function act(
-  asked: ActionRequest,
+  request: ActionRequest,
   fields: URLSearchParams,
   user: string | undefined,
 ): Promise<Response> {
-  const { provider, action, name, owner } = asked
+  const { provider, action, name, owner } = request
   try {
     const isDone =
       action === 'pause'
         ? await provider.pauseLock(name, { ...pauseOf(fields), by: user })
         : await provider.releaseLock(name, owner)
-    return isDone ? plainText(303, 'Done.', { location: link({ q: name }) }) : await askFor(asked)
+    return isDone ? plainText(303, 'Done.', { location: link({ q: name }) }) : await confirmation(request)
   } catch (error) {
     if (!(error instanceof LockError) || error.code !== 'INVALID_CONFIGURATION') throw error
-    return askFor(asked, error.message)
+    return confirmation(request, error.message)
   }
 }
 

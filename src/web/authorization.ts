@@ -2,15 +2,15 @@ import { warn } from '../core'
 
 /** Somebody who may see the page. */
 export interface PageVisitor {
-  /** Stands in the row of a lock that this visitor pauses. */
+  /** The name, which is written into the row of a lock that this visitor pauses. */
   readonly user: string
-  /** `true`: may look, and change nothing. Default: as the page. */
+  /** `true`: the visitor may look, but change nothing. Default: as `readOnly` of the page. */
   readonly readOnly?: boolean | undefined
 }
 
 /**
- * What `authorize` answers. A visitor, or `true` for one without a name: may see the page. `undefined` or `null`: nobody has signed
- * in, the answer is 401. `false`, and whatever else it may be: 403.
+ * What `authorize` returns. A visitor, or `true` for a visitor without a name: may see the page. `undefined` or `null`: nobody has signed
+ * in, so the page answers 401. `false` and any other value: 403.
  */
 export type Permission = PageVisitor | boolean | null | undefined
 

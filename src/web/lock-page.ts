@@ -1,6 +1,6 @@
 import { checkOptions, invalid, type Duration } from '../core'
 import { checkLimits, type SqlLockProvider } from '../sql'
-import { act, askFor, isAction, type ActionRequest } from './action'
+import { act, confirmation, isAction, type ActionRequest } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
 import { isFromHere, readForm, tokenOf } from './form'
@@ -10,13 +10,13 @@ import { matching, overviewPage } from './overview'
 /** Options of `lockPage`. */
 export interface LockPageOptions<Host = unknown> {
   /**
-   * Who may see the page: called for each request, before all else. `host` is what the framework has beside the request, such as
-   * Express's `req` with its `user`. An error that it throws is a 403, and a warning of the process.
+   * Decides who may see the page. It is called for each request, before anything else. `host` is what the framework has besides the
+   * standard request, such as Express's `req` with its `user`. If it throws, the page answers 403, and emits a process warning.
    */
   readonly authorize: (request: Request, host: Host) => Permission | Promise<Permission>
-  /** `false`: visitors may pause, resume and release locks. Default `true`: the server refuses it. */
+  /** Whether the server refuses to pause, resume and release locks. Default `true`. */
   readonly readOnly?: boolean | undefined
-  /** How long ago each lock was to be acquired at the latest: `{ report: '25h' }`. Otherwise it is overdue. */
+  /** How long ago each lock may have been acquired last: `{ report: '25h' }`; after that it is overdue. Default: no limits. */
   readonly limits?: Readonly<Record<string, Duration>> | undefined
 }
 
@@ -24,11 +24,12 @@ export interface LockPageOptions<Host = unknown> {
 export type LockPage<Host = unknown> = (request: Request, host?: Host) => Promise<Response>
 
 /**
- * A page that shows the locks of a table, and lets people pause, resume and release them. It answers standard requests, as Hono, Next,
- * Bun and Deno have them; `nodeHandler` is for Express, Fastify and NestJS. With `Accept: application/json` it answers JSON.
+ * Makes a page that shows the locks of a table, and lets people pause, resume and release them. It answers standard requests, which Hono,
+ * Next, Bun and Deno use; for Express, Fastify and NestJS wrap it in `nodeHandler`. With `Accept: application/json` it answers JSON.
+ * Making the page does not touch the database.
  *
- * @param providers one, or several by the names that the page is to show
- * @throws LockError `INVALID_CONFIGURATION`, also without `authorize`. Does not touch the database
+ * @param providers one lock provider, or several by the names that the page shows for them
+ * @throws LockError `INVALID_CONFIGURATION`, also without `authorize`
  */
 export function lockPage<Host = unknown>(
   providers: SqlLockProvider | Readonly<Record<string, SqlLockProvider>>,
@@ -38,13 +39,13 @@ export function lockPage<Host = unknown>(
   const { authorize, readOnly = true, limits = {} } = options
   if (typeof authorize !== 'function' || typeof readOnly !== 'boolean')
     throw invalid(
-      'The lock page needs authorize, a function that says who may see it; readOnly is true or false.',
+      'The lock page needs authorize, a function that decides who may see it; and readOnly must be true or false.',
     )
   const named = isProvider(providers) ? { '': providers } : { ...providers }
   const sources = new Map(Object.entries(named))
   if (sources.size === 0 || ![...sources.values()].every(isProvider))
     throw invalid(
-      'The lock page needs a provider, such as typeOrmLockProvider(dataSource), or several by their names.',
+      'The lock page has no lock provider – pass one, such as typeOrmLockProvider(dataSource), or an object with several by their names.',
     )
   const longest = checkLimits(limits)
   const where = [...sources]
@@ -52,7 +53,7 @@ export function lockPage<Host = unknown>(
     .join('; ')
 
   let reading: Promise<Overview> | undefined
-  /** However many look at the same time, the database is asked once. */
+  /** However many look at the same time, the database is read once. */
   const read = (): Promise<Overview> =>
     (reading ??= readLocks(sources, longest).finally(() => (reading = undefined)))
 
@@ -76,15 +77,15 @@ export function lockPage<Host = unknown>(
 
   const change = async (
     request: Request,
-    asked: ActionRequest,
+    requested: ActionRequest,
     user: string | undefined,
   ): Promise<Response> => {
     const form = await readForm(request)
     if (!form) return plainText(413, 'The form is too large.')
     if (!isFromHere(request, form))
-      return plainText(403, 'This form is not of this page. Load the page, and send it again.')
-    // Who looks from now on sees the change.
-    return act(asked, form, user).finally(() => (reading = undefined))
+      return plainText(403, 'This form was not sent by this page. Reload the page, and send the form again.')
+    // Whoever looks from now on sees the change.
+    return act(requested, form, user).finally(() => (reading = undefined))
   }
 
   return async (request, host) => {
@@ -92,7 +93,7 @@ export function lockPage<Host = unknown>(
     if (visitor === 401) return plainText(401, 'Unauthorized')
     if (visitor === 403) return plainText(403, 'Forbidden')
     if (!['GET', 'HEAD', 'POST'].includes(request.method))
-      return plainText(405, 'The page answers GET and POST.', { allow: 'GET, HEAD, POST' })
+      return plainText(405, 'The page answers only GET and POST.', { allow: 'GET, HEAD, POST' })
     try {
       const parameters = new URL(request.url).searchParams
       const text = (name: string): string => parameters.get(name) ?? ''
@@ -104,8 +105,8 @@ export function lockPage<Host = unknown>(
       if (!mayAct) return plainText(403, 'Nothing can be changed here: this page is read-only.')
       const provider = sources.get(text('provider'))
       if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
-      const asked = { provider, action, name, owner: text('owner'), token: tokenOf(request) }
-      return await (isPost ? change(request, asked, visitor.user) : askFor(asked))
+      const requested = { provider, action, name, owner: text('owner'), token: tokenOf(request) }
+      return await (isPost ? change(request, requested, visitor.user) : confirmation(requested))
     } catch (error) {
       const { code, message } = failureOf(error)
       return plainText(503, `${code}: ${message}`)

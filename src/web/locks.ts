@@ -1,7 +1,7 @@
 import { LockError, warn } from '../core'
 import { overdueLock, type LockRecord, type SqlLockProvider } from '../sql'
 
-/** What is to be told of a lock first. The page has them in this order: trouble comes first. */
+/** What matters most about a lock. The page shows the locks in this order: trouble comes first. */
 export const LOCK_STATES = ['overdue', 'died', 'failed', 'held', 'paused', 'free'] as const
 type LockState = (typeof LOCK_STATES)[number]
 
@@ -11,7 +11,7 @@ export interface PageLock {
   readonly provider: string
   readonly name: string
   readonly state: LockState
-  /** How long ago it was to be acquired at the latest, in milliseconds. */
+  /** How long ago it may have been acquired last, in milliseconds. */
   readonly limit?: number | undefined
   /** Not there: nobody ever acquired it, but it has a limit. */
   readonly record?: LockRecord
@@ -69,9 +69,9 @@ function troubleFirst(one: PageLock, other: PageLock): number {
 
 const ADVICE: Readonly<Record<string, string>> = {
   TIMEOUT:
-    'The database does not answer in time. Is it reachable, the connection pool exhausted, or the table locked?',
+    'The database did not answer in time. Check whether it is reachable, the connection pool is exhausted, or the table is locked.',
   DATABASE_ERROR:
-    "The database is not reachable, or refused. The app's log has its error, and npx shedlock-orm doctor finds what is wrong with the table.",
+    "The database is not reachable, or it answered with an error. The app's log has that error; npx shedlock-orm doctor finds what is wrong with the table.",
 }
 
 /** For people. A text of the database may have secrets in it: it goes to the log of the app. */

@@ -20,10 +20,10 @@ interface Parsed {
 }
 
 /**
- * The page for Node's servers: handles `(request, response)` of Express, Fastify, NestJS and `http.createServer`. `authorize` gets
- * the framework's request.
+ * Makes a handler of the page for Node's servers: for `(request, response)` of Express, Fastify, NestJS and `http.createServer`.
+ * `authorize` gets the framework's request as its second argument.
  *
- * @returns a function that resolves when the answer was sent, and never rejects
+ * @returns a function that resolves when the answer has been sent, and never rejects
  */
 export function nodeHandler<Request extends NodeRequest>(
   page: LockPage<Request>,

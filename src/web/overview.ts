@@ -18,11 +18,11 @@ export function matching(text: string, locks: readonly PageLock[]): PageLock[] {
 
 /** The address of another view of this page, wherever it is mounted. */
 export function link(parameters: Readonly<Record<string, string>>): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== '')
-  return `?${new URLSearchParams(given).toString()}`
+  const filled = Object.entries(parameters).filter(([, value]) => value !== '')
+  return `?${new URLSearchParams(filled).toString()}`
 }
 
-/** Every lock, with the actions that the visitor may take. @param where what was read, such as the table */
+/** Every lock, with the actions that the visitor may perform. @param where what was read, such as the table */
 export function overviewPage(
   overview: Overview,
   parameters: URLSearchParams,
@@ -74,7 +74,7 @@ function empty({ locks, failures }: Overview): Part {
   if (locks.length > 0)
     return markup`<div class="box">No lock matches. <a href="${link({})}">Show all</a></div>`
   const advice =
-    'A job has one from its first run on. If jobs did run, the app uses another database, schema or table.'
+    'The first run of a job creates its lock. If jobs have run already, the app uses another database, schema or table.'
   return (
     failures.length === 0 && markup`<div class="box"><strong>There are no locks yet.</strong> ${advice}</div>`
   )

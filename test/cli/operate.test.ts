@@ -240,7 +240,7 @@ it.each([
   [['pause', 'job', '--for', '8h'], '--reason'],
   [['pause', 'job', '--reason', 'r'], '--for'],
   [['pause', 'job', '--for', '8', '--reason', 'r'], 'no unit'],
-  [['pause', 'job', '--for', '0s', '--reason', 'r'], 'after which it ends'],
+  [['pause', 'job', '--for', '0s', '--reason', 'r'], 'longer than 0'],
   [['pause', 'job', '--for', '8h', '--reason', ' '], 'It must not be empty'],
   [['unlock', 'job'], 'use release'],
   [['exec', 'job', '--', 'true'], '--lock-at-most-for'],

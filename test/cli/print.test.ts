@@ -64,9 +64,9 @@ describe('shedlock-orm sql', () => {
     [['sql', 'mysql', '--column-locked-at', ''], /--column-locked-at is empty/],
     [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
     [['frobnicate'], /unknown command 'frobnicate'/],
-    [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*this one with none of them/],
+    [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
     [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],
-    [['list', '--url', 'redis://localhost'], /this one with none of them/],
+    [['list', '--url', 'redis://localhost'], /does not begin with a known scheme/],
     [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
   ] as const)('refuses %j with one line and exit status 2', async (args, message) => {
     const { status, stdout, stderr } = await runCli(cli, args)

@@ -66,7 +66,7 @@ test('a leader that does not end is waited for only so long, and named', async (
   elections.join({ name: 'obedient', lockAtMostFor: '1m' }, { onElected: () => undefined })
   await elected.promise
   await application.close()
-  expect(warn.mock.calls).toEqual([[expect.stringMatching(/^Leaders did not end .*: stubborn$/)]])
+  expect(warn.mock.calls).toEqual([[expect.stringMatching(/^Leaders did not step down .*: stubborn$/)]])
   expect(lockProvider.isLocked('stubborn')).toBe(true)
   work.resolve()
   await eventually(() => {

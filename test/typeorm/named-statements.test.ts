@@ -24,7 +24,7 @@ class Warnings extends AbstractLogger {
 }
 
 const REFUSED =
-  /^warn: shedlock-orm sends its statements without names from now on, because one was refused: /
+  /^warn: shedlock-orm sends its statements without names from now on, because a name was refused: /
 
 const backends = availableBackends().filter(({ dialect }) => dialect === 'postgres')
 

@@ -75,7 +75,7 @@ function checked(client: Partial<Prisma8ClientLike>): [Prisma8ClientLike, Dialec
     )
   if (typeof runtime !== 'function')
     throw invalidClient(
-      "This part of Prisma 8 has no runtime() – give the db itself, as '@prisma/orm-postgres/runtime' makes it. (One of '…/serverless' has a connection for one request only.)",
+      "This part of Prisma 8 has no runtime() – pass the db itself, as '@prisma/orm-postgres/runtime' makes it. (A db of '…/serverless' has a connection for one request only.)",
     )
   if (typeof raw?.sql !== 'function')
     throw invalidClient(

@@ -22,7 +22,7 @@ export interface Prisma8ClientLike {
     /** Lends a connection of the pool. */
     connection(): PromiseLike<
       Prisma8ScopeLike & {
-        /** Gives it back. */
+        /** Returns it to the pool. */
         release(): PromiseLike<void>
       }
     >
@@ -45,7 +45,7 @@ export interface Prisma8TransactionLike extends Prisma8ScopeLike {
 /** `db.raw.sql` */
 export type RawTag = Prisma8ClientLike['raw']['sql']
 
-/** Gives the work a scope whose statements run in no transaction of the app. */
+/** Calls the work with a scope whose statements run in no transaction of the app. */
 export type UseScope = <T>(work: (scope: Prisma8ScopeLike) => Promise<T>) => Promise<T>
 
 /** In no text of a statement, whatever the names in it are. */
