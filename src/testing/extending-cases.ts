@@ -7,7 +7,7 @@ export const extendingCases: Cases<LockProviderEnvironment> = {
   'extends a lock beyond its first lease': async (environment) => {
     const lock = await acquireNew(environment, { lockAtMostFor: '2s' })
     const first = new Lease(2_000)
-    assert.equal(await lock.extend('5m'), lock, 'extend() gave another lock')
+    assert.equal(await lock.extend('5m'), lock, 'extend() returned another lock')
     await until(() => first.remaining() === 0, 'the first lease is over')
     await expectHeld(environment, lock.name)
     assert(lock.remaining() > 0, 'an extended lock has no time left')

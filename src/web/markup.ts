@@ -7,7 +7,7 @@ export class Markup {
 
 export type Part = Markup | string | number | false | undefined | readonly Part[]
 
-/** What stands in `${…}` comes out as text, between tags and in the quotes of an attribute. */
+/** What is inserted at `${…}` comes out as text, between tags and in the quotes of an attribute. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(String.raw({ raw: strings }, ...parts.map(escape)))
 }

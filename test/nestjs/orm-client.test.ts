@@ -131,7 +131,7 @@ describe('The application does not start', () => {
   test('with several, of which none is meant', async () => {
     const imports = [memory('one'), memory('two')]
     await expect(start({ imports }, { lockProvider: typeOrmLockProvider })).rejects.toThrow(
-      /several clients: .*oneDataSource.*twoDataSource.* – use forRootAsync, and inject the one/,
+      /several clients: .*oneDataSource.*twoDataSource.* – use forRootAsync, and inject the client/,
     )
   })
 

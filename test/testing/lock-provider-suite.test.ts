@@ -26,5 +26,5 @@ it('A case that fails says what went wrong', async () => {
     }),
   })
   const extending = cases.find(({ title }) => title === 'extends a lock beyond its first lease')
-  await expect(extending?.run()).rejects.toThrow('extend() gave another lock')
+  await expect(extending?.run()).rejects.toThrow('extend() returned another lock')
 })

@@ -216,7 +216,7 @@ describe('the page', () => {
       return [answer.status, await answer.text()]
     }
     for (const [fields, why] of [
-      [{ for: '1h' }, 'a reason'],
+      [{ for: '1h' }, 'no reason'],
       [{ reason: 'r' }, 'not a duration'],
       [{ for: '60', reason: 'r' }, 'not a duration'],
       [{ for: '-1h', reason: 'r' }, 'negative'],
