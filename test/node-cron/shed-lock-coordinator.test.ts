@@ -149,8 +149,12 @@ describe('with node-cron itself', () => {
 
   test('a run that is stopped while it waits for its random delay is not waited for once its lock is lost', async () => {
     const random = jest.spyOn(Math, 'random').mockReturnValue(0.99)
+    const timers = jest.spyOn(globalThis, 'setTimeout')
+    // node-cron keeps the timer of a delay after stop(), and with it the process for a minute.
     afterTest(() => {
       random.mockRestore()
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
     })
     const [acquired, lost] = [promiseWithResolvers(), promiseWithResolvers()]
     const listeners = [
