@@ -1,7 +1,6 @@
-import { milliseconds, type Duration } from './duration'
-import { invalid, type LockError } from './errors'
-import type { LockConfiguration, LockProvider } from './lock'
-import { time } from './time'
+import { invalid } from './errors'
+import type { Duration, LockConfiguration, LockProvider } from './lock'
+import { RETRY_STEPS } from './slots'
 
 /** A configuration whose values were checked, with durations in milliseconds. */
 export interface CheckedLockConfiguration extends LockConfiguration {
@@ -14,8 +13,6 @@ export interface CheckedLockConfiguration extends LockConfiguration {
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
 const MAX_NAME_LENGTH = 64
-/** Beyond this some database's calendar ends, and nobody wants it. */
-const MAX_DURATION = milliseconds('36500d')
 /** No database's calendar ends before. */
 const MAX_SLOT = Date.UTC(10_000, 0) - 1
 const OPTIONS: readonly string[] = [
@@ -84,41 +81,6 @@ function checkSlot(name: string, slot: unknown): number | undefined {
   if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= MAX_SLOT) return time
   throw invalid(
     `slot of lock '${name}' must be a valid Date, or whole milliseconds since 1970: when this run was due.`,
-    name,
-  )
-}
-
-/**
- * How many milliseconds a slot may lie ahead of the storage's clock: clocks that are set now and then differ by less. An instance
- * whose clock is further ahead would acquire the slots of the future, and keep all others from running.
- */
-export const SLOT_AT_MOST_AHEAD = 60_000
-
-/** Between two slots of a lock that is acquired until it succeeded there is room for that many tokens, a millisecond each. */
-const RETRY_STEPS = 1_000
-
-/**
- * For a provider whose row has this slot already, in a run that did not succeed: its next token, in milliseconds since 1970. It
- * grows with the first 998 retries.
- *
- * @param lockedAt the token of the last acquisition
- * @returns `undefined` if that acquisition was for another slot
- */
-export function tokenOfRetry(slot: number, lockedAt: number): number | undefined {
-  const retries = lockedAt - slot
-  if (retries < 0 || retries > RETRY_STEPS - 2) return undefined
-  return slot + Math.min(retries + 1, RETRY_STEPS - 2)
-}
-
-/**
- * For a provider that sees by the clock of its storage that a slot is too far in the future.
- *
- * @param now the storage's clock, in milliseconds since 1970
- */
-export function slotTooFarAhead(name: string, slot: number, now: number): LockError {
-  const told = (time: number): string => new Date(time).toISOString()
-  return invalid(
-    `The slot of lock '${name}', ${told(slot)}, lies more than a minute ahead of the database's clock, ${told(now)}. The clock of this process says ${told(time.wall())} – set the one that is wrong; if both are right, give the time at which this run was due.`,
     name,
   )
 }
@@ -210,4 +172,57 @@ export function checkDuration(name: string | undefined, what: string, duration: 
   if (value > MAX_DURATION)
     throw invalid(`${subject} is longer than a hundred years (${duration}) – give a shorter one.`, name)
   return value
+}
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** Beyond this some database's calendar ends, and nobody wants it. */
+const MAX_DURATION = 36_500 * DAY
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  ns: 1e-6,
+  us: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: HOUR,
+  d: DAY,
+}
+
+const SIMPLE = /^([+-]?\d+)([a-z]{0,2})$/i
+const ISO =
+  /^([+-]?)P(?=[\d+-]|T[\d+-])(?:([+-]?\d+)D)?(?:T(?=[\d+-])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{0,9})?)S)?)?$/i
+
+/**
+ * Turns a duration into whole milliseconds, which may be negative: the caller knows what it is for.
+ *
+ * @param what names the value in the error message, such as `lockAtMostFor`
+ * @throws LockError `INVALID_CONFIGURATION` when it is not finite or cannot be read
+ */
+export function milliseconds(duration: Duration, what = 'duration'): number {
+  const value = typeof duration === 'number' ? duration : parse(duration)
+  if (!Number.isFinite(value)) {
+    throw invalid(
+      `${what} is ${describe(duration)}, which is not a duration – give milliseconds as a number, or text such as '14m', '30s', '500ms' or 'PT14M'.`,
+    )
+  }
+  return Math.trunc(value)
+}
+
+function parse(text: unknown): number {
+  if (typeof text !== 'string') return NaN
+  const simple = SIMPLE.exec(text)
+  if (simple) return Number(simple[1]) * (UNITS[(simple[2] ?? '').toLowerCase()] ?? NaN)
+  const iso = ISO.exec(text)
+  if (!iso) return NaN
+  const part = (index: number): number => Number((iso[index] ?? '0').replace(',', '.'))
+  const total = part(2) * DAY + part(3) * HOUR + part(4) * 60_000 + part(5) * 1_000
+  // Seconds have decimals that a binary float cannot hold: 1.001 s is 1001 ms, not 1000.9999 ms cut to 1000.
+  return (iso[1] === '-' ? -1 : 1) * Number(total.toFixed(6))
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`
+  // An object need not know how to become text.
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

@@ -1,5 +1,11 @@
-import type { Duration } from './duration'
 import type { Lease } from './time'
+
+/**
+ * A length of time: a number of milliseconds, a number with a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`, `'60d'`,
+ * also `us` and `ns`; without a unit it is milliseconds) or ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not matter:
+ * `'14M'` is fourteen minutes. Parts of a millisecond are cut off.
+ */
+export type Duration = number | string
 
 /** What to lock, and for how long. There is no clock inside: one object may be used again and again. */
 export interface LockConfiguration {

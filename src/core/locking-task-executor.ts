@@ -1,4 +1,3 @@
-import type { Duration } from './duration'
 import { LockError, warn } from './errors'
 import {
   checkListeners,
@@ -11,6 +10,7 @@ import {
 } from './listener'
 import {
   describeRefusal,
+  type Duration,
   type Lock,
   type LockConfiguration,
   type LockProvider,
@@ -19,8 +19,7 @@ import {
   type UnlockOptions,
 } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
-import { executeByHand } from './run-now'
-import { enclosingScope, runInScope, type Scope } from './scope'
+import { enclosingScope, executeByHand, runInScope, type Scope } from './scope'
 import {
   checkTask,
   checkTaskConfiguration,

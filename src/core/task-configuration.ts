@@ -1,7 +1,6 @@
-import type { Duration } from './duration'
 import { invalid, warn, type LockError } from './errors'
 import type { LockSkippedEvent } from './listener'
-import type { ActiveLock, LockConfiguration, Refusal } from './lock'
+import type { ActiveLock, Duration, LockConfiguration, Refusal } from './lock'
 import {
   checkDuration,
   checkLockConfiguration,

@@ -1,8 +1,8 @@
-import type { Duration } from './duration'
 import { invalid } from './errors'
 import { keepAlive, tellExtension } from './keep-alive'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
 import type {
+  Duration,
   Lock,
   LockConfiguration,
   LockHolder,

@@ -300,7 +300,7 @@ const putBack: readonly Mutant[] = [
   {
     what: 'the last run',
     breaks: 'a retry has the token of the run before',
-    file: 'src/core/lock-configuration.ts',
+    file: 'src/core/slots.ts',
     find: 'Math.min(retries + 1, RETRY_STEPS - 2)',
     replace: 'Math.min(retries, RETRY_STEPS - 2)',
   },

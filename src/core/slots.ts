@@ -1,4 +1,4 @@
-import { invalid } from './errors'
+import { invalid, type LockError } from './errors'
 import { time } from './time'
 
 /** A cron expression that knows when it was due: croner's `Cron`, from version 10. */
@@ -113,4 +113,39 @@ class DueTimes {
     }
     return this.#due
   }
+}
+
+/**
+ * How many milliseconds a slot may lie ahead of the storage's clock: clocks that are set now and then differ by less. An instance
+ * whose clock is further ahead would acquire the slots of the future, and keep all others from running.
+ */
+export const SLOT_AT_MOST_AHEAD = 60_000
+
+/** Between two slots of a lock that is acquired until it succeeded there is room for that many tokens, a millisecond each. */
+export const RETRY_STEPS = 1_000
+
+/**
+ * For a provider whose row has this slot already, in a run that did not succeed: its next token, in milliseconds since 1970. It
+ * grows with the first 998 retries.
+ *
+ * @param lockedAt the token of the last acquisition
+ * @returns `undefined` if that acquisition was for another slot
+ */
+export function tokenOfRetry(slot: number, lockedAt: number): number | undefined {
+  const retries = lockedAt - slot
+  if (retries < 0 || retries > RETRY_STEPS - 2) return undefined
+  return slot + Math.min(retries + 1, RETRY_STEPS - 2)
+}
+
+/**
+ * For a provider that sees by the clock of its storage that a slot is too far in the future.
+ *
+ * @param now the storage's clock, in milliseconds since 1970
+ */
+export function slotTooFarAhead(name: string, slot: number, now: number): LockError {
+  const told = (time: number): string => new Date(time).toISOString()
+  return invalid(
+    `The slot of lock '${name}', ${told(slot)}, lies more than a minute ahead of the database's clock, ${told(now)}. The clock of this process says ${told(time.wall())} – set the one that is wrong; if both are right, give the time at which this run was due.`,
+    name,
+  )
 }
