@@ -17,8 +17,8 @@ import {
   slotTooFarAhead,
 } from '../core'
 import type { Dialect, LockTableOptions } from './dialect'
-import { LockRows } from './lock-rows'
-import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
+import { leaseOf, LockRows, SqlAcquisition } from './lock-rows'
+import { checkLockedBy, defaultLockedBy, endedOwner, newOwner } from './owner'
 import {
   checkLimits,
   checkPause,
@@ -30,7 +30,6 @@ import {
   type OverdueOptions,
   type PauseOptions,
 } from './records'
-import { leaseOf, SqlAcquisition } from './sql-acquisition'
 import type { SqlExecutor } from './statement'
 import { StoredTable } from './stored-table'
 import { lockTable, TABLE_OPTIONS, title } from './table'
@@ -84,7 +83,7 @@ export class SqlLockProvider implements LockProvider {
     const checked = checkLockConfiguration(configuration)
     const { name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded } = checked
     signal?.throwIfAborted()
-    this.#rows.reopen()
+    this.#rows.releases.reopen()
     await this.#table.refuseWrong()
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const lease = leaseOf(lockAtMostFor)
@@ -115,7 +114,7 @@ export class SqlLockProvider implements LockProvider {
    * `LockingTaskExecutor.shutdown()` calls it.
    */
   async drain({ timeout = '10s' }: ShutdownOptions = {}): Promise<void> {
-    await this.#rows.drain(checkDuration(undefined, 'timeout', timeout))
+    await this.#rows.releases.drain(checkDuration(undefined, 'timeout', timeout))
   }
 
   /** Every lock of the table, held or not, in the order of their names: for people and dashboards. */
@@ -140,8 +139,10 @@ export class SqlLockProvider implements LockProvider {
    *
    * @returns whether it was released; `false`: nobody or somebody else holds it now
    */
-  releaseLock(name: string, owner: string): Promise<boolean> {
-    return this.#rows.releaseOf({ name, lockedBy: owner })
+  async releaseLock(name: string, owner: string): Promise<boolean> {
+    const values = { name, lockedBy: owner, unlockedBy: endedOwner(owner) }
+    const attempt = () => this.#table.changes(this.#table.statements.releaseHeld, values)
+    return (await this.#table.call({ lockName: name, attempt })) > 0
   }
 
   /**
@@ -190,7 +191,7 @@ export class SqlLockProvider implements LockProvider {
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
-    this.#rows.reopen()
+    this.#rows.releases.reopen()
     await this.#table.refuseWrong()
     const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
     return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })

@@ -1,4 +1,4 @@
-import { LockError, recogniseEveryCopy } from '../core'
+import { recogniseEveryCopy } from '../core'
 
 /** The values that a lock statement may need. A statement names them; whoever runs it binds them. */
 export interface Values {
@@ -59,11 +59,6 @@ export function render({ pieces }: Statement, placeholder: (position: number) =>
   return pieces.reduce((text, piece, index) => text + placeholder(index - 1) + piece).trim()
 }
 
-/** The values in the order of the placeholders; `null` for those that are not given. */
-export function bind({ parameters }: Statement, values: Values): (string | number | null)[] {
-  return parameters.map((name) => values[name] ?? null)
-}
-
 /** A column's name and type, as `LockStatements.describe` finds them; other queries name their own columns. */
 export type Row = Readonly<Record<string, unknown>>
 
@@ -95,19 +90,4 @@ export class DriverError extends Error {
     this.code = code
     this.sent = sent
   }
-}
-
-/** @throws LockError `INVALID_CLIENT` when a client did not say how many rows a statement changed */
-export function changedRows(count: unknown): number {
-  const changed = Number(count)
-  if (Number.isSafeInteger(changed)) return changed
-  throw untold()
-}
-
-/** For an answer that does not tell what became of a statement. */
-export function untold(): LockError {
-  return new LockError(
-    'INVALID_CLIENT',
-    'This client does not tell how many rows a statement changed, so that nobody would know whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
-  )
 }
