@@ -4,7 +4,6 @@ import {
   notify,
   type EventOf,
   type LockEvent,
-  type LockFailureEvent,
   type LockSkippedEvent,
   type LockingTaskExecutorListener,
 } from './listener'
@@ -12,7 +11,6 @@ import {
   describeRefusal,
   type Duration,
   type Lock,
-  type LockConfiguration,
   type LockProvider,
   type Refusal,
   type ShutdownOptions,
@@ -69,7 +67,7 @@ function contextOf(lock: TaskLock): TaskContext {
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
-  readonly #defaults: Partial<LockConfiguration>
+  readonly #defaults: Partial<TaskConfiguration>
   readonly #runs = new RunsInFlight()
 
   /**
@@ -85,10 +83,7 @@ export class LockingTaskExecutor {
     checkDuration(undefined, 'defaultLockAtLeastFor', defaultLockAtLeastFor)
     this.#provider = provider
     this.#listeners = checkListeners(listeners)
-    this.#defaults = {
-      lockAtLeastFor: defaultLockAtLeastFor,
-      ...(defaultLockAtMostFor === undefined ? {} : { lockAtMostFor: defaultLockAtMostFor }),
-    }
+    this.#defaults = { lockAtMostFor: defaultLockAtMostFor, lockAtLeastFor: defaultLockAtLeastFor }
   }
 
   /**
@@ -114,7 +109,10 @@ export class LockingTaskExecutor {
       : await this.#runs.track(name, (inFlight) => this.#runLocked(inFlight, checked, event, task))
     if (result.executed) return result
     const { executed, ...refusal } = result
-    await this.#skipped(checked, { ...event, ...refusal })
+    const { onNotAcquired } = checked
+    const skipped = { ...event, ...refusal }
+    if (typeof onNotAcquired === 'function') await onNotAcquired(skipped)
+    if (onNotAcquired === 'throw') throw skipError(skipped)
     return result
   }
 
@@ -138,7 +136,9 @@ export class LockingTaskExecutor {
     } finally {
       taskLock.end()
       await lock.unlock({ outcome }).catch((error: unknown) => {
-        this.#unlockFailed({ ...event, error })
+        this.#tell('onUnlockFailed', { ...event, error })
+        // The task's outcome stands and the lock expires; but somebody should hear of it.
+        if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(error)
       })
     }
   }
@@ -185,17 +185,6 @@ export class LockingTaskExecutor {
       this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'error', error })
       throw error
     }
-  }
-
-  async #skipped({ onNotAcquired }: CheckedTaskConfiguration, event: LockSkippedEvent): Promise<void> {
-    if (typeof onNotAcquired === 'function') await onNotAcquired(event)
-    if (onNotAcquired === 'throw') throw skipError(event)
-  }
-
-  /** The task's outcome stands and the lock expires; but somebody should hear of it. */
-  #unlockFailed(event: LockFailureEvent): void {
-    this.#tell('onUnlockFailed', event)
-    if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(event.error)
   }
 
   #tell<Method extends keyof LockingTaskExecutorListener>(method: Method, event: EventOf<Method>): void {

@@ -84,7 +84,7 @@ const OPTIONS = [
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkTaskConfiguration(
   configuration: TaskConfiguration,
-  defaults: Partial<LockConfiguration>,
+  defaults: Partial<TaskConfiguration>,
 ): CheckedTaskConfiguration {
   checkOptions(configuration, OPTIONS, 'lock configuration')
   const { name, onNotAcquired } = configuration
@@ -122,7 +122,7 @@ function checkKeepAlive(
  */
 export function checkWrapConfiguration<This, Arguments extends unknown[]>(
   configuration: WrapConfiguration<This, Arguments>,
-  defaults: Partial<LockConfiguration>,
+  defaults: Partial<TaskConfiguration>,
 ): void {
   checkOptions(configuration, [...OPTIONS, 'onError'], 'lock configuration')
   const { name, slot, onError, ...rest } = configuration

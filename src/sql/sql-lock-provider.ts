@@ -34,6 +34,7 @@ import type { SqlExecutor } from './statement'
 import { StoredTable } from './stored-table'
 import { lockTable, TABLE_OPTIONS, title } from './table'
 import type { TableFinding } from './table-check'
+import { inspectTable } from './table-inspection'
 
 /** Options of every provider that keeps its locks in a table. */
 export interface SqlLockProviderOptions extends LockTableOptions {
@@ -151,7 +152,7 @@ export class SqlLockProvider implements LockProvider {
    * @returns what is wrong, worst first, with the SQL that fixes it; empty when all is well
    */
   checkTable(): Promise<TableFinding[]> {
-    return this.#table.inspect()
+    return this.#table.call({ attempt: () => inspectTable(this.#table) })
   }
 
   /**

@@ -3,8 +3,7 @@ import type { Dialect, LockTable } from './dialect'
 import { DriverError, raw, type Row, type SqlExecutor, type Statement, type Values } from './statement'
 import { lockStatements, type LockStatements } from './statements'
 import { tableDefinition } from './table'
-import { tableProblem, type TableFinding } from './table-check'
-import { inspectTable } from './table-inspection'
+import { tableProblem } from './table-check'
 
 const PAUSES = { first: 2, longest: 100 }
 /** A shorter attempt is of no use. In milliseconds. */
@@ -91,10 +90,6 @@ export class StoredTable {
     const problem = await this.call({ attempt: () => this.#problem() })
     if (problem) throw problem
     this.#isRight = true
-  }
-
-  inspect(): Promise<TableFinding[]> {
-    return this.call({ attempt: () => inspectTable(this) })
   }
 
   /** Makes the table unless it is there. However many sessions do it at the same time, each succeeds. */
