@@ -77,17 +77,14 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
 /** @throws LockError `INVALID_CONFIGURATION` */
 function checkSlot(name: string, slot: unknown): number | undefined {
   if (slot === undefined) return undefined
-  const time = isDate(slot) ? slot.getTime() : slot
+  // Also one of another realm, as test runners have them.
+  const isDate = Object.prototype.toString.call(slot) === '[object Date]'
+  const time = isDate ? (slot as Date).getTime() : slot
   if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= MAX_SLOT) return time
   throw invalid(
     `slot of lock '${name}' must be a valid Date, or whole milliseconds since 1970: when this run was due.`,
     name,
   )
-}
-
-/** Also one of another realm, as test runners have them. */
-function isDate(value: unknown): value is Date {
-  return Object.prototype.toString.call(value) === '[object Date]'
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */

@@ -53,16 +53,6 @@ export function skipError(event: LockSkippedEvent): LockError {
   return new LockError('NOT_ACQUIRED', message, { lockName })
 }
 
-/** The signal is made when the task looks at it. */
-function contextOf(lock: TaskLock): TaskContext {
-  return {
-    lock,
-    get signal() {
-      return lock.signal
-    },
-  }
-}
-
 /** Runs tasks under a lock: tries to acquire it once, skips the task if somebody else holds it, and always unlocks. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
@@ -176,9 +166,16 @@ export class LockingTaskExecutor {
   async #run<T>(lock: TaskLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
     const started = time.now()
     const duration = (): number => time.now() - started
+    const context: TaskContext = {
+      lock,
+      // Made when the task looks at it.
+      get signal() {
+        return lock.signal
+      },
+    }
     this.#tell('onTaskStarted', event)
     try {
-      const value = await runInScope(lock, this.#provider, () => task(contextOf(lock)))
+      const value = await runInScope(lock, this.#provider, () => task(context))
       this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'success' })
       return { executed: true, value }
     } catch (error) {

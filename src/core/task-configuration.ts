@@ -159,17 +159,13 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
       return onError ? undefined : result
     } catch (error) {
       if (!onError) throw error
-      await report(error, onError)
+      // Never to reject is what the caller asked for, even if the handler itself fails.
+      try {
+        await onError(error)
+      } catch (failure) {
+        warn(failure)
+      }
       return undefined
     }
-  }
-}
-
-/** A caller who asked for a promise that never rejects gets one, even if the error handler itself fails. */
-async function report(error: unknown, onError: (error: unknown) => unknown): Promise<void> {
-  try {
-    await onError(error)
-  } catch (failure) {
-    warn(failure)
   }
 }

@@ -31,32 +31,31 @@ export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
  * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`. A lost race of the transaction itself (serialization failure,
  *   deadlock, busy file) comes through as the client's own error, so that what repeats your transactions sees it.
  */
-export async function guardTransaction(executor: SqlExecutor, acquisition: SqlAcquisition): Promise<void> {
-  const lockName = acquisition.holder.name
-  if (!(await pin(executor, acquisition))) {
-    throw new LockError(
-      'LOCK_LOST',
-      `Lock '${lockName}' is no longer held, as this transaction sees its table – roll back: somebody else may hold it.`,
-      { lockName },
-    )
-  }
-}
-
-async function pin(executor: SqlExecutor, { rows: { table }, holder }: SqlAcquisition): Promise<boolean> {
+export async function guardTransaction(
+  executor: SqlExecutor,
+  { rows: { table }, holder }: SqlAcquisition,
+): Promise<void> {
+  const lockName = holder.name
+  const { kind, statement } = table.statements.pin
+  let pinned: number
   try {
-    const { kind, statement } = table.statements.pin
-    const rows =
+    pinned =
       kind === 'read'
         ? (await executor.query(statement, holder)).length
         : changedRows(await executor.execute(statement, holder))
-    return rows > 0
   } catch (error) {
     if (!(error instanceof DriverError)) throw error
     const { code, message, cause } = error
     if (code !== undefined && code in table.dialect.transientErrors) throw cause
-    throw new LockError('DATABASE_ERROR', `The guard of lock '${holder.name}' failed: ${message}`, {
-      lockName: holder.name,
+    throw new LockError('DATABASE_ERROR', `The guard of lock '${lockName}' failed: ${message}`, {
+      lockName,
       cause,
     })
   }
+  if (pinned > 0) return
+  throw new LockError(
+    'LOCK_LOST',
+    `Lock '${lockName}' is no longer held, as this transaction sees its table – roll back: somebody else may hold it.`,
+    { lockName },
+  )
 }

@@ -2,9 +2,6 @@ import type { Dialect, LockTable } from './dialect'
 import { as, isHeldByMe, isMine, isNamed, updateAgain } from './fragments'
 import { parameter, raw, sql, type Statement } from './statement'
 
-const extendedFor = parameter('lockAtMostFor')
-const keptFor = parameter('keepFor')
-
 export type LockStatements = ReturnType<typeof lockStatements>
 
 /**
@@ -15,8 +12,8 @@ export function lockStatements(dialect: Dialect, lock: LockTable) {
   const { table, lockUntil, lockedAt, lockedBy, names } = lock
   const { now } = dialect
   const held = isHeldByMe(dialect, lock)
-  const extended = dialect.plus(now, extendedFor)
-  const later = dialect.plus(now, keptFor)
+  const extended = dialect.plus(now, parameter('lockAtMostFor'))
+  const later = dialect.plus(now, parameter('keepFor'))
   const counted = dialect.counted ?? ((statement: Statement): Statement => statement)
   const update = (assignments: Statement, condition: Statement): Statement =>
     counted(plainUpdate(table, assignments, condition))

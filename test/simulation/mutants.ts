@@ -131,8 +131,8 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'the guard does not ask whether the lock is held',
     file: 'src/sql/guard.ts',
-    find: 'return rows > 0',
-    replace: 'return rows >= 0',
+    find: 'if (pinned > 0) return',
+    replace: 'if (pinned >= 0) return',
   },
   {
     what: 'put back',
