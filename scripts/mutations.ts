@@ -227,7 +227,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 8,
     breaks: 'a release in the background ends with the lease that was answered',
-    file: 'src/sql/sql-acquisition.ts',
+    file: 'src/sql/lock-rows.ts',
     find: 'this.#longest = Math.max(this.#longest, lockAtMostFor)',
     replace: '',
     tests: BACKGROUND,
@@ -308,7 +308,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 14,
     breaks: 'a slot whose task did not run is not given back',
-    file: 'src/sql/sql-acquisition.ts',
+    file: 'src/sql/lock-rows.ts',
     find: "if (told === 'unused') return undefined",
     replace: '',
     tests: ['test/sql/slot.test.ts'],

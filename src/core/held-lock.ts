@@ -1,6 +1,5 @@
-import type { Duration } from './duration'
 import { invalid, LockError, warn } from './errors'
-import type { Acquisition, Lock, UnlockOptions } from './lock'
+import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
 import { checkLease } from './lock-configuration'
 import { type Cancel, whenOver } from './time'
 

@@ -1,12 +1,7 @@
 import { createLock } from './held-lock'
 import type { Acquisition, LockConfiguration, LockOptions, LockProvider, RefusalReason, Lock } from './lock'
-import {
-  checkLockConfiguration,
-  SLOT_AT_MOST_AHEAD,
-  slotTooFarAhead,
-  tokenOfRetry,
-  type CheckedLockConfiguration,
-} from './lock-configuration'
+import { checkLockConfiguration, type CheckedLockConfiguration } from './lock-configuration'
+import { SLOT_AT_MOST_AHEAD, slotTooFarAhead, tokenOfRetry } from './slots'
 import { type Clock, later, Lease, time } from './time'
 
 /** What a row is in a lock table. */

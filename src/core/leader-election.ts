@@ -1,7 +1,6 @@
-import type { Duration } from './duration'
 import { invalid, warn } from './errors'
 import type { LockingTaskExecutorListener } from './listener'
-import type { ActiveLock, LockProvider, ShutdownOptions } from './lock'
+import type { ActiveLock, Duration, LockProvider, ShutdownOptions } from './lock'
 import { checkDuration, checkLockConfiguration, checkOptions } from './lock-configuration'
 import { LockingTaskExecutor } from './locking-task-executor'
 import type { TaskContext } from './task-configuration'

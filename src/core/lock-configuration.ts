@@ -1,7 +1,6 @@
-import { milliseconds, type Duration } from './duration'
-import { invalid, type LockError } from './errors'
-import type { LockConfiguration, LockProvider } from './lock'
-import { time } from './time'
+import { invalid } from './errors'
+import type { Duration, LockConfiguration, LockProvider } from './lock'
+import { RETRY_STEPS } from './slots'
 
 /** A lock configuration whose values were checked, with durations in milliseconds. */
 export interface CheckedLockConfiguration extends LockConfiguration {
@@ -14,8 +13,6 @@ export interface CheckedLockConfiguration extends LockConfiguration {
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
 const MAX_NAME_LENGTH = 64
-/** Beyond this some database's calendar ends, and nobody wants it. */
-const MAX_DURATION = milliseconds('36500d')
 /** No database's calendar ends before. */
 const MAX_SLOT = Date.UTC(10_000, 0) - 1
 const OPTIONS: readonly string[] = [
@@ -80,53 +77,14 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
 /** @throws LockError `INVALID_CONFIGURATION` */
 function checkSlot(name: string, slot: unknown): number | undefined {
   if (slot === undefined) return undefined
-  const time = isDate(slot) ? slot.getTime() : slot
+  // Recognises a `Date` of another realm too, as test runners have them.
+  const isDate = Object.prototype.toString.call(slot) === '[object Date]'
+  const time = isDate ? (slot as Date).getTime() : slot
   if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= MAX_SLOT) return time
   throw invalid(
     `slot of lock '${name}' must be the time at which the run was due – pass a valid Date, or whole milliseconds since 1970.`,
     name,
   )
-}
-
-/**
- * How many milliseconds a slot may lie ahead of the storage's clock: clocks that are set now and then differ by less. An instance
- * whose clock is further ahead would acquire the slots of the future, and keep all others from running.
- */
-export const SLOT_AT_MOST_AHEAD = 60_000
-
-/** How many tokens, a millisecond each, fit between two slots of a lock with `untilSucceeded`. */
-const RETRY_STEPS = 1_000
-
-/**
- * For a provider with `untilSucceeded`, whose row already has this slot from a run that did not succeed: the next token, in
- * milliseconds since 1970. It grows with each of the first 998 retries.
- *
- * @param lockedAt the token of the last acquisition
- * @returns `undefined` if that acquisition was for another slot
- */
-export function tokenOfRetry(slot: number, lockedAt: number): number | undefined {
-  const retries = lockedAt - slot
-  if (retries < 0 || retries > RETRY_STEPS - 2) return undefined
-  return slot + Math.min(retries + 1, RETRY_STEPS - 2)
-}
-
-/**
- * The error for a slot that lies too far ahead of the storage's clock: `INVALID_CONFIGURATION`.
- *
- * @param slot in milliseconds since 1970
- * @param now the storage's clock, in milliseconds since 1970
- */
-export function slotTooFarAhead(name: string, slot: number, now: number): LockError {
-  const told = (time: number): string => new Date(time).toISOString()
-  return invalid(
-    `The slot of lock '${name}', ${told(slot)}, lies more than a minute ahead of the database's clock, which says ${told(now)}; the clock of this process says ${told(time.wall())} – correct the clock that is wrong. If both are right, pass the time at which this run was due as the slot.`,
-    name,
-  )
-}
-
-/** Recognises a `Date` of another realm too, as test runners have them. */
-function isDate(value: unknown): value is Date {
-  return Object.prototype.toString.call(value) === '[object Date]'
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
@@ -219,4 +177,59 @@ export function checkDuration(name: string | undefined, what: string, duration: 
   if (value > MAX_DURATION)
     throw invalid(`${subject} is longer than a hundred years (${duration}) – make it shorter.`, name)
   return value
+}
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** Beyond this some database's calendar ends, and nobody wants it. */
+const MAX_DURATION = 36_500 * DAY
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  ns: 1e-6,
+  us: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: HOUR,
+  d: DAY,
+}
+
+const SIMPLE = /^([+-]?\d+)([a-z]{0,2})$/i
+const ISO =
+  /^([+-]?)P(?=[\d+-]|T[\d+-])(?:([+-]?\d+)D)?(?:T(?=[\d+-])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{0,9})?)S)?)?$/i
+
+/**
+ * Turns a duration into whole milliseconds, which may be negative: the caller decides whether that makes sense.
+ *
+ * @param what names the value in the error message, such as `lockAtMostFor`
+ * @param lockName the lock that the duration belongs to, for the error
+ * @throws LockError `INVALID_CONFIGURATION` when it is not finite or cannot be read
+ */
+export function milliseconds(duration: Duration, what = 'duration', lockName?: string): number {
+  const value = typeof duration === 'number' ? duration : parse(duration)
+  if (!Number.isFinite(value)) {
+    throw invalid(
+      `${what} is ${describe(duration)}, which is not a duration – pass a number of milliseconds, or a text such as '14m', '30s', '500ms' or 'PT14M'.`,
+      lockName,
+    )
+  }
+  return Math.trunc(value)
+}
+
+function parse(text: unknown): number {
+  if (typeof text !== 'string') return NaN
+  const simple = SIMPLE.exec(text)
+  if (simple) return Number(simple[1]) * (UNITS[(simple[2] ?? '').toLowerCase()] ?? NaN)
+  const iso = ISO.exec(text)
+  if (!iso) return NaN
+  const part = (index: number): number => Number((iso[index] ?? '0').replace(',', '.'))
+  const total = part(2) * DAY + part(3) * HOUR + part(4) * 60_000 + part(5) * 1_000
+  // Seconds have decimals that a binary float cannot hold: 1.001 s is 1001 ms, not 1000.9999 ms cut to 1000.
+  return (iso[1] === '-' ? -1 : 1) * Number(total.toFixed(6))
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`
+  // An object need not know how to become text.
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

@@ -1,5 +1,11 @@
-import type { Duration } from './duration'
 import type { Lease } from './time'
+
+/**
+ * A length of time: a number of milliseconds; or a text with a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`,
+ * `'60d'`, also `us` and `ns`; without a unit it is milliseconds); or a text in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not
+ * matter: `'14M'` is fourteen minutes. Fractions of a millisecond are cut off.
+ */
+export type Duration = number | string
 
 /** What to lock, and for how long. It contains no time of its own, so one object can be used again and again. */
 export interface LockConfiguration {

@@ -1,26 +1,23 @@
-import type { Duration } from './duration'
 import { LockError, warn } from './errors'
 import {
   checkListeners,
   notify,
   type EventOf,
   type LockEvent,
-  type LockFailureEvent,
   type LockSkippedEvent,
   type LockingTaskExecutorListener,
 } from './listener'
 import {
   describeRefusal,
+  type Duration,
   type Lock,
-  type LockConfiguration,
   type LockProvider,
   type Refusal,
   type ShutdownOptions,
   type UnlockOptions,
 } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
-import { executeByHand } from './run-now'
-import { enclosingScope, runInScope, type Scope } from './scope'
+import { enclosingScope, executeByHand, runInScope, type Scope } from './scope'
 import {
   checkTask,
   checkTaskConfiguration,
@@ -56,21 +53,11 @@ export function skipError(event: LockSkippedEvent): LockError {
   return new LockError('NOT_ACQUIRED', message, { lockName })
 }
 
-/** The signal is made when the task reads it. */
-function contextOf(lock: TaskLock): TaskContext {
-  return {
-    lock,
-    get signal() {
-      return lock.signal
-    },
-  }
-}
-
 /** Runs tasks under a lock: tries to acquire the lock once, skips the task if it is refused, and always releases it. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
-  readonly #defaults: Partial<LockConfiguration>
+  readonly #defaults: Partial<TaskConfiguration>
   readonly #runs = new RunsInFlight()
 
   /**
@@ -86,10 +73,7 @@ export class LockingTaskExecutor {
     checkDuration(undefined, 'defaultLockAtLeastFor', defaultLockAtLeastFor)
     this.#provider = provider
     this.#listeners = checkListeners(listeners)
-    this.#defaults = {
-      lockAtLeastFor: defaultLockAtLeastFor,
-      ...(defaultLockAtMostFor === undefined ? {} : { lockAtMostFor: defaultLockAtMostFor }),
-    }
+    this.#defaults = { lockAtMostFor: defaultLockAtMostFor, lockAtLeastFor: defaultLockAtLeastFor }
   }
 
   /**
@@ -116,7 +100,10 @@ export class LockingTaskExecutor {
       : await this.#runs.track(name, (inFlight) => this.#runLocked(inFlight, checked, event, task))
     if (result.executed) return result
     const { executed, ...refusal } = result
-    await this.#skipped(checked, { ...event, ...refusal })
+    const { onNotAcquired } = checked
+    const skipped = { ...event, ...refusal }
+    if (typeof onNotAcquired === 'function') await onNotAcquired(skipped)
+    if (onNotAcquired === 'throw') throw skipError(skipped)
     return result
   }
 
@@ -140,7 +127,9 @@ export class LockingTaskExecutor {
     } finally {
       taskLock.end()
       await lock.unlock({ outcome }).catch((error: unknown) => {
-        this.#unlockFailed({ ...event, error })
+        this.#tell('onUnlockFailed', { ...event, error })
+        // Changes neither the task's outcome nor that the lock expires, but somebody should hear of it.
+        if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(error)
       })
     }
   }
@@ -178,26 +167,22 @@ export class LockingTaskExecutor {
   async #run<T>(lock: TaskLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
     const started = time.now()
     const duration = (): number => time.now() - started
+    const context: TaskContext = {
+      lock,
+      // Made when the task reads it.
+      get signal() {
+        return lock.signal
+      },
+    }
     this.#tell('onTaskStarted', event)
     try {
-      const value = await runInScope(lock, this.#provider, () => task(contextOf(lock)))
+      const value = await runInScope(lock, this.#provider, () => task(context))
       this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'success' })
       return { executed: true, value }
     } catch (error) {
       this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'error', error })
       throw error
     }
-  }
-
-  async #skipped({ onNotAcquired }: CheckedTaskConfiguration, event: LockSkippedEvent): Promise<void> {
-    if (typeof onNotAcquired === 'function') await onNotAcquired(event)
-    if (onNotAcquired === 'throw') throw skipError(event)
-  }
-
-  /** Changes neither the task's outcome nor that the lock expires, but somebody should hear of it. */
-  #unlockFailed(event: LockFailureEvent): void {
-    this.#tell('onUnlockFailed', event)
-    if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(event.error)
   }
 
   #tell<Method extends keyof LockingTaskExecutorListener>(method: Method, event: EventOf<Method>): void {
@@ -209,7 +194,6 @@ export class LockingTaskExecutor {
    * the arguments are passed through. The function always returns a promise and never throws synchronously; with `onError` the
    * promise never rejects, and resolves to `undefined`, which suits the types of croner and cron.
    *
-   * @returns a function that resolves and rejects as `executeWithLock` does
    * @throws LockError `INVALID_CONFIGURATION` at once, so that a typing mistake fails at start-up and not at 3 a.m.
    */
   wrap<This, Arguments extends unknown[], T>(

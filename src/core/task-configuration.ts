@@ -1,7 +1,6 @@
-import type { Duration } from './duration'
 import { invalid, warn, type LockError } from './errors'
 import type { LockSkippedEvent } from './listener'
-import type { ActiveLock, LockConfiguration, Refusal } from './lock'
+import type { ActiveLock, Duration, LockConfiguration, Refusal } from './lock'
 import {
   checkDuration,
   checkLockConfiguration,
@@ -91,7 +90,7 @@ const OPTIONS = [
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkTaskConfiguration(
   configuration: TaskConfiguration,
-  defaults: Partial<LockConfiguration>,
+  defaults: Partial<TaskConfiguration>,
 ): CheckedTaskConfiguration {
   checkOptions(configuration, OPTIONS, 'lock configuration')
   const { name, onNotAcquired } = configuration
@@ -129,7 +128,7 @@ function checkKeepAlive(
  */
 export function checkWrapConfiguration<This, Arguments extends unknown[]>(
   configuration: WrapConfiguration<This, Arguments>,
-  defaults: Partial<LockConfiguration>,
+  defaults: Partial<TaskConfiguration>,
 ): void {
   checkOptions(configuration, [...OPTIONS, 'onError'], 'lock configuration')
   const { name, slot, onError, ...rest } = configuration
@@ -167,17 +166,13 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
       return onError ? undefined : result
     } catch (error) {
       if (!onError) throw error
-      await report(error, onError)
+      // Never to reject is what the caller asked for, even if the handler itself fails.
+      try {
+        await onError(error)
+      } catch (failure) {
+        warn(failure)
+      }
       return undefined
     }
-  }
-}
-
-/** Never rejects, even if the error handler itself fails. */
-async function report(error: unknown, onError: (error: unknown) => unknown): Promise<void> {
-  try {
-    await onError(error)
-  } catch (failure) {
-    warn(failure)
   }
 }

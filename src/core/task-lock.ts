@@ -1,9 +1,8 @@
-import type { Duration } from './duration'
 import { LockError } from './errors'
 import { noLongerHeld } from './held-lock'
 import { keepAlive, tellExtension } from './keep-alive'
 import { isHeard, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
-import type { ActiveLock, Lock } from './lock'
+import type { ActiveLock, Duration, Lock } from './lock'
 import { checkLease } from './lock-configuration'
 import { inTime, Lease, whenOver, type Cancel } from './time'
 

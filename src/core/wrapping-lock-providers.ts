@@ -1,8 +1,8 @@
-import type { Duration } from './duration'
 import { invalid } from './errors'
 import { keepAlive, tellExtension } from './keep-alive'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
 import type {
+  Duration,
   Lock,
   LockConfiguration,
   LockHolder,
@@ -105,33 +105,20 @@ export class WaitingLockProvider extends WrappingLockProvider {
     configuration: LockConfiguration,
     { signal, onRefused }: LockOptions = {},
   ): Promise<Lock | undefined> {
-    let holder: LockHolder | undefined
-    const attempt = async (): Promise<Lock | RefusalReason> => {
-      let reason: RefusalReason = 'held'
-      const refused = (why: RefusalReason, by?: LockHolder): void => {
-        reason = why
-        holder = by
-      }
-      return (await this.provider.lock(configuration, { signal, onRefused: refused })) ?? reason
+    let refusal: [reason: RefusalReason, holder?: LockHolder | undefined] = ['held']
+    const attempt = (): Promise<Lock | undefined> => {
+      refusal = ['held']
+      return this.provider.lock(configuration, { signal, onRefused: (...refused) => (refusal = refused) })
     }
-    const options = { timeout: this.#timeout, pause: this.#pause, signal }
-    const outcome = await poll(attempt, (each) => each !== 'held', options)
-    if (typeof outcome !== 'string') return outcome
-    onRefused?.(outcome, holder)
-    return undefined
+    const isFinal = (lock?: Lock): boolean => lock !== undefined || refusal[0] !== 'held'
+    const lock = await poll(attempt, isFinal, { timeout: this.#timeout, pause: this.#pause, signal })
+    if (!lock) onRefused?.(...refusal)
+    return lock
   }
 }
 
-/** How long to poll, in milliseconds. */
-interface PollOptions {
-  readonly timeout: number
-  /** The longest pause between two attempts, in milliseconds; each lasts between half of it and all of it, at random. */
-  readonly pause: number
-  readonly signal?: AbortSignal | undefined
-}
-
 /**
- * Repeats an attempt until its outcome is final or the time is over.
+ * Repeats an attempt until its outcome is final or the time is over. The pauses are random parts of `pause`. In milliseconds.
  *
  * @returns the last outcome
  * @throws what `attempt` throws, at once; the reason of `signal`, as soon as it aborts
@@ -139,7 +126,7 @@ interface PollOptions {
 export async function poll<T>(
   attempt: () => Promise<T>,
   isFinal: (outcome: T) => boolean,
-  { timeout, pause, signal }: PollOptions,
+  { timeout, pause, signal }: { timeout: number; pause: number; signal?: AbortSignal | undefined },
 ): Promise<T> {
   const lease = new Lease(timeout)
   for (;;) {

@@ -15,18 +15,10 @@ export interface Driver {
 }
 
 /** What the drivers put on their errors. */
-interface ErrorLike {
-  readonly name?: unknown
-  readonly message?: unknown
-  readonly code?: unknown
-  readonly errno?: unknown
-  readonly number?: unknown
-  readonly class?: unknown
-  readonly severity?: unknown
-  readonly sqlState?: unknown
-  readonly details?: unknown
-  readonly errors?: unknown
-}
+type ErrorLike = Partial<
+  Record<'name' | 'message' | 'code' | 'errno' | 'number' | 'class' | 'severity' | 'sqlState', unknown> &
+    Record<'details' | 'errors', unknown>
+>
 
 /** These come from connecting alone; others are told of connections that break, too. */
 const NOT_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LockError } from '../core'
-import { bind, DriverError, render, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
+import { DriverError, render, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
 import type { Driver } from './drivers'
 
 /** What a client answers to one statement. */
@@ -44,7 +44,8 @@ export function sqlExecutor(
     const text = texts.get(statement) ?? render(statement, placeholder)
     texts.set(statement, text)
     try {
-      return await run(text, bind(statement, values), statement, wants)
+      const bound = statement.parameters.map((name) => values[name] ?? null)
+      return await run(text, bound, statement, wants)
     } catch (error) {
       if (error instanceof DriverError || error instanceof LockError) throw error
       throw new DriverError(errorCode(error as object), error, !notSent(error as object))

@@ -1,9 +1,9 @@
 import { activeLock, type ActiveLock, invalidClient } from '../core'
-import { guardTransaction, sqlAcquisition, type SqlAcquisition, type SqlExecutor } from '../sql'
+import { guardTransaction, sqlAcquisition } from '../sql'
 import { adapterOf, type RawClientLike } from './prisma-client'
 import { prismaSqlExecutor } from './prisma-sql-executor'
 import type { Prisma8TransactionLike } from './prisma8/sql-executor'
-import { prisma8 } from './prisma8/prisma8'
+import { isPrisma8, isPrisma8Transaction, prisma8GuardExecutor } from './prisma8/prisma8'
 
 /** With these, Prisma passes a client to the callback that runs each statement by itself: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
@@ -39,17 +39,10 @@ export async function guard(
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
   const acquisition = sqlAcquisition(lock)
-  await guardTransaction(executorIn(transaction, acquisition), acquisition)
-}
-
-function executorIn(
-  transaction: TransactionClientLike | Prisma8TransactionLike,
-  acquisition: SqlAcquisition,
-): SqlExecutor {
-  const eighth = prisma8(transaction)
-  if (eighth?.guardExecutor) return eighth.guardExecutor(acquisition)
+  if (isPrisma8Transaction(transaction))
+    return guardTransaction(prisma8GuardExecutor(transaction, acquisition), acquisition)
   const client = transaction as RawClientLike & { $connect?: unknown }
-  if (eighth || typeof client.$connect === 'function') {
+  if (isPrisma8(transaction) || typeof client.$connect === 'function') {
     throw invalidClient(
       'guard needs an open transaction – pass the client that the transaction passes to its callback.',
     )
@@ -59,5 +52,8 @@ function executorIn(
       'guard cannot work on Cloudflare D1, which has no interactive transactions, so what was written before this call is not rolled back – use a fencing token instead.',
     )
   }
-  return prismaSqlExecutor(acquisition.dialect.name, (work) => work(client))
+  await guardTransaction(
+    prismaSqlExecutor(acquisition.dialect.name, (work) => work(client)),
+    acquisition,
+  )
 }

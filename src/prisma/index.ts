@@ -21,4 +21,4 @@ export type { Prisma8ClientLike, Prisma8ScopeLike, Prisma8TransactionLike } from
 /** @internal for the command line */
 export { prismaMigration } from './prisma-model'
 /** @internal for the command line */
-export { prismaContract } from './prisma8/contract'
+export { prismaContract } from './prisma8/prisma8'

@@ -16,7 +16,7 @@ import { CONFLICTS } from './native-code'
 import { dialectOf, primaryOf, type PrismaClientLike } from './prisma-client'
 import { prismaSqlExecutor } from './prisma-sql-executor'
 import type { Prisma8ClientLike } from './prisma8/sql-executor'
-import { prisma8 } from './prisma8/prisma8'
+import { isPrisma8, isPrisma8Transaction, prisma8LockProvider } from './prisma8/prisma8'
 import { sqliteClient } from './sqlite-client'
 
 /** Options of `prismaLockProvider`. */
@@ -40,18 +40,18 @@ export function prismaLockProvider(
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
   const { dialect: wanted, ...rest } = options
-  const eighth = prisma8(prisma)
-  if (eighth?.lockProvider) return eighth.lockProvider(wanted, rest)
-  const { $connect, $executeRawUnsafe } = ((prisma as unknown) ?? {}) as Partial<PrismaClientLike>
-  if (!eighth && typeof $executeRawUnsafe !== 'function')
+  if (isPrisma8(prisma)) return prisma8LockProvider(prisma, wanted, rest)
+  const isTransactionOf8 = isPrisma8Transaction(prisma)
+  const { $connect, $executeRawUnsafe } = (prisma as Partial<PrismaClientLike> | undefined) ?? {}
+  if (!isTransactionOf8 && typeof $executeRawUnsafe !== 'function')
     throw invalidClient(
       'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended, or the db of Prisma 8.',
     )
-  if (eighth || typeof $connect !== 'function')
+  if (isTransactionOf8 || typeof $connect !== 'function')
     throw invalidClient(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself, or the db of Prisma 8.',
     )
-  const client = primaryOf(prisma as PrismaClientLike)
+  const client = primaryOf(prisma)
   const dialect = dialectNamed(wanted ?? dialectOf(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'

@@ -8,8 +8,8 @@ export type { DialectName, LockColumn, LockColumnNames, LockTableOptions } from 
 export { dialects } from './dialects'
 export { executeOnce } from './execute-once'
 export type { ExecuteOnceConfiguration } from './execute-once'
+export { guard } from './guard'
 export type { LastRun } from './owner'
-export { guard } from './sql-acquisition'
 export type { LockRecord, OverdueLock, OverdueOptions, PauseOptions } from './records'
 export { SqlLockProvider } from './sql-lock-provider'
 export type { SqlLockProviderOptions } from './sql-lock-provider'
@@ -23,15 +23,17 @@ export { dialectNamed } from './dialects'
 /** @internal */
 export { idleConnection } from './idle-connection'
 /** @internal */
+export type { SqlAcquisition } from './lock-rows'
+/** @internal */
 export { printable, readableOwner } from './owner'
 /** @internal */
 export { checkLimits, foreignClock, isHeldForEver, overdueLock, wasAcquired } from './records'
 /** @internal */
-export { guardTransaction, sqlAcquisition, type SqlAcquisition } from './sql-acquisition'
+export { guardTransaction, sqlAcquisition } from './guard'
 /** @internal */
 export { SQL_LOCK_PROVIDER_OPTIONS } from './sql-lock-provider'
 /** @internal */
-export { bind, DriverError, parameter, raw, render, sql } from './statement'
+export { DriverError, parameter, raw, render, sql } from './statement'
 /** @internal */
 export { lockStatements } from './statements'
 /** @internal */

@@ -1,10 +1,18 @@
-import { Lease, tokenOfRetry } from '../core'
+import {
+  later,
+  Lease,
+  recogniseEveryCopy,
+  time,
+  tokenOfRetry,
+  type Acquisition,
+  type UnlockOptions,
+} from '../core'
 import { BackgroundReleases, type BackgroundRelease } from './background-releases'
-import type { AcquireOutcome, AcquireStep } from './dialect'
+import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { endedOwner, type EndedRun } from './owner'
 import { lockRecord, NEVER } from './records'
-import { DriverError, untold, type Row } from './statement'
-import { errorKind, LostRace, type StoredTable } from './stored-table'
+import { DriverError, type Row } from './statement'
+import { errorKind, LostRace, untold, type StoredTable } from './stored-table'
 
 /** The owner of a row, for one acquisition. */
 export interface Holder {
@@ -31,21 +39,23 @@ export interface Acquired {
   readonly row?: Row | undefined
 }
 
-/** Acquires, extends and releases the rows of one table, and cleans up behind what got no answer. */
+/** Acquires and releases the rows of one table, and cleans up behind what got no answer. */
 export class LockRows {
-  readonly #releases: BackgroundReleases
+  readonly releases: BackgroundReleases
 
   constructor(readonly table: StoredTable) {
-    this.#releases = new BackgroundReleases(table.timeLimit)
+    this.releases = new BackgroundReleases(table.timeLimit)
   }
 
   /**
    * Acquires the row, or tells what a statement saw that speaks against it. If nobody knows in the end whether the row was
    * acquired, it is released in the background.
    *
-   * @param steps default: those for its slot, or without one
+   * @param wanted default: the steps for its slot, or without one
    */
-  async acquire(request: AcquireRequest, steps = this.#stepsFor(request)): Promise<Acquired> {
+  async acquire(request: AcquireRequest, wanted?: readonly AcquireStep[]): Promise<Acquired> {
+    const { statements } = this.table
+    const steps = wanted ?? (request.slot === undefined ? statements.acquire : statements.acquireSlot)
     const { name: lockName } = request.holder
     let isWanted = true
     let write: Promise<Acquired | undefined> | undefined
@@ -84,64 +94,22 @@ export class LockRows {
   }
 
   /**
-   * @param lease what is left of it is all the time there is
-   * @returns whether the row is still the holder's, and lasts at least that long
-   */
-  async extend({ name, lockedBy }: Holder, lockAtMostFor: number, lease: Lease): Promise<boolean> {
-    const attempt = () => this.table.changes(this.table.statements.extend, { name, lockedBy, lockAtMostFor })
-    const leaseLeft = lease.remaining()
-    return (await this.table.call({ lockName: name, leaseLeft, idempotent: true, attempt })) > 0
-  }
-
-  /**
-   * Goes on in the background when it fails.
+   * Sends it once.
    *
-   * @param run how its run ended, as seen from now; `undefined`: nothing ran, and its slot may be acquired again
-   * @param expires when its lease is over at the latest
+   * @param run how its run ended; `undefined`: nothing ran, and its slot may be acquired again
+   * @returns how many rows that changed
    */
-  async release(holder: Holder, run: () => EndedRun | undefined, expires: Lease): Promise<void> {
-    const attempt = () => this.#release(holder, run())
-    try {
-      await this.table.call({ lockName: holder.name, idempotent: true, attempt })
-    } catch (error) {
-      this.#releases.add({ attempt, lease: expires, mayArriveLater: 'no' })
-      throw error
-    }
+  release({ name, lockedBy, hasSlot }: Holder, run?: EndedRun): Promise<number> {
+    const { release, releaseLater, releaseUnused } = this.table.statements
+    const keepFor = run?.keepFor ?? 0
+    const statement = !run && hasSlot ? releaseUnused : keepFor > 0 ? releaseLater : release
+    return this.table.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor })
   }
 
-  /** The same in the background alone, for a row that nobody used. */
+  /** Releases a row that nobody used, in the background. */
   releaseUnused(holder: Holder, lockAtMostFor: number): void {
-    const attempt = () => this.#release(holder)
-    this.#releases.add({ attempt, lease: new Lease(lockAtMostFor), mayArriveLater: 'no' })
-  }
-
-  /** Somebody uses the table again after a `drain`. */
-  reopen(): void {
-    this.#releases.reopen()
-  }
-
-  /** Waits for the releases in the background, but not for longer than `timeout` milliseconds, and then abandons them. */
-  drain(timeout: number): Promise<void> {
-    return this.#releases.drain(timeout)
-  }
-
-  /** @returns whether the row was still held by this owner, and is released now */
-  async releaseOf({ name, lockedBy }: Holder): Promise<boolean> {
-    const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy) }
-    const attempt = () => this.table.changes(this.table.statements.releaseHeld, values)
-    return (await this.table.call({ lockName: name, attempt })) > 0
-  }
-
-  /** @returns `undefined` when the row is not the holder's any more */
-  async fencingToken({ name, lockedBy }: Holder, lease: Lease): Promise<number | undefined> {
-    const attempt = () => this.table.executor.query(this.table.statements.fencingToken, { name, lockedBy })
-    const leaseLeft = lease.remaining()
-    const [row] = await this.table.call({ lockName: name, leaseLeft, idempotent: true, attempt })
-    return row && Number(row['token'])
-  }
-
-  #stepsFor({ slot }: AcquireRequest): readonly AcquireStep[] {
-    return slot === undefined ? this.table.statements.acquire : this.table.statements.acquireSlot
+    const attempt = () => this.release(holder)
+    this.releases.add({ attempt, lease: new Lease(lockAtMostFor), mayArriveLater: 'no' })
   }
 
   /** @returns `undefined` when it tells nothing, and the next step is to be tried */
@@ -194,36 +162,107 @@ export class LockRows {
     { holder, lockAtMostFor }: AcquireRequest,
   ): void {
     const release: BackgroundRelease = {
-      attempt: () => this.#release(holder),
+      attempt: () => this.release(holder),
       lease: new Lease(lockAtMostFor + this.table.timeLimit),
       mayArriveLater: 'under way',
     }
     // A connection whose other end is gone may tell so only after a quarter of an hour.
-    this.#releases.add(release, this.table.timeLimit)
+    this.releases.add(release, this.table.timeLimit)
     write.then(
       (answer) => {
         release.mayArriveLater = 'no'
-        if (answer?.outcome === 'acquired') this.#releases.hurry(release)
-        else this.#releases.remove(release)
+        if (answer?.outcome === 'acquired') this.releases.hurry(release)
+        else this.releases.remove(release)
       },
       (error: unknown) => {
         release.mayArriveLater = 'unknown'
-        if (this.#mayBeDone(error)) this.#releases.hurry(release)
-        else this.#releases.remove(release)
+        const isUnanswered = errorKind(this.table.dialect, error) === 'unanswered'
+        if (isUnanswered && !(error instanceof DriverError && !error.sent)) this.releases.hurry(release)
+        else this.releases.remove(release)
       },
     )
   }
+}
 
-  #mayBeDone(error: unknown): boolean {
-    return (
-      errorKind(this.table.dialect, error) === 'unanswered' && !(error instanceof DriverError && !error.sent)
-    )
+/** The database's clock is cut to milliseconds, so a lease may begin that much in the past, and end as much earlier. */
+const CLOCK_STEP = 1
+
+/** What the holder may trust; to be begun before the request is sent. */
+export function leaseOf(lockAtMostFor: number): Lease {
+  return new Lease(lockAtMostFor - CLOCK_STEP)
+}
+
+/** One acquisition of a row: its holder extends and releases it. */
+export class SqlAcquisition implements Acquisition {
+  static {
+    recogniseEveryCopy(this, 'SqlAcquisition')
   }
 
-  #release({ name, lockedBy, hasSlot }: Holder, run?: EndedRun): Promise<number> {
-    const { release, releaseLater, releaseUnused } = this.table.statements
-    const keepFor = run?.keepFor ?? 0
-    const statement = !run && hasSlot ? releaseUnused : keepFor > 0 ? releaseLater : release
-    return this.table.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor })
+  readonly dialect: Dialect
+  /** The longest lease that was requested: an extension that nobody answered may still be done. */
+  #longest: number
+  #atLeast: Lease
+  readonly #acquired = time.now()
+
+  /**
+   * @param lease begun when the request was sent, as `leaseOf` makes it
+   * @param lockAtMostFor in milliseconds
+   * @param lockAtLeastFor in milliseconds, from the acquisition, which was answered just now
+   */
+  constructor(
+    readonly rows: LockRows,
+    readonly holder: Holder,
+    public lease: Lease,
+    lockAtMostFor: number,
+    lockAtLeastFor: number,
+  ) {
+    this.dialect = rows.table.dialect
+    this.#longest = lockAtMostFor
+    this.#atLeast = new Lease(lockAtLeastFor)
+  }
+
+  async extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<Lease | undefined> {
+    const lease = leaseOf(lockAtMostFor)
+    this.#longest = Math.max(this.#longest, lockAtMostFor)
+    const { table } = this.rows
+    const { name, lockedBy } = this.holder
+    const attempt = () => table.changes(table.statements.extend, { name, lockedBy, lockAtMostFor })
+    if ((await this.#callWhileHeld(attempt)) === 0) return undefined
+    if (lockAtLeastFor !== undefined) this.#atLeast = this.#atLeast.lasting(lockAtLeastFor)
+    return (this.lease = later(this.lease, lease))
+  }
+
+  async fencingToken(): Promise<number | undefined> {
+    const { executor, statements } = this.rows.table
+    const { name, lockedBy } = this.holder
+    const attempt = () => executor.query(statements.fencingToken, { name, lockedBy })
+    const [row] = await this.#callWhileHeld(attempt)
+    return row && Number(row['token'])
+  }
+
+  /** When it fails it goes on in the background. */
+  async unlock(told: UnlockOptions['outcome']): Promise<void> {
+    const ended = time.now()
+    const ranFor = ended - this.#acquired
+    const expires = new Lease(this.#longest)
+    const outcome = told === 'succeeded' || told === 'failed' ? told : 'unlocked'
+    const run = (): EndedRun | undefined => {
+      if (told === 'unused') return undefined
+      const keepFor = Math.ceil(this.#atLeast.remaining())
+      return { outcome, ranFor, keepFor, heldFor: keepFor + time.now() - ended }
+    }
+    const attempt = () => this.rows.release(this.holder, run())
+    try {
+      await this.rows.table.call({ lockName: this.holder.name, idempotent: true, attempt })
+    } catch (error) {
+      this.rows.releases.add({ attempt, lease: expires, mayArriveLater: 'no' })
+      throw error
+    }
+  }
+
+  /** What is left of the lease is all the time there is. */
+  #callWhileHeld<T>(attempt: () => Promise<T>): Promise<T> {
+    const leaseLeft = this.lease.remaining()
+    return this.rows.table.call({ lockName: this.holder.name, leaseLeft, idempotent: true, attempt })
   }
 }

@@ -17,8 +17,8 @@ import {
   slotTooFarAhead,
 } from '../core'
 import type { Dialect, LockTableOptions } from './dialect'
-import { LockRows } from './lock-rows'
-import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
+import { leaseOf, LockRows, SqlAcquisition } from './lock-rows'
+import { checkLockedBy, defaultLockedBy, endedOwner, newOwner } from './owner'
 import {
   checkLimits,
   checkPause,
@@ -30,11 +30,11 @@ import {
   type OverdueOptions,
   type PauseOptions,
 } from './records'
-import { leaseOf, SqlAcquisition } from './sql-acquisition'
 import type { SqlExecutor } from './statement'
 import { StoredTable } from './stored-table'
 import { lockTable, TABLE_OPTIONS, title } from './table'
 import type { TableFinding } from './table-check'
+import { inspectTable } from './table-inspection'
 
 /** Options of every lock provider that keeps its locks in a table. */
 export interface SqlLockProviderOptions extends LockTableOptions {
@@ -90,7 +90,7 @@ export class SqlLockProvider implements LockProvider {
     const checked = checkLockConfiguration(configuration)
     const { name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded } = checked
     signal?.throwIfAborted()
-    this.#rows.reopen()
+    this.#rows.releases.reopen()
     await this.#table.refuseWrong(name)
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const lease = leaseOf(lockAtMostFor)
@@ -123,7 +123,7 @@ export class SqlLockProvider implements LockProvider {
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   async drain({ timeout = '10s' }: ShutdownOptions = {}): Promise<void> {
-    await this.#rows.drain(checkDuration(undefined, 'timeout', timeout))
+    await this.#rows.releases.drain(checkDuration(undefined, 'timeout', timeout))
   }
 
   /** Reads every lock of the table, held or not, in the order of their names: for people and dashboards. */
@@ -149,8 +149,10 @@ export class SqlLockProvider implements LockProvider {
    * @param owner `lockedBy`, as `findLock` returned it
    * @returns whether it was released; `false`: nobody holds it, or somebody else does
    */
-  releaseLock(name: string, owner: string): Promise<boolean> {
-    return this.#rows.releaseOf({ name, lockedBy: owner })
+  async releaseLock(name: string, owner: string): Promise<boolean> {
+    const values = { name, lockedBy: owner, unlockedBy: endedOwner(owner) }
+    const attempt = () => this.#table.changes(this.#table.statements.releaseHeld, values)
+    return (await this.#table.call({ lockName: name, attempt })) > 0
   }
 
   /**
@@ -160,7 +162,7 @@ export class SqlLockProvider implements LockProvider {
    * @returns what is wrong, worst first, with the SQL that fixes it; an empty array when all is well
    */
   checkTable(): Promise<TableFinding[]> {
-    return this.#table.inspect()
+    return this.#table.call({ attempt: () => inspectTable(this.#table) })
   }
 
   /**
@@ -202,7 +204,7 @@ export class SqlLockProvider implements LockProvider {
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
-    this.#rows.reopen()
+    this.#rows.releases.reopen()
     await this.#table.refuseWrong(name)
     const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
     return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })

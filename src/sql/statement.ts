@@ -1,4 +1,4 @@
-import { LockError, recogniseEveryCopy } from '../core'
+import { recogniseEveryCopy } from '../core'
 
 /** The values that a lock statement may need. The statement names them as its parameters; whoever runs it binds them. */
 export interface Values {
@@ -61,11 +61,6 @@ export function render({ pieces }: Statement, placeholder: (position: number) =>
   return pieces.reduce((text, piece, index) => text + placeholder(index - 1) + piece).trim()
 }
 
-/** The values in the order of the placeholders; `null` for those that are missing. */
-export function bind({ parameters }: Statement, values: Values): (string | number | null)[] {
-  return parameters.map((name) => values[name] ?? null)
-}
-
 /** A row of a result: its values by the column names of the statement. */
 export type Row = Readonly<Record<string, unknown>>
 
@@ -105,19 +100,4 @@ export class DriverError extends Error {
     this.code = code
     this.sent = sent
   }
-}
-
-/** @throws LockError `INVALID_CLIENT` when a client did not say how many rows a statement changed */
-export function changedRows(count: unknown): number {
-  const changed = Number(count)
-  if (Number.isSafeInteger(changed)) return changed
-  throw untold()
-}
-
-/** For an answer that does not tell what became of a statement. */
-export function untold(): LockError {
-  return new LockError(
-    'INVALID_CLIENT',
-    'This client does not tell how many rows a statement changed, so nobody would know whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
-  )
 }

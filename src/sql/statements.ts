@@ -1,55 +1,19 @@
-import type { AcquireStep, Dialect, LockTable, Pin } from './dialect'
+import type { Dialect, LockTable } from './dialect'
 import { as, isHeldByMe, isMine, isNamed, updateAgain } from './fragments'
 import { parameter, raw, sql, type Statement } from './statement'
 
-/** All statements of one lock table. `lock_until <= now` is free, `lock_until > now` is held. */
-export interface LockStatements {
-  readonly acquire: readonly AcquireStep[]
-  /** The same for a slot, which is acquired only if `locked_at` is before it. */
-  readonly acquireSlot: readonly AcquireStep[]
-  /** Prolongs the lease and never shortens it. It changes the row in any case, because some clients count only changes. */
-  readonly extend: Statement
-  /**
-   * The same for a slot whose last run did not succeed, if the row is still as it was seen: free, and that run's.
-   */
-  readonly acquireAgain: Statement
-  /**
-   * Ends the lease, and changes the owner: no earlier statement of that owner finds the row. If the lease is over, and nobody
-   * has acquired the row since, the owner still tells how its run ended.
-   */
-  readonly release: Statement
-  /** The same in `keepFor` milliseconds, but never later than the lease would have ended. */
-  readonly releaseLater: Statement
-  /** The same for a slot whose task never began: it can be acquired again, even if the lease is over. Tokens still grow. */
-  readonly releaseUnused: Statement
-  /** Ends the lease only while it lasts: for those who are not the holder. */
-  readonly releaseHeld: Statement
-  /** Acquires a row that is free and leaves `locked_at` as it is: a pause is no run. */
-  readonly pause: Statement
-  /** Reads the fencing token, `locked_at` in milliseconds since 1970, while the lock is held. */
-  readonly fencingToken: Statement
-  /** For the caller's own transaction. */
-  readonly pin: Pin
-  /** All rows, with times as milliseconds since 1970. */
-  readonly list: Statement
-  /** The same for the row whose name the database treats as equal to this name. */
-  readonly find: Statement
-  /** The database's clock in milliseconds since 1970. */
-  readonly now: Statement
-  /** The columns of the table; binds `schema` and `table`. */
-  readonly describe: Statement
-}
+export type LockStatements = ReturnType<typeof lockStatements>
 
-const extendedFor = parameter('lockAtMostFor')
-const keptFor = parameter('keepFor')
-
-/** The statements of one lock table in one dialect. Pure; make them once for each table. */
-export function lockStatements(dialect: Dialect, lock: LockTable): LockStatements {
+/**
+ * The statements of one lock table in one dialect. `lock_until <= now` is free, `lock_until > now` is held. Pure; make them once
+ * for each table.
+ */
+export function lockStatements(dialect: Dialect, lock: LockTable) {
   const { table, lockUntil, lockedAt, lockedBy, names } = lock
   const { now } = dialect
   const held = isHeldByMe(dialect, lock)
-  const extended = dialect.plus(now, extendedFor)
-  const later = dialect.plus(now, keptFor)
+  const extended = dialect.plus(now, parameter('lockAtMostFor'))
+  const later = dialect.plus(now, parameter('keepFor'))
   const counted = dialect.counted ?? ((statement: Statement): Statement => statement)
   const update = (assignments: Statement, condition: Statement): Statement =>
     counted(plainUpdate(table, assignments, condition))
@@ -61,25 +25,41 @@ export function lockStatements(dialect: Dialect, lock: LockTable): LockStatement
   const nameless = names.schema === undefined ? dialect.defaultSchema : undefined
   return {
     acquire: dialect.acquire(dialect, lock, false),
+    /** For a slot, which is acquired only if `locked_at` is before it. */
     acquireSlot: dialect.acquire(dialect, lock, true),
+    /** For a slot whose last run did not succeed, if the row is still as it was seen: free, and that run's. */
     acquireAgain: counted(updateAgain(dialect, lock)),
+    /** Never shortens the lease. It changes the row in any case, because some clients count only changes. */
     extend: update(
       sql`${lockUntil} = case when ${extended} > ${lockUntil} then ${extended} else ${dialect.plus(lockUntil, raw('1'))} end`,
       held,
     ),
+    /**
+     * Changes the owner as well: no earlier statement of that owner finds the row. If the lease is over, and nobody has acquired
+     * the row since, the owner still tells how its run ended.
+     */
     release: release(now),
+    /** In `keepFor` milliseconds, but never later than the lease would have ended. */
     releaseLater: release(sql`case when ${later} < ${lockUntil} then ${later} else ${lockUntil} end`),
+    /** For a slot whose task never began: it can be acquired again, even if the lease is over. Tokens still grow. */
     releaseUnused: release(now, sql`, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))}`),
+    /** Only while the lease lasts: for those who are not the holder. */
     releaseHeld: release(now, sql``, held),
+    /** Acquires a row that is free and leaves `locked_at` as it is: a pause is no run. */
     pause: update(
       sql`${lockUntil} = ${extended}, ${lockedBy} = ${dialect.text(parameter('lockedBy'))}`,
       sql`${isNamed(dialect, lock)} and ${lockUntil} <= ${now}`,
     ),
+    /** `locked_at` in milliseconds since 1970, while the lock is held. */
     fencingToken: sql`select ${dialect.epochMilliseconds(lockedAt)} ${as(dialect, 'token')} from ${table} where ${held}`,
+    /** For the caller's own transaction. */
     pin: dialect.pin(dialect, lock),
     list: readRows(dialect, lock, sql`order by ${lock.name}`),
+    /** The row whose name the database treats as equal to this name. */
     find: readRows(dialect, lock, sql`where ${isNamed(dialect, lock)}`),
+    /** The database's clock in milliseconds since 1970. */
     now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, 'now')} ${dialect.inspection?.from ?? raw('')}`,
+    /** The columns of the table. */
     describe: dialect.describe(nameless ?? parameter('schema'), parameter('table')),
   }
 }

@@ -1,18 +1,9 @@
 import { inTime, LockError, sleep, time } from '../core'
 import type { Dialect, LockTable } from './dialect'
-import {
-  changedRows,
-  DriverError,
-  raw,
-  type Row,
-  type SqlExecutor,
-  type Statement,
-  type Values,
-} from './statement'
+import { DriverError, raw, type Row, type SqlExecutor, type Statement, type Values } from './statement'
 import { lockStatements, type LockStatements } from './statements'
 import { tableDefinition } from './table'
-import { tableProblem, type TableFinding } from './table-check'
-import { inspectTable } from './table-inspection'
+import { tableProblem } from './table-check'
 
 const PAUSES = { first: 2, longest: 100 }
 /** A shorter attempt is of no use. In milliseconds. */
@@ -101,10 +92,6 @@ export class StoredTable {
     this.#isRight = true
   }
 
-  inspect(): Promise<TableFinding[]> {
-    return this.call({ attempt: () => inspectTable(this) })
-  }
-
   /** Makes the table unless it is there. However many sessions do it at the same time, each succeeds. */
   async create(): Promise<void> {
     const before = await this.call({ attempt: () => this.#problem() })
@@ -125,6 +112,21 @@ export class StoredTable {
     const described = await this.executor.query(this.statements.describe, { schema, table: tableName })
     return tableProblem(this.dialect, this.table, described, cause)
   }
+}
+
+/** @throws LockError `INVALID_CLIENT` when a client did not say how many rows a statement changed */
+export function changedRows(count: unknown): number {
+  const changed = Number(count)
+  if (Number.isSafeInteger(changed)) return changed
+  throw untold()
+}
+
+/** For an answer that does not tell what became of a statement. */
+export function untold(): LockError {
+  return new LockError(
+    'INVALID_CLIENT',
+    'This client does not tell how many rows a statement changed, so nobody would know whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
+  )
 }
 
 /**

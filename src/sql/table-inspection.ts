@@ -2,19 +2,11 @@ import { SLOT_AT_MOST_AHEAD } from '../core'
 import type { Dialect, LockTable } from './dialect'
 import { columns } from './fragments'
 import { foreignClock, isHeldForEver, LAST_TIME, lockRecord, NEVER, type LockRecord } from './records'
-import { DriverError, raw, render, sql, type Row, type SqlExecutor, type Statement } from './statement'
-import { readRows, type LockStatements } from './statements'
+import { DriverError, raw, render, sql, type Row, type Statement } from './statement'
+import { readRows } from './statements'
+import type { StoredTable } from './stored-table'
 import { title } from './table'
-import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
-import { changeColumn } from './table-fixes'
-
-/** A lock table, and what reads it. */
-interface Inspected {
-  readonly executor: SqlExecutor
-  readonly dialect: Dialect
-  readonly table: LockTable
-  readonly statements: Pick<LockStatements, 'describe'>
-}
+import { changeColumn, finding, tableFindings, worstFirst, type TableFinding } from './table-check'
 
 /**
  * Looks the table over: its columns and key, whether its names differ by case, its times, and what this user may do. Changes
@@ -22,7 +14,7 @@ interface Inspected {
  *
  * @throws DriverError when the database does not answer
  */
-export async function inspectTable(inspected: Inspected): Promise<TableFinding[]> {
+export async function inspectTable(inspected: StoredTable): Promise<TableFinding[]> {
   const findings = (await allFindings(inspected)).sort(worstFirst)
   // Each statement once, so that running all of them runs none twice.
   const known = new Set<string>()
@@ -34,7 +26,7 @@ export async function inspectTable(inspected: Inspected): Promise<TableFinding[]
   })
 }
 
-async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
+async function allFindings(inspected: StoredTable): Promise<TableFinding[]> {
   const { executor, dialect, table, statements } = inspected
   const { schema = null, tableName } = table.names
   const zone = await answer(inspected, dialect.inspection?.timeZone?.value)
@@ -67,7 +59,7 @@ function otherSchema(described: readonly Row[], tableName: string, own: string |
 }
 
 /** Statements that touch no row: a name is never empty. */
-async function privileges(inspected: Inspected): Promise<TableFinding[]> {
+async function privileges(inspected: StoredTable): Promise<TableFinding[]> {
   const { executor, table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
   const nothing = sql`where ${table.name} = ''`
@@ -82,7 +74,7 @@ async function privileges(inspected: Inspected): Promise<TableFinding[]> {
 }
 
 async function refusal(
-  inspected: Inspected,
+  inspected: StoredTable,
   what: 'describe' | 'select' | 'insert' | 'update',
   attempt: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
@@ -109,7 +101,7 @@ async function refusal(
 }
 
 /** Whatever a row has for a time: the lock is held or free as SQL compares it. */
-async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
+async function invalidTimes(inspected: StoredTable): Promise<TableFinding[]> {
   const { dialect, table } = inspected
   const until = dialect.epochMilliseconds(table.lockUntil)
   const at = dialect.epochMilliseconds(table.lockedAt)
@@ -133,7 +125,7 @@ async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
 }
 
 /** Nobody acquires a lock much later than now: a row that says so comes from another clock or time zone. */
-async function lockedInFuture(inspected: Inspected): Promise<TableFinding[]> {
+async function lockedInFuture(inspected: StoredTable): Promise<TableFinding[]> {
   const { dialect, table } = inspected
   const { lockedAt } = table
   const rows = await rowsWhere(inspected, sql`${lockedAt} > ${dialect.now} order by ${lockedAt} desc`)
@@ -152,7 +144,7 @@ function setTime(table: LockTable, column: Statement, time: Statement, condition
 }
 
 /** Compares two names under the collation of the column, without a row. */
-async function caseFindings({ executor, dialect, table }: Inspected): Promise<TableFinding[]> {
+async function caseFindings({ executor, dialect, table }: StoredTable): Promise<TableFinding[]> {
   const rows = await executor
     .query(
       sql`
@@ -175,13 +167,13 @@ async function caseFindings({ executor, dialect, table }: Inspected): Promise<Ta
   ]
 }
 
-async function rowsWhere({ executor, dialect, table }: Inspected, condition: Statement) {
+async function rowsWhere({ executor, dialect, table }: StoredTable, condition: Statement) {
   const rows = await executor.query(readRows(dialect, table, sql`where ${condition}`), {}).catch(answered)
   return rows?.map(lockRecord) ?? []
 }
 
 /** One value, as text; `undefined` where it is not available. */
-async function answer({ executor, dialect }: Inspected, value: Statement | undefined) {
+async function answer({ executor, dialect }: StoredTable, value: Statement | undefined) {
   if (!value) return undefined
   const rows = await executor.query(sql`select ${value} as answer ${oneRow(dialect)}`, {}).catch(answered)
   const [text] = Object.values(rows?.[0] ?? {})

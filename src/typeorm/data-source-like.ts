@@ -39,22 +39,6 @@ export interface QueryRunnerLike {
   readonly connection?: DataSourceLike
 }
 
-export function dataSourceOf({ dataSource, connection }: QueryRunnerLike): DataSourceLike | undefined {
-  return dataSource ?? connection
-}
-
-/**
- * TypeORM's own errors would not say what to do.
- *
- * @throws LockError `INVALID_CLIENT` before `initialize()` and after `destroy()`
- */
-export function checkInitialised({ isInitialized }: DataSourceLike): void {
-  if (isInitialized) return
-  throw invalidClient(
-    'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
-  )
-}
-
 /** TypeORM's names for the databases that have a dialect here. */
 export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
   postgres: 'postgres',

@@ -29,17 +29,12 @@ export async function guard(
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
   const acquisition = sqlAcquisition(lock)
-  const queryRunner = queryRunnerOf(transaction)
-  const executor = queryRunnerSqlExecutor((work) => work(queryRunner), acquisition.dialect.name)
-  await guardTransaction(executor, acquisition)
-}
-
-function queryRunnerOf(transaction: TransactionLike): QueryRunnerLike {
   const queryRunner = 'connect' in transaction ? transaction : transaction.queryRunner
   if (!queryRunner?.isTransactionActive) {
     throw invalidClient(
       'guard needs an open transaction – pass the EntityManager that dataSource.transaction passes to its callback, or a QueryRunner after startTransaction.',
     )
   }
-  return queryRunner
+  const executor = queryRunnerSqlExecutor((work) => work(queryRunner), acquisition.dialect.name)
+  await guardTransaction(executor, acquisition)
 }

@@ -9,8 +9,8 @@ import {
   type DialectName,
   type LockTableOptions,
 } from '../sql'
-import { dataSourceOf, dialectOf, inSchemaOf, type QueryRunnerLike } from './data-source-like'
-import { queryRunnerSqlExecutor, runPlain } from './query-runner-sql-executor'
+import { dialectOf, inSchemaOf, type QueryRunnerLike } from './data-source-like'
+import { dataSourceOf, queryRunnerSqlExecutor, runPlain } from './query-runner-sql-executor'
 
 /** Options of `shedLockEntity`. */
 export interface ShedLockEntityOptions extends LockTableOptions {

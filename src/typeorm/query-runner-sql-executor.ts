@@ -1,9 +1,22 @@
+import { invalidClient } from '../core'
 import { drivers, isNameRefused, NAME_REFUSED, nameAmong, sqlExecutor } from '../drivers'
 import { DriverError, type DialectName, type Row, type SqlExecutor } from '../sql'
-import { checkInitialised, dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
+import type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 
 /** Lends a query runner for one statement. */
 export type UseQueryRunner = <T>(work: (queryRunner: QueryRunnerLike) => Promise<T>) => Promise<T>
+
+/**
+ * TypeORM's own errors would not say what to do.
+ *
+ * @throws LockError `INVALID_CLIENT` before `initialize()` and after `destroy()`
+ */
+export function checkInitialised({ isInitialized }: DataSourceLike): void {
+  if (isInitialized) return
+  throw invalidClient(
+    'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
+  )
+}
 
 /**
  * A query runner of its own for each statement: autocommit on a pooled connection. Not `dataSource.query()`, which drops
@@ -82,6 +95,10 @@ function nameOn(connection: object, text: string): string | undefined {
   const names = preparedOn.get(connection) ?? new Map<string, string>()
   preparedOn.set(connection, names)
   return nameAmong(names, text)
+}
+
+export function dataSourceOf({ dataSource, connection }: QueryRunnerLike): DataSourceLike | undefined {
+  return dataSource ?? connection
 }
 
 /** TypeORM's logger hears of a statement that goes past its `query`, too. */

@@ -1,6 +1,7 @@
 import { drivers, sqlExecutor, type Answer } from '../drivers'
 import { DriverError, idleConnection, type Row, type SqlExecutor } from '../sql'
-import { checkInitialised, type DataSourceLike } from './data-source-like'
+import type { DataSourceLike } from './data-source-like'
+import { checkInitialised } from './query-runner-sql-executor'
 
 /** What this library uses of TypeORM's drivers for SQLite. */
 interface SqliteDriverLike {

@@ -1,13 +1,17 @@
-import { invalidClient } from '../../core'
+import { checkOptions, invalid, invalidClient } from '../../core'
 import {
   dialectNamed,
+  lockTable,
   SqlLockProvider,
+  TABLE_OPTIONS,
   type Dialect,
   type DialectName,
+  type LockTableOptions,
   type SqlAcquisition,
   type SqlExecutor,
   type SqlLockProviderOptions,
 } from '../../sql'
+import { dialectOfProvider, modelText, type FieldTypes, type PrismaProvider } from '../prisma-model'
 import {
   ownConnection,
   prisma8SqlExecutor,
@@ -16,22 +20,13 @@ import {
   type RawTag,
 } from './sql-executor'
 
-/** What a client of Prisma 8 is for: its `db` for locks, a transaction of it for the guard. */
-interface Prisma8 {
-  /** @throws LockError `INVALID_CLIENT`, `INVALID_CONFIGURATION` */
-  lockProvider?(wanted: DialectName | undefined, options: SqlLockProviderOptions): SqlLockProvider
-  /** @throws LockError `INVALID_CLIENT` for a lock of another client */
-  guardExecutor?(acquisition: SqlAcquisition): SqlExecutor
+/** Known by what no client of Prisma 6 or 7 has, whatever its models are called. */
+export function isPrisma8(client: unknown): client is Prisma8ClientLike {
+  return typeof (client as Partial<Prisma8ClientLike> | undefined)?.contract?.target === 'string'
 }
 
-/** @returns `undefined` for what is not Prisma 8's; known by what no client of Prisma 6 or 7 has, whatever its models are called */
-export function prisma8(client: unknown): Prisma8 | undefined {
-  const { contract, invalidated } = (client ?? {}) as Partial<Prisma8ClientLike & Prisma8TransactionLike>
-  if (typeof contract?.target === 'string')
-    return { lockProvider: (wanted, options) => lockProvider(client as object, wanted, options) }
-  if (typeof invalidated === 'boolean')
-    return { guardExecutor: (acquisition) => guardExecutor(client as Prisma8TransactionLike, acquisition) }
-  return undefined
+export function isPrisma8Transaction(client: unknown): client is Prisma8TransactionLike {
+  return typeof (client as Partial<Prisma8TransactionLike> | undefined)?.invalidated === 'boolean'
 }
 
 /** A transaction of Prisma 8 has no raw lane: the client that acquired the lock lends it one. */
@@ -39,7 +34,8 @@ interface Prisma8Dialect extends Dialect {
   readonly rawTag: RawTag
 }
 
-function lockProvider(
+/** @throws LockError `INVALID_CLIENT`, `INVALID_CONFIGURATION` */
+export function prisma8LockProvider(
   client: Partial<Prisma8ClientLike>,
   wanted: DialectName | undefined,
   options: SqlLockProviderOptions,
@@ -50,7 +46,8 @@ function lockProvider(
   return new SqlLockProvider(prisma8SqlExecutor(rawTag, ownConnection(db)), dialect, options)
 }
 
-function guardExecutor(
+/** @throws LockError `INVALID_CLIENT` for a lock of another client */
+export function prisma8GuardExecutor(
   transaction: Prisma8TransactionLike,
   { dialect, holder }: SqlAcquisition,
 ): SqlExecutor {
@@ -82,4 +79,30 @@ function checked(client: Partial<Prisma8ClientLike>): [Prisma8ClientLike, Dialec
       'This client of Prisma 8 has no raw.sql – install @prisma/orm-postgres 8.0.0-rc.13 or later.',
     )
   return [client as Prisma8ClientLike, dialect]
+}
+
+const FIELD_TYPES: Readonly<Partial<Record<PrismaProvider, FieldTypes>>> = {
+  // Not Timestamp(3), which the ORM reads as a Temporal.PlainDateTime: Node.js 22 and 24 have none.
+  postgresql: { text: (length) => `VarChar(${length})`, time: 'TimestampString(3)' },
+}
+
+/**
+ * The lock table as a model for the `contract.prisma` of Prisma 8. `prisma migration plan` makes the table of it that
+ * locks need, and leaves it alone afterwards.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`, also for a provider other than `postgresql`
+ */
+export function prismaContract(provider: PrismaProvider, options: LockTableOptions = {}): string {
+  checkOptions(options, TABLE_OPTIONS, 'contract options')
+  const types = FIELD_TYPES[provider]
+  if (!types) {
+    throw invalid(
+      `There is no lock table for Prisma 8 with '${provider}' yet – known is ${Object.keys(FIELD_TYPES).join(', ')}.`,
+    )
+  }
+  const { names } = lockTable(dialectOfProvider(provider), options)
+  const model = modelText(names, types)
+  return names.schema === undefined
+    ? model
+    : `namespace ${names.schema} {\n${model.replaceAll(/^(?=.)/gm, '  ')}}\n`
 }

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module'
 import {
-  bind,
   dialects,
   lockStatements,
   lockTable,
@@ -63,8 +62,9 @@ export class SqliteTwin implements Twin {
     if (!own) throw new Error(`SQLite has no such statement: ${key(statement)}`)
     this.#now = now
     const prepared = this.#database.prepare(render(own))
-    if (prepared.reader) return { rows: prepared.all(...bind(own, values)), changed: 0 }
-    return { rows: [], changed: prepared.run(...bind(own, values)).changes }
+    const bound = own.parameters.map((name) => values[name] ?? null)
+    if (prepared.reader) return { rows: prepared.all(...bound), changed: 0 }
+    return { rows: [], changed: prepared.run(...bound).changes }
   }
 
   rowsEqual(table: Table, name: string | undefined): string | undefined {
