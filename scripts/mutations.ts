@@ -347,7 +347,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/owner.ts',
     find: "if (!run) return owner.replace(RANDOM_PART, '/unlocked')",
     replace: 'if (owner) return owner',
-    tests: ['test/conformance/extension.test.ts', 'test/conformance/orders-of-delivery.test.ts'],
+    tests: ['test/conformance/last-run.test.ts', 'test/conformance/orders-of-delivery.test.ts'],
     backend: 'postgres',
   },
   {

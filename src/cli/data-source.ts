@@ -61,11 +61,14 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     ...namesOfEntity(dataSource.entityMetadatas),
     ...options,
   }
-  const on = (queryRunner: QueryRunnerLike) =>
-    sqlExecutor(drivers[name], async (text, values) => {
+  const open = () => {
+    const queryRunner: QueryRunnerLike = dataSource.createQueryRunner('master')
+    const executor = sqlExecutor(drivers[name], async (text, values) => {
       const { records, affected } = await queryRunner.query(text, values, true)
       return { rows: records as Row[], changed: affected }
     })
+    return { ...executor, close: () => queryRunner.release() }
+  }
   return {
     dialect: dialects[name],
     provider: typeOrmLockProvider(dataSource, names),
@@ -73,16 +76,11 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     names,
     executor: {
       query: (...question: Parameters<SqlExecutor['query']>) => {
-        const queryRunner = dataSource.createQueryRunner('master')
-        return on(queryRunner)
-          .query(...question)
-          .finally(() => queryRunner.release())
+        const session = open()
+        return session.query(...question).finally(() => session.close())
       },
     },
-    openSession: () => {
-      const queryRunner = dataSource.createQueryRunner('master')
-      return Promise.resolve({ ...on(queryRunner), close: () => queryRunner.release() })
-    },
+    openSession: () => Promise.resolve(open()),
     close: () => dataSource.destroy(),
   }
 }

@@ -1,22 +1,24 @@
 import { randomBytes } from 'node:crypto'
 
 /** In bytes. */
-export const LARGEST_FORM = 8_192
+const LARGEST_FORM = 8_192
+
+/** As much of a body as the page reads: a form that is longer is too long. */
+export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    size += chunk.byteLength
+    if (size > LARGEST_FORM) break
+  }
+  return Buffer.concat(chunks)
+}
 
 /** @returns the fields that were sent; `undefined`: they are too long */
 export async function readForm(request: Request): Promise<URLSearchParams | undefined> {
-  const reader = (request.body as ReadableStream<Uint8Array> | null)?.getReader()
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
-    chunks.push(next.value)
-    size += next.value.byteLength
-    if (size > LARGEST_FORM) {
-      await reader?.cancel()
-      return undefined
-    }
-  }
-  return new URLSearchParams(Buffer.concat(chunks).toString())
+  const body = request.body ? await readBody(request.body) : ''
+  return body.length > LARGEST_FORM ? undefined : new URLSearchParams(body.toString())
 }
 
 const COOKIE = 'shedlock-page'

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { LARGEST_FORM } from './form'
+import { readBody } from './form'
 import type { LockPage } from './lock-page'
 
 /** A request of Node's `http`, or of a framework that has Node's own in `raw`, such as Fastify. */
@@ -68,18 +68,9 @@ async function bodyOf(incoming: IncomingMessage, parsed: object): Promise<string
     return new URLSearchParams(
       Object.entries(parsed).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString()
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-      chunks.push(chunk as Buffer)
-      size += (chunk as Buffer).length
-      if (size > LARGEST_FORM) break
-    }
-  } catch {
-    // Whoever sent it has gone.
-  }
+  // Whoever sent it may have gone.
+  const body = await readBody(incoming.iterator({ destroyOnReturn: false })).catch(() => '')
   // What is left of it must not keep the answer back.
   incoming.resume()
-  return Buffer.concat(chunks).toString()
+  return body.toString()
 }

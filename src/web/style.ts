@@ -2,10 +2,10 @@
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2430; --dim: #566072; --page: #f5f6f8; --card: #fff; --line: #d9dde4;
   --link: #0b57d0; --red: #b3261e; --red-bg: #fce8e6; --blue: #0b4f9e; --blue-bg: #e3eefc; --gold: #7a4b00;
-  --gold-bg: #fdf0d5; --green: #1e6b35; --green-bg: #e4f3e8; --gray-bg: #eceef2 }
+  --gold-bg: #fdf0d5; --green: #1e6b35; --green-bg: #e4f3e8 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ef; --dim: #a3adbd; --page: #12161c; --card: #1b2129;
   --line: #323b47; --link: #8ab4f8; --red: #ffb4ab; --red-bg: #561b18; --blue: #a8c7fa; --blue-bg: #14365f;
-  --gold: #f7d08a; --gold-bg: #4a3408; --green: #9fdcb0; --green-bg: #16402a; --gray-bg: #2a323d } }
+  --gold: #f7d08a; --gold-bg: #4a3408; --green: #9fdcb0; --green-bg: #16402a } }
 * { box-sizing: border-box }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.45 system-ui, sans-serif }
 main { max-width: 1400px; margin: 0 auto; padding: 20px 16px 40px }
@@ -39,7 +39,7 @@ th, td { padding: 8px 12px; vertical-align: top; white-space: nowrap }
 td { border-top: 1px solid var(--line) }
 td:nth-child(1), td:nth-child(3) { white-space: normal; overflow-wrap: anywhere; min-width: 9em }
 td:nth-child(1) { font-weight: 600 }
-.state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px; background: var(--gray-bg) }
+.state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
 .overdue, .died, .failed { background: var(--red-bg); color: var(--red) }
 .held { background: var(--blue-bg); color: var(--blue) }
 .paused { background: var(--gold-bg); color: var(--gold) }

@@ -2,8 +2,8 @@ import { DataSource } from 'typeorm'
 import { prismaLockProvider } from '../../src/prisma'
 import type { DialectName, SqlExecutor, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends } from '../backends'
-import { prismaBackends } from '../prisma/clients'
+import { availableBackends, type Backend, type TestDatabase } from '../backends'
+import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { observeLockTable } from './lock-table-observer'
 import { onEachConnection, prismaSettings, typeOrmSettings, type SessionSettings } from './session-settings'
 import { prismaExecutor, typeOrmExecutor } from './sql-executors'
@@ -33,65 +33,61 @@ export interface ClientCase {
 
 /** TypeORM and Prisma on every backend that several connections can share. */
 export function everyClient(): ClientCase[] {
-  return [...typeOrmCases(), ...prismaCases()]
+  const typeOrm = availableBackends().filter(({ shared }) => shared)
+  // Without libsql: it and the observer's library must not have one file open in one process.
+  const prisma = prismaBackends().filter(({ shared, adapter }) => shared && adapter !== 'libsql')
+  return [
+    ...typeOrm.map((backend) =>
+      clientCase('TypeORM', backend, async ({ typeOrm }, settings, options) => {
+        const { dialect } = backend
+        const rest = { ...typeOrmSettings(dialect, settings), ...options }
+        const dataSource = await new DataSource({ ...typeOrm, ...rest }).initialize()
+        onEachConnection(dataSource, dialect, settings)
+        return {
+          executor: typeOrmExecutor(dataSource, dialect),
+          createProvider: (wanted) => typeOrmLockProvider(dataSource, wanted),
+          disconnect: () => dataSource.destroy(),
+        }
+      }),
+    ),
+    ...prisma.map((backend) =>
+      clientCase('Prisma', backend, async (database: PrismaTestDatabase, settings, options) => {
+        const { dialect } = backend
+        const prisma = await database.connect({ ...prismaSettings(dialect, settings), ...options })
+        return {
+          executor: prismaExecutor(prisma, dialect),
+          createProvider: (wanted) => prismaLockProvider(prisma, wanted),
+        }
+      }),
+    ),
+  ]
 }
 
-function typeOrmCases(): ClientCase[] {
-  const backends = availableBackends().filter(({ shared }) => shared)
-  return backends.map((backend) => ({
-    title: `TypeORM on ${backend.name}`,
-    backend: backend.name,
-    dialect: backend.dialect,
-    orm: 'TypeORM',
+type Connected = Pick<OpenClient, 'executor' | 'createProvider'> & { disconnect?: () => Promise<void> }
+
+function clientCase<Database extends TestDatabase>(
+  orm: ClientCase['orm'],
+  backend: Pick<Backend, 'name' | 'dialect'> & { create(): Promise<Database> },
+  connect: (database: Database, settings: SessionSettings, options: object) => Promise<Connected>,
+): ClientCase {
+  const { name, dialect } = backend
+  return {
+    ...{ title: `${orm} on ${name}`, backend: name, dialect, orm },
     open: async (settings = {}, options = {}) => {
-      const { dialect } = backend
       const database = await backend.create()
       const observer = await new DataSource(database.typeOrm).initialize()
       const table = observeLockTable(observer, dialect)
       await table.createTable()
-      const rest = { ...typeOrmSettings(dialect, settings), ...options }
-      const dataSource = await new DataSource({ ...database.typeOrm, ...rest }).initialize()
-      onEachConnection(dataSource, dialect, settings)
+      const { disconnect, ...connected } = await connect(database, settings, options)
       return {
-        executor: typeOrmExecutor(dataSource, dialect),
-        table,
-        observer,
-        createProvider: (wanted) => typeOrmLockProvider(dataSource, wanted),
+        ...connected,
+        ...{ table, observer },
         close: async () => {
-          await dataSource.destroy()
+          await disconnect?.()
           await observer.destroy()
           await database.drop()
         },
       }
     },
-  }))
-}
-
-/** Without libsql: it and the observer's library must not have one file open in one process. */
-function prismaCases(): ClientCase[] {
-  const backends = prismaBackends().filter(({ shared, adapter }) => shared && adapter !== 'libsql')
-  return backends.map((backend) => ({
-    title: `Prisma on ${backend.name}`,
-    backend: backend.name,
-    dialect: backend.dialect,
-    orm: 'Prisma',
-    open: async (settings = {}, options = {}) => {
-      const { dialect } = backend
-      const database = await backend.create()
-      const observer = await new DataSource(database.typeOrm).initialize()
-      const table = observeLockTable(observer, dialect)
-      await table.createTable()
-      const prisma = await database.connect({ ...prismaSettings(dialect, settings), ...options })
-      return {
-        executor: prismaExecutor(prisma, dialect),
-        table,
-        observer,
-        createProvider: (rest) => prismaLockProvider(prisma, rest),
-        close: async () => {
-          await observer.destroy()
-          await database.drop()
-        },
-      }
-    },
-  }))
+  }
 }

@@ -1,27 +1,20 @@
 import { createRequire } from 'node:module'
+import type { Answer, Request } from './scripted-client'
 
 const { transformErr } = createRequire(__filename)('oracledb/lib/errors.js') as {
   transformErr: (error: Error) => Error
-}
-
-/** What the fake says to one statement: rows of a query, a count of changed rows, or the text of a server's error. */
-export type OracleAnswer = { rows: Record<string, unknown>[] } | { rowsAffected: number } | { error: string }
-
-export interface OracleRequest {
-  readonly text: string
-  readonly binds: unknown
-  readonly autoCommit: boolean
 }
 
 /**
  * Not oracledb: its shape for TypeORM's `driver` option, which knows no SQL and answers as the test says. The results
  * are those that oracledb documents for `connection.execute()`; the errors are made by oracledb's own code.
  */
-export function fakeOracledb(answer: (request: OracleRequest) => OracleAnswer) {
+export function fakeOracledb(answer: (request: Request) => Answer) {
   const connection = {
     execute: (text: string, binds: unknown, { autoCommit }: { autoCommit: boolean }) => {
-      const answered = answer({ text, binds, autoCommit })
-      return 'error' in answered ? Promise.reject(serverError(answered.error)) : Promise.resolve(answered)
+      const answered = answer({ text, values: binds, by: autoCommit })
+      if ('code' in answered) return Promise.reject(serverError(`${answered.code}: ${answered.message}`))
+      return Promise.resolve('changed' in answered ? { rowsAffected: answered.changed } : answered)
     },
     close: () => Promise.resolve(),
   }

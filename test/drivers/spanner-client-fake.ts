@@ -1,26 +1,21 @@
-/** What the fake says to one statement: rows of a query, a count of changed rows, or an error with gRPC's status code. */
-export type SpannerAnswer =
-  { rows: Record<string, unknown>[] } | { changed: number } | { code: number; details: string }
-
-export interface SpannerRequest {
-  readonly text: string
-  readonly values: Readonly<Record<string, unknown>>
-  /** A read of the database itself, a transaction that was begun for it, or a change of the schema. */
-  readonly by: 'read' | 'transaction' | 'schema'
-}
+import type { Answer, Request } from './scripted-client'
 
 /**
  * Not @google-cloud/spanner: its shape for TypeORM's `driver` option, which knows no SQL and answers as the test says.
  * Results and errors are as the real client was seen to give them for Spanner's emulator.
+ * A request is by a read of the database itself, a transaction that was begun for it, or a change of the schema.
  */
-export function fakeSpannerClient(answer: (request: SpannerRequest) => SpannerAnswer) {
-  const answered = (request: SpannerRequest): Promise<unknown> => {
+export function fakeSpannerClient(answer: (request: Request) => Answer) {
+  const answered = (request: Request): Promise<unknown> => {
     const said = answer(request)
-    if ('code' in said) return Promise.reject(Object.assign(new Error(said.details), said))
+    if ('code' in said)
+      return Promise.reject(
+        Object.assign(new Error(said.message), { code: Number(said.code), details: said.message }),
+      )
     return Promise.resolve('rows' in said ? [said.rows, {}] : [[], { rowCountExact: String(said.changed) }])
   }
   const run =
-    (by: SpannerRequest['by']) =>
+    (by: 'read' | 'transaction') =>
     ({ sql, params = {} }: { sql: string; params?: Record<string, unknown> }) =>
       answered({ text: sql, values: params, by })
   const done = (): Promise<readonly unknown[]> => Promise.resolve([])

@@ -7,7 +7,6 @@ import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clie
 import { createTables } from './lock-table'
 import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
-import { renameTable } from '../backends/rename-table'
 
 const configuration = { name: 'job', lockAtMostFor: '1m' }
 const failure = (work: PromiseLike<unknown>): Promise<unknown> =>
@@ -39,21 +38,6 @@ describeBackends(prismaBackends())('errors of Prisma on $name by $adapter', (bac
   test('a statement that is refused has the code of the server', async () => {
     const code = nativeCode(await failure(prisma.$executeRawUnsafe('delete from missing')))
     expect(code).toMatch(/^(42P01|1146|TableDoesNotExist|SQLITE_ERROR|1)$/)
-  })
-
-  test('a missing table is named', async () => {
-    const error = await failure(prismaLockProvider(prisma).lock(configuration))
-    expect(error).toMatchObject({ code: 'TABLE_MISSING' })
-  })
-
-  test('a table that is gone is named, and another works at once', async () => {
-    await createTables(prisma, backend.dialect)
-    const provider = prismaLockProvider(prisma)
-    await (await provider.lock(configuration))?.unlock()
-    await prisma.$executeRawUnsafe(renameTable(backend.dialect, 'shedlock', 'elsewhere'))
-    expect(await failure(provider.lock(configuration))).toMatchObject({ code: 'TABLE_MISSING' })
-    await prisma.$executeRawUnsafe(renameTable(backend.dialect, 'elsewhere', 'shedlock'))
-    expect(await provider.lock(configuration)).toBeDefined()
   })
 
   test('a client of a transaction is refused', async () => {

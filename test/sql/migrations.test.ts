@@ -49,6 +49,7 @@ describeBackends(availableBackends().filter(hasClient))(
 
       expect(runScript(backend, database, up)).toMatchObject({ ok: true })
       const provider = typeOrmLockProvider(dataSource, options)
+      expect(await provider.checkTable()).toEqual([])
       const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
       expect(lock).toBeDefined()
       expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource, type EntityManager } from 'typeorm'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, type Lock } from '../../src/core'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { LockingTaskExecutor } from '../../src/core'
 import { createShedLockMigration, guard, typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { renameTable } from '../backends/rename-table'
-import { eventually } from '../eventually'
+import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
 import { itIf } from '../it-if'
 
 const LEVELS = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'] as const
@@ -14,16 +14,13 @@ const SERIALIZES: Readonly<Record<string, { levels: RegExp; code: string }>> = {
   postgres: { levels: /REPEATABLE READ|SERIALIZABLE/, code: '40001' },
   oracle: { levels: /SERIALIZABLE/, code: 'ORA-08177' },
 }
-const PAST: Readonly<Record<string, string>> = {
-  oracle: "timestamp '2020-01-01 00:00:00'",
-  others: "'2020-01-01 00:00:00.000'",
-}
 
 describeBackends(availableBackends())('guard on $name', (backend) => {
   const { dialect, shared } = backend
   let database: TestDatabase
   let dataSource: DataSource
   let other: DataSource
+  let client: GuardedClient
 
   beforeAll(async () => {
     database = await backend.create()
@@ -32,6 +29,18 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     await dataSource.runMigrations()
     other = shared ? await new DataSource(database.typeOrm).initialize() : dataSource
     await dataSource.query('create table work (step varchar(64))')
+    client = {
+      createProvider: (options) => typeOrmLockProvider(dataSource, options),
+      createOther: (options) => typeOrmLockProvider(other, options),
+      transaction: (work, level) => {
+        const run = (manager: EntityManager) =>
+          work({ guard: (lock) => guard(manager, lock), query: (sql) => manager.query(sql) })
+        return level === undefined
+          ? dataSource.transaction(run)
+          : dataSource.transaction(level as (typeof LEVELS)[number], run)
+      },
+      query: (sql) => other.query(sql),
+    }
   })
 
   afterAll(async () => {
@@ -40,37 +49,18 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     await database.drop()
   })
 
-  beforeEach(async () => {
-    await dataSource.query('delete from work')
-    await dataSource.query('delete from shedlock')
+  const levels = LEVELS.filter((level) => dialect !== 'oracle' || level !== 'REPEATABLE READ')
+  guardCases(() => client, {
+    ...{ dialect, shared, letsWait: shared, levels: shared && dialect !== 'sqlite' ? levels : [] },
+    failure: (level) => {
+      const { levels, code } = SERIALIZES[dialect] ?? {}
+      return levels?.test(level) ? { driverError: { code } } : undefined
+    },
   })
-
-  const work = (manager: EntityManager): Promise<unknown> => manager.query("insert into work values ('done')")
-  const worked = async (): Promise<number> => (await dataSource.query<unknown[]>('select * from work')).length
-  const taken = async (name: string, lockAtMostFor = 60_000): Promise<Lock> => {
-    const lock = await typeOrmLockProvider(dataSource).lock({ name, lockAtMostFor })
-    if (!lock) throw new Error('The lock is not free.')
-    return lock
-  }
-  const steal = (): Promise<unknown> =>
-    other.query("update shedlock set locked_by = 'somebody else' where name = 'job'")
-  const expire = (): Promise<unknown> =>
-    other.query(`update shedlock set lock_until = ${PAST[dialect] ?? PAST['others']} where name = 'job'`)
-
-  it('lets a transaction commit under the active lock', async () => {
-    const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource))
-    const result = await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, () =>
-      dataSource.transaction(async (manager) => {
-        await work(manager)
-        await guard(manager)
-      }),
-    )
-    expect(result.executed).toBe(true)
-    expect(await worked()).toBe(1)
-  })
+  const { work, worked, taken, steal, untilOver, expectFree } = guardSteps(() => client, dialect)
 
   it('takes a query runner and an extended lock as well', async () => {
-    const lock = await (await taken('job')).extend('2m')
+    const lock = await (await taken()).extend('2m')
     const queryRunner = dataSource.createQueryRunner()
     await queryRunner.startTransaction()
     await work(queryRunner.manager)
@@ -81,28 +71,8 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     await lock.unlock()
   })
 
-  it.each([
-    ['somebody else took the lock', steal],
-    ['the lease is over, even if nobody took the lock', expire],
-    ['the row was deleted', () => other.query('delete from shedlock')],
-  ])('rolls the transaction back when %s', async (_, lose) => {
-    const lock = await taken('job')
-    await lose()
-    const transaction = dataSource.transaction(async (manager) => {
-      await work(manager)
-      await guard(manager, lock)
-    })
-    await expect(transaction).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
-    expect(await worked()).toBe(0)
-  })
-
-  it('refuses to work without a lock, without a transaction, and with a lock that is not in SQL', async () => {
-    const lock = await taken('job')
-    const elsewhere = await new InMemoryLockProvider().lock({ name: 'job', lockAtMostFor: '1m' })
-    await dataSource.transaction(async (manager) => {
-      await expect(guard(manager)).rejects.toMatchObject({ code: 'NOT_LOCKED' })
-      await expect(guard(manager, elsewhere)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
-    })
+  it('refuses to work without a transaction', async () => {
+    const lock = await taken()
     await expect(guard(dataSource.manager, lock)).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
     const queryRunner = dataSource.createQueryRunner()
     await expect(guard(queryRunner, lock)).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
@@ -111,7 +81,7 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
   })
 
   it('tells a failure of the database from a lost lock', async () => {
-    const lock = await taken('job')
+    const lock = await taken()
     await dataSource.query(renameTable(dialect, 'shedlock', 'moved'))
     try {
       const transaction = dataSource.transaction((manager) => guard(manager, lock))
@@ -119,19 +89,6 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     } finally {
       await dataSource.query(renameTable(dialect, 'moved', 'shedlock'))
     }
-  })
-
-  it('keeps this lock busy, but never for ever, when its own task extends it inside of the pin', async () => {
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '2s' })
-    const executor = new LockingTaskExecutor(provider)
-    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, async ({ lock }) => {
-      await dataSource.transaction(async (manager) => {
-        await guard(manager)
-        await expect(lock.extend('1m')).rejects.toMatchObject({ code: 'TIMEOUT' })
-      })
-      await lock.extend('1m')
-    })
-    await expectFree('job')
   })
 
   it('keeps the outcome of a task that ends before its pin, and frees the lock afterwards', async () => {
@@ -155,46 +112,13 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     await queryRunner.commitTransaction()
     await queryRunner.release()
     expect(await worked()).toBe(1)
-    await expectFree('job')
+    await expectFree()
   })
-
-  itIf(shared, 'several connections')('does not make others wait while the lock is held', async () => {
-    const lock = await taken('job')
-    const impatient = typeOrmLockProvider(other, { timeLimit: '10s' })
-    await dataSource.transaction(async (manager) => {
-      await guard(manager, lock)
-      await expect(impatient.lock({ name: 'job', lockAtMostFor: '1m' })).resolves.toBeUndefined()
-    })
-    await lock.unlock()
-  })
-
-  itIf(shared, 'several connections')(
-    'commits before its successor takes the lock, even if the lease ends in between',
-    async () => {
-      const lock = await taken('job', 2_000)
-      const order: string[] = []
-      const transaction = dataSource.transaction(async (manager) => {
-        await work(manager)
-        await guard(manager, lock)
-        await untilOver(manager)
-        // Long enough for a successor that is let through to be seen.
-        for (let turn = 0; turn < 20; turn++) {
-          await manager.query('select 1')
-          await sleep(5)
-        }
-        order.push('still open')
-      })
-      const successor = whenTaken(typeOrmLockProvider(other)).then(() => order.push('taken'))
-      await Promise.all([transaction, successor])
-      expect(order).toEqual(['still open', 'taken'])
-      expect(await worked()).toBe(1)
-    },
-  )
 
   itIf(shared, 'several connections')(
     'lets a successor give up in time when the transaction outlasts the lease',
     async () => {
-      const lock = await taken('job', 2_000)
+      const lock = await taken(2_000)
       await dataSource.transaction(async (manager) => {
         await guard(manager, lock)
         await untilOver(manager)
@@ -211,58 +135,15 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
         }
         await Promise.all([expect(successor).rejects.toMatchObject({ code: 'TIMEOUT' }), stayOpen()])
       })
-      await expectFree('job')
+      await expectFree()
     },
   )
-
-  const levels = LEVELS.filter((level) => dialect !== 'oracle' || level !== 'REPEATABLE READ')
-  const eachLevel = shared && dialect !== 'sqlite' ? describe.each(levels) : describe.skip.each(levels)
-  eachLevel('under %s', (level) => {
-    const { levels, code } = SERIALIZES[dialect] ?? {}
-    const serializes = levels?.test(level) ? code : undefined
-
-    it.each([
-      ['somebody else took the lock', steal],
-      ['the lease ended', expire],
-    ])('never commits when %s after the snapshot', async (_, lose) => {
-      const lock = await taken('job')
-      const transaction = dataSource.transaction(level, async (manager) => {
-        await manager.query('select * from work')
-        await work(manager)
-        await lose()
-        await guard(manager, lock)
-      })
-      await expect(transaction).rejects.toMatchObject(
-        serializes ? { driverError: { code: serializes } } : { code: 'LOCK_LOST' },
-      )
-      expect(await worked()).toBe(0)
-    })
-
-    it('commits when the lock was extended after the snapshot, at the latest when it is run again', async () => {
-      const lock = await taken('job')
-      const attempt = (extend: () => Promise<unknown>) =>
-        dataSource.transaction(level, async (manager) => {
-          await manager.query('select * from work')
-          await work(manager)
-          await extend()
-          await guard(manager, lock)
-        })
-      const first = attempt(() => lock.extend('2m'))
-      if (serializes) {
-        await expect(first).rejects.toMatchObject({ driverError: { code: serializes } })
-        await attempt(() => Promise.resolve())
-      } else {
-        await first
-      }
-      expect(await worked()).toBe(1)
-    })
-  })
 
   itIf(shared && dialect === 'sqlite', 'SQLite in a file')(
     'never commits what was lost after the snapshot of a write-ahead log',
     async () => {
       await dataSource.query('pragma journal_mode = wal')
-      const lock = await taken('job')
+      const lock = await taken()
       const transaction = dataSource.transaction(async (manager) => {
         await manager.query('select * from work')
         await steal()
@@ -274,23 +155,8 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     },
   )
 
-  itIf(dialect === 'postgres', 'PostgreSQL')(
-    'does not let a process that went silent pin the lock',
-    async () => {
-      const lock = await taken('job', 2_000)
-      const queryRunner = dataSource.createQueryRunner()
-      await queryRunner.startTransaction()
-      await work(queryRunner.manager)
-      await guard(queryRunner, lock)
-      await whenTaken(typeOrmLockProvider(other))
-      await expect(queryRunner.commitTransaction()).rejects.toThrow()
-      await queryRunner.release()
-      expect(await worked()).toBe(0)
-    },
-  )
-
   itIf(dialect === 'postgres', 'PostgreSQL')("leaves the session's own timeout alone", async () => {
-    const lock = await taken('job')
+    const lock = await taken()
     const queryRunner = dataSource.createQueryRunner()
     const timeout = async (): Promise<unknown> =>
       queryRunner.query('show idle_in_transaction_session_timeout')
@@ -308,28 +174,4 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     await queryRunner.query('reset idle_in_transaction_session_timeout')
     await queryRunner.release()
   })
-
-  /** By the clock that decides: the holder's own says so earlier, by the time that its acquisition took. */
-  async function untilOver(manager: EntityManager): Promise<void> {
-    const observer = typeOrmLockProvider(other)
-    while ((await observer.listLocks()).some(({ name, held }) => name === 'job' && held)) {
-      // PostgreSQL ends a pinned transaction that is idle for too long.
-      await manager.query('select 1')
-    }
-  }
-
-  async function whenTaken(provider: ReturnType<typeof typeOrmLockProvider>): Promise<Lock> {
-    for (;;) {
-      const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-      if (lock) return lock
-      await sleep(5)
-    }
-  }
-
-  async function expectFree(name: string): Promise<void> {
-    const provider = typeOrmLockProvider(dataSource)
-    await eventually(async () => {
-      expect(await provider.lock({ name, lockAtMostFor: '1m' })).toBeDefined()
-    })
-  }
 })

@@ -7,30 +7,54 @@ const COLUMNS = [
   ['locked_at', 'timestamp(3) without time zone'],
   ['locked_by', 'character varying(255)'],
 ].map(([column_name, column_type]) => ({ column_name, column_type, nullable: 0, unique_keys: 1 }))
+const job = { name: 'job', lockAtMostFor: '1m' }
 
-describe('a query runner', () => {
-  it('is given back before the lock that it took is handed out', async () => {
-    let lent = 0
-    const dataSource: DataSourceLike = {
-      isInitialized: true,
-      options: { type: 'postgres' },
-      driver: {},
-      createQueryRunner: () => {
-        lent++
-        return {
-          query: () => Promise.resolve({ records: COLUMNS, affected: 1 }),
-          connect: () => Promise.resolve({}),
-          release: async () => {
-            // As some drivers do it: not at once.
-            await new Promise((resolve) => setTimeout(resolve, 20))
-            lent--
-          },
-        }
+function dataSource(createQueryRunner: DataSourceLike['createQueryRunner']): DataSourceLike {
+  return { isInitialized: true, options: { type: 'postgres' }, driver: {}, createQueryRunner }
+}
+
+it('a query runner is given back before the lock that it took is handed out', async () => {
+  let lent = 0
+  const lending = dataSource(() => {
+    lent++
+    return {
+      query: () => Promise.resolve({ records: COLUMNS, affected: 1 }),
+      connect: () => Promise.resolve({}),
+      release: async () => {
+        // As some drivers do it: not at once.
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        lent--
       },
     }
-    const lock = await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1m' })
-    expect(lent).toBe(0)
-    await lock?.unlock()
-    expect(lent).toBe(0)
+  })
+  const lock = await typeOrmLockProvider(lending).lock(job)
+  expect(lent).toBe(0)
+  await lock?.unlock()
+  expect(lent).toBe(0)
+})
+
+/** A client that tells how many rows changed only for the first of these statements. */
+function countingOnly(counted: number): DataSourceLike {
+  let changes = 0
+  return dataSource(() => ({
+    query: (text) => {
+      if (text.includes('pg_attribute')) return Promise.resolve({ records: COLUMNS })
+      return Promise.resolve(++changes > counted ? { records: [] } : { records: [], affected: 1 })
+    },
+    connect: () => Promise.resolve({}),
+    release: () => Promise.resolve(),
+  }))
+}
+
+describe('a client that does not say how many rows changed', () => {
+  it('is refused, and its lock does not count as held', async () => {
+    const provider = typeOrmLockProvider(countingOnly(0))
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'INVALID_CLIENT', lockName: 'job' })
+  })
+
+  it('is refused by an extension, and the lock does not count as lost', async () => {
+    const lock = await typeOrmLockProvider(countingOnly(1)).lock(job)
+    await expect(lock?.extend('2m')).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+    expect(lock?.remaining()).toBeGreaterThan(0)
   })
 })

@@ -1,219 +1,3 @@
----------- Default names
-
--- create table
-create table if not exists `shedlock` (
-  `name` string(64) not null,
-  `lock_until` timestamp not null,
-  `locked_at` timestamp not null,
-  `locked_by` string(255) not null
-) primary key (`name`);
-
--- create table
-update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
-
--- acquire, step 1: refusal
-select `locked_by` as `owner`, unix_millis(`lock_until`) as `lock_until`
-  from `shedlock`
-  where `name` = :name
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
-
--- acquire, step 2: acquired
-update `shedlock`
-  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` =
-  case
-  when `locked_at` < timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
-  else timestamp_add(`locked_at`, interval 1 millisecond) end, `locked_by` = :lockedBy
-  where `name` = :name
-  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
-
--- acquire, step 3: refusal
-select `locked_by` as `owner`, unix_millis(`lock_until`) as `lock_until`
-  from `shedlock`
-  where `name` = :name
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
-
--- acquire, step 4: acquired
-insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
-  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_trunc(current_timestamp(), millisecond), :lockedBy);
-
--- acquire a slot, step 1: refusal
-select
-  case
-  when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
-  when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
-  else 'free' end as `outcome`
-  from `shedlock`
-  where `name` = :name;
-
--- acquire a slot, step 2: acquired
-update `shedlock`
-  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `locked_by` = :lockedBy
-  where `name` = :name
-  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
-  and `locked_at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
-
--- acquire a slot, step 3: refusal
-select
-  case
-  when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
-  when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
-  else 'free' end as `outcome`
-  from `shedlock`
-  where `name` = :name;
-
--- acquire a slot, step 4: acquired
-insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
-  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_add(timestamp_seconds(0), interval :slot millisecond), :lockedBy);
-
--- acquireAgain
-update `shedlock`
-  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `locked_by` = :lockedBy
-  where `name` = :name
-  and `locked_by` = :seenBy
-  and `locked_at` = timestamp_add(timestamp_seconds(0), interval :seenAt millisecond)
-  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
-
--- extend
-update `shedlock`
-  set `lock_until` =
-  case
-  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) > `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond)
-  else timestamp_add(`lock_until`, interval 1 millisecond) end
-  where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
-
--- release
-update `shedlock`
-  set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy
-  where `name` = :name
-  and `locked_by` = :lockedBy;
-
--- releaseLater
-update `shedlock`
-  set `lock_until` =
-  case
-  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
-  else `lock_until` end, `locked_by` = :unlockedBy
-  where `name` = :name
-  and `locked_by` = :lockedBy;
-
--- releaseUnused
-update `shedlock`
-  set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy, `locked_at` = timestamp_add(`locked_at`, interval -1 millisecond)
-  where `name` = :name
-  and `locked_by` = :lockedBy;
-
--- releaseHeld
-update `shedlock`
-  set `lock_until` = timestamp_trunc(current_timestamp(), millisecond), `locked_by` = :unlockedBy
-  where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
-
--- pause
-update `shedlock`
-  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `locked_by` = :lockedBy
-  where `name` = :name
-  and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
-
--- fencingToken
-select unix_millis(`locked_at`) as `token`
-  from `shedlock`
-  where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
-
--- list
-select `name` as `lock_name`, `locked_by` as `owner`, unix_millis(`locked_at`) as `locked_at`, unix_millis(`lock_until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
-  case
-  when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
-  else 1 end as `is_held`
-  from `shedlock` order by `name`;
-
--- find
-select `name` as `lock_name`, `locked_by` as `owner`, unix_millis(`locked_at`) as `locked_at`, unix_millis(`lock_until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
-  case
-  when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
-  else 1 end as `is_held`
-  from `shedlock`
-  where `name` = :name;
-
--- now
-select unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`;
-
--- describe
-SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
-  case c.is_nullable
-  when 'YES' then 1
-  else 0 end as nullable, (select count(*)
-  from information_schema.indexes i
-  where i.table_schema = c.table_schema
-  and i.table_name = c.table_name
-  and i.is_unique
-  and exists (
-  select 1
-  from information_schema.index_columns k
-  where k.table_schema = i.table_schema
-  and k.table_name = i.table_name
-  and k.index_name = i.index_name
-  and k.column_name = c.column_name
-  and k.ordinal_position = 1)
-  and not exists (
-  select 1
-  from information_schema.index_columns o
-  where o.table_schema = i.table_schema
-  and o.table_name = i.table_name
-  and o.index_name = i.index_name
-  and o.ordinal_position > 1)) as unique_keys
-  from information_schema.columns c
-  where c.table_schema = ''
-  and c.table_name = :table;
-
--- pin: write
-update `shedlock`
-  set `locked_by` = `locked_by`
-  where `name` = :name
-  and `locked_by` = :lockedBy
-  and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
-
--- drop table
-drop table if exists `shedlock`;
-
--- fix
-create table if not exists `shedlock` (
-  `name` string(64) not null,
-  `lock_until` timestamp not null,
-  `locked_at` timestamp not null,
-  `locked_by` string(255) not null
-) primary key (`name`);
-
--- fix
-alter table `shedlock` alter column `name` string(64) not null;
-
--- fix
-alter table `shedlock` add column `lock_until` timestamp not null default ('1970-01-01 00:00:00');
-
--- fix
-alter table `shedlock` add column `locked_at` timestamp not null default ('1970-01-01 00:00:00');
-
--- fix
-alter table `shedlock` add column `locked_by` string(255) not null default ('-');
-
--- fix
-create unique index `shedlock_name` on `shedlock` (`name`);
-
--- fix
-alter table `shedlock` alter column `lock_until` timestamp not null;
-
--- fix
-alter table `shedlock` alter column `locked_at` timestamp not null;
-
--- fix
-alter table `shedlock` alter column `locked_by` string(255) not null;
-
 ---------- Custom names
 
 -- create table
@@ -429,3 +213,63 @@ alter table `app`.`JobLock` alter column `at` timestamp not null;
 
 -- fix
 alter table `app`.`JobLock` alter column `Who` string(255) not null;
+
+---------- Default names, where more than the names differs
+
+-- describe
+SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
+  case c.is_nullable
+  when 'YES' then 1
+  else 0 end as nullable, (select count(*)
+  from information_schema.indexes i
+  where i.table_schema = c.table_schema
+  and i.table_name = c.table_name
+  and i.is_unique
+  and exists (
+  select 1
+  from information_schema.index_columns k
+  where k.table_schema = i.table_schema
+  and k.table_name = i.table_name
+  and k.index_name = i.index_name
+  and k.column_name = c.column_name
+  and k.ordinal_position = 1)
+  and not exists (
+  select 1
+  from information_schema.index_columns o
+  where o.table_schema = i.table_schema
+  and o.table_name = i.table_name
+  and o.index_name = i.index_name
+  and o.ordinal_position > 1)) as unique_keys
+  from information_schema.columns c
+  where c.table_schema = ''
+  and c.table_name = :table;
+
+---------- Only with custom names
+
+-- describe
+SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
+  case c.is_nullable
+  when 'YES' then 1
+  else 0 end as nullable, (select count(*)
+  from information_schema.indexes i
+  where i.table_schema = c.table_schema
+  and i.table_name = c.table_name
+  and i.is_unique
+  and exists (
+  select 1
+  from information_schema.index_columns k
+  where k.table_schema = i.table_schema
+  and k.table_name = i.table_name
+  and k.index_name = i.index_name
+  and k.column_name = c.column_name
+  and k.ordinal_position = 1)
+  and not exists (
+  select 1
+  from information_schema.index_columns o
+  where o.table_schema = i.table_schema
+  and o.table_name = i.table_name
+  and o.index_name = i.index_name
+  and o.ordinal_position > 1)) as unique_keys
+  from information_schema.columns c
+  where c.table_schema = :schema
+  and c.table_name = :table;

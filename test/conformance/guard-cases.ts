@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { InMemoryLockProvider, LockingTaskExecutor, type Lock } from '../../src/core'
+import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql'
+import { eventually } from '../eventually'
+import { itIf } from '../it-if'
+
+/** What runs a statement. */
+interface Queryable {
+  query(sql: string): PromiseLike<unknown>
+}
+
+/** A transaction of the app. */
+interface GuardedTransaction extends Queryable {
+  guard(lock?: Lock): Promise<void>
+}
+
+/** Two instances of an app, which has a table `work` beside its lock table; its own queries are past all locks. */
+export interface GuardedClient extends Queryable {
+  createProvider(options?: SqlLockProviderOptions): SqlLockProvider
+  /** Of the other instance. */
+  createOther(options?: SqlLockProviderOptions): SqlLockProvider
+  transaction(work: (transaction: GuardedTransaction) => Promise<unknown>, level?: string): Promise<unknown>
+}
+
+interface GuardOptions {
+  readonly dialect: DialectName
+  /** Whether it has several connections. */
+  readonly shared: boolean
+  /** Whether a successor can wait for the transaction. */
+  readonly letsWait: boolean
+  readonly levels: readonly string[]
+  /** How a transaction fails that sees an old row at this level; `undefined`: it sees the new one. */
+  readonly failure: (level: string) => object | undefined
+}
+
+const PAST: Partial<Record<DialectName, string>> = { oracle: "timestamp '2020-01-01 00:00:00'" }
+
+/** What tests of the guard begin with. */
+export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
+  return {
+    work: (transaction: Queryable) => transaction.query("insert into work values ('done')"),
+    worked: async () => ((await client().query('select * from work')) as unknown[]).length,
+    taken: async (lockAtMostFor = 60_000): Promise<Lock> => {
+      const lock = await client().createProvider().lock({ name: 'job', lockAtMostFor })
+      if (!lock) throw new Error('The lock is not free.')
+      return lock
+    },
+    steal: () => client().query("update shedlock set locked_by = 'somebody else' where name = 'job'"),
+    expire: () => {
+      const past = PAST[dialect] ?? "'2020-01-01 00:00:00.000'"
+      return client().query(`update shedlock set lock_until = ${past} where name = 'job'`)
+    },
+    /** By the clock that decides: the holder's own says so earlier, by the time that its acquisition took. */
+    untilOver: async (transaction: Queryable): Promise<void> => {
+      const observer = client().createOther()
+      while ((await observer.listLocks()).some(({ name, held }) => name === 'job' && held)) {
+        // PostgreSQL ends a pinned transaction that is idle for too long.
+        await transaction.query('select 1')
+      }
+    },
+    whenTaken: async (): Promise<Lock> => {
+      const provider = client().createOther()
+      for (;;) {
+        const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+        if (lock) return lock
+        await sleep(5)
+      }
+    },
+    expectFree: async (): Promise<void> => {
+      const provider = client().createProvider()
+      await eventually(async () => {
+        expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
+      })
+    },
+  }
+}
+
+/** What the guard promises through either ORM. */
+export function guardCases(client: () => GuardedClient, options: GuardOptions): void {
+  const { dialect, shared, letsWait, levels, failure } = options
+  const { work, worked, taken, steal, expire, untilOver, whenTaken, expectFree } = guardSteps(client, dialect)
+
+  beforeEach(async () => {
+    await client().query('delete from work')
+    await client().query('delete from shedlock')
+  })
+
+  it('lets a transaction commit under the active lock, also when that was extended', async () => {
+    const executor = new LockingTaskExecutor(client().createProvider())
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, async ({ lock }) => {
+      for (let round = 0; round < 2; round++) {
+        await client().transaction(async (transaction) => {
+          await work(transaction)
+          await transaction.guard()
+        })
+        await lock.extend('2m')
+      }
+    })
+    expect(await worked()).toBe(2)
+  })
+
+  it.each([
+    ['somebody else took the lock', steal],
+    ['the lease is over, even if nobody took the lock', expire],
+    ['the row was deleted', () => client().query('delete from shedlock')],
+  ])('rolls the transaction back when %s', async (_, lose) => {
+    const lock = await taken()
+    await lose()
+    const transaction = client().transaction(async (transaction) => {
+      await work(transaction)
+      await transaction.guard(lock)
+    })
+    await expect(transaction).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })
+    expect(await worked()).toBe(0)
+  })
+
+  it('refuses to work without a lock, and with a lock that is not in SQL', async () => {
+    const elsewhere = await new InMemoryLockProvider().lock({ name: 'job', lockAtMostFor: '1m' })
+    await client().transaction(async (transaction) => {
+      await expect(transaction.guard()).rejects.toMatchObject({ code: 'NOT_LOCKED' })
+      await expect(transaction.guard(elsewhere)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+    })
+  })
+
+  it('keeps this lock busy, but never for ever, when its own task extends it inside of the pin', async () => {
+    const executor = new LockingTaskExecutor(client().createProvider({ timeLimit: '2s' }))
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, async ({ lock }) => {
+      await client().transaction(async (transaction) => {
+        await transaction.guard()
+        await expect(lock.extend('1m')).rejects.toMatchObject({ code: 'TIMEOUT' })
+      })
+      await lock.extend('1m')
+    })
+    await expectFree()
+  })
+
+  itIf(shared, 'several connections')('does not make others wait while the lock is held', async () => {
+    const lock = await taken()
+    const impatient = client().createOther({ timeLimit: '10s' })
+    await client().transaction(async (transaction) => {
+      await transaction.guard(lock)
+      await expect(impatient.lock({ name: 'job', lockAtMostFor: '1m' })).resolves.toBeUndefined()
+    })
+    await lock.unlock()
+  })
+
+  itIf(letsWait, 'several connections')(
+    'commits before its successor takes the lock, even if the lease ends in between',
+    async () => {
+      const lock = await taken(2_000)
+      const order: string[] = []
+      const transaction = client().transaction(async (transaction) => {
+        await work(transaction)
+        await transaction.guard(lock)
+        await untilOver(transaction)
+        // Long enough for a successor that is let through to be seen.
+        for (let turn = 0; turn < 20; turn++) {
+          await transaction.query('select 1')
+          await sleep(5)
+        }
+        order.push('still open')
+      })
+      await Promise.all([transaction, whenTaken().then(() => order.push('taken'))])
+      expect(order).toEqual(['still open', 'taken'])
+      expect(await worked()).toBe(1)
+    },
+  )
+
+  const eachLevel = levels.length > 0 ? describe.each(levels) : describe.skip.each(['any level'])
+  eachLevel('under %s', (level) => {
+    it.each([
+      ['somebody else took the lock', steal],
+      ['the lease ended', expire],
+    ])('never commits when %s after the snapshot', async (_, lose) => {
+      const lock = await taken()
+      const transaction = client().transaction(async (transaction) => {
+        await transaction.query('select * from work')
+        await work(transaction)
+        await lose()
+        await transaction.guard(lock)
+      }, level)
+      await expect(transaction).rejects.toMatchObject(failure(level) ?? { code: 'LOCK_LOST' })
+      expect(await worked()).toBe(0)
+    })
+
+    it('commits when the lock was extended after the snapshot, at the latest when it is run again', async () => {
+      const lock = await taken()
+      const attempt = (extend: () => Promise<unknown>) =>
+        client().transaction(async (transaction) => {
+          await transaction.query('select * from work')
+          await work(transaction)
+          await extend()
+          await transaction.guard(lock)
+        }, level)
+      const first = attempt(() => lock.extend('2m'))
+      const serializes = failure(level)
+      if (serializes) {
+        await expect(first).rejects.toMatchObject(serializes)
+        await attempt(() => Promise.resolve())
+      } else {
+        await first
+      }
+      expect(await worked()).toBe(1)
+    })
+  })
+
+  itIf(dialect === 'postgres', 'PostgreSQL')(
+    'does not let a process that went silent pin the lock',
+    async () => {
+      const lock = await taken(2_000)
+      const transaction = client().transaction(async (transaction) => {
+        await work(transaction)
+        await transaction.guard(lock)
+        await whenTaken()
+      })
+      await expect(transaction).rejects.toThrow()
+      expect(await worked()).toBe(0)
+    },
+  )
+}

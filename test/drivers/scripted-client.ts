@@ -1,0 +1,119 @@
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { dialects, type DialectName } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { eventually } from '../eventually'
+
+/** What a fake client is told to answer: rows of a query, a count of changed rows, or an error of the server. */
+export type Answer =
+  { rows: Record<string, unknown>[] } | { changed: number } | { code: string | number; message: string }
+
+/** A statement as a fake client was asked for it. */
+export interface Request {
+  readonly text: string
+  readonly values: unknown
+  /** Whether it commits by itself, or what it is a part of. */
+  readonly by: unknown
+}
+
+export const FREE: Answer = { rows: [] }
+export const HELD: Answer = { rows: [{ '': 1 }] }
+export const TAKEN: Answer = { changed: 1 }
+export const NOTHING: Answer = { changed: 0 }
+
+export interface Column {
+  readonly column_name: string
+  readonly column_type: string
+  readonly max_length: number | null
+  readonly nullable: number
+  readonly unique_keys: number | null
+}
+
+export const column = (
+  column_name: string,
+  column_type: string,
+  max_length: number | null,
+  unique_keys = 0,
+): Column => ({ column_name, column_type, max_length, nullable: 0, unique_keys })
+
+interface Scripted {
+  readonly dialect: DialectName
+  /** Connects TypeORM with a fake client that is given these answers. */
+  readonly options: (answer: (request: Request) => Answer) => DataSourceOptions
+  /** What only the statement that describes the table reads. */
+  readonly catalog: string
+  readonly columns: readonly Column[]
+  /** An error of the server that is none of those after which it is tried again. */
+  readonly refusal: Answer & { code: string | number }
+  /** Errors after which nobody knows whether the statement was run. */
+  readonly broken: readonly (string | number)[]
+  /** How the statement begins that releases a lock. */
+  readonly release: RegExp
+}
+
+/** The real TypeORM with a fake client, and what every database promises that is answered by one. */
+export function scriptedClient({ dialect, options, catalog, columns, refusal, broken, release }: Scripted) {
+  const script = {
+    asked: [] as Request[],
+    answers: [] as Answer[],
+    columns,
+    dataSource: undefined as unknown as DataSource,
+    lock: () =>
+      typeOrmLockProvider(script.dataSource, { timeLimit: '10s' }).lock({
+        ...{ name: 'job', lockAtMostFor: '60d' },
+      }),
+  }
+
+  beforeEach(async () => {
+    Object.assign(script, { asked: [], answers: [], columns })
+    const answer = (request: Request): Answer => {
+      if (request.text.includes(catalog)) return { rows: script.columns.map((each) => ({ ...each })) }
+      script.asked.push(request)
+      const next = script.answers.shift()
+      if (!next) throw new Error(`Not expected: ${request.text}`)
+      return next
+    }
+    script.dataSource = await new DataSource(options(answer)).initialize()
+  })
+  afterEach(() => script.dataSource.destroy())
+
+  it('loses in one round trip', async () => {
+    script.answers = [HELD]
+    expect(await script.lock()).toBeUndefined()
+  })
+
+  it('frees in one round trip', async () => {
+    script.answers = [FREE, TAKEN, TAKEN]
+    await (await script.lock())?.unlock()
+    expect(script.answers).toEqual([])
+  })
+
+  it.each(Object.entries(dialects[dialect].transientErrors))(
+    'tries again after %s: %s',
+    async (code, message) => {
+      const error = { code, message }
+      script.answers = [error, FREE, error, HELD]
+      expect(await script.lock()).toBeUndefined()
+      expect(script.answers).toEqual([])
+    },
+  )
+
+  it('fails with any other error of the server', async () => {
+    script.answers = [FREE, refusal]
+    await expect(script.lock()).rejects.toMatchObject({
+      code: 'DATABASE_ERROR',
+      message: expect.stringContaining(`error ${refusal.code}`),
+    })
+  })
+
+  it.each(broken)('frees the lock behind error %s, which leaves the outcome open', async (code) => {
+    script.answers = [FREE, { code, message: 'the connection is gone' }, TAKEN]
+    await expect(script.lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+    await eventually(() => {
+      expect(script.asked.length).toBe(3)
+    })
+    expect(script.asked[2]?.text).toMatch(release)
+  })
+
+  return script
+}
