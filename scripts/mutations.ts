@@ -18,7 +18,7 @@ const CORE = ['test/core/locking-task-executor.test.ts']
 export const mutations: readonly Mutation[] = [
   {
     rule: 1,
-    breaks: 'a held row is taken when two make it at once',
+    breaks: 'a held row is acquired when two make it at once',
     file: 'src/sql/fragments.ts',
     find: 'where ${isFree(dialect, row, slot)}`',
     replace: 'where 1 = 1`',
@@ -27,7 +27,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 1,
-    breaks: 'a held row is taken',
+    breaks: 'a held row is acquired',
     file: 'src/sql/fragments.ts',
     find: 'where ${isNamed(dialect, table)} and ${isFree(dialect, table, slot)}`',
     replace: 'where ${isNamed(dialect, table)}`',
@@ -262,7 +262,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'a row is taken whatever slot it had',
+    breaks: 'a row is acquired whatever slot it had',
     file: 'src/sql/fragments.ts',
     find: 'return slot ? sql`${expired} and ${row.lockedAt} < ${slotTime(dialect)}` : expired',
     replace: 'return expired',
@@ -271,7 +271,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'the look lets a slot through that was given',
+    breaks: 'the look lets a slot through that was acquired before',
     file: 'src/sql/fragments.ts',
     find: "then 'already-run'",
     replace: "then 'free'",
@@ -280,7 +280,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'a slot is given twice: it is compared with <=',
+    breaks: 'a slot is acquired twice: it is compared with <=',
     file: 'src/sql/fragments.ts',
     find: 'max(${table.lockedAt}) >= ${slot}',
     replace: 'max(${table.lockedAt}) > ${slot}',
@@ -298,7 +298,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'a slot in the distant future is given',
+    breaks: 'a slot in the distant future is acquired',
     file: 'src/sql/fragments.ts',
     find: "then 'slot-too-far-ahead'",
     replace: "then 'free'",
@@ -307,7 +307,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'a slot whose task did not run is not given back',
+    breaks: 'a slot whose task did not run is not released with its lock',
     file: 'src/sql/lock-rows.ts',
     find: "if (told === 'unused') return undefined",
     replace: '',

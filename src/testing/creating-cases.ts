@@ -92,7 +92,7 @@ export const creatingCases: Cases<LockProviderEnvironment> = {
     const { provider, configuration } = await prepare(environment)
     const late = await acquire(provider, { ...configuration, lockAtMostFor: '2s', lockAtLeastFor: '2s' })
     await untilFree(environment, configuration.name)
-    const successor = await acquire(provider, { ...configuration, lockAtMostFor: '1s' })
+    const successor = await acquire(provider, { ...configuration, lockAtMostFor: '2s' })
     await late.unlock()
     await untilFree(environment, configuration.name)
     assert.equal(successor.remaining(), 0, 'the lock was free while its holder trusted it')

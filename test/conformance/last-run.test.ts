@@ -69,7 +69,7 @@ describeBackends(everyClient())('the last run by $title', (each) => {
   })
 
   it('has died when its lease is over, until its holder tells more', async () => {
-    const lock = await provider.lock({ name: 'died', lockAtMostFor: 300 })
+    const lock = await provider.lock({ name: 'died', lockAtMostFor: '1s' })
     await eventually(async () => {
       expect((await provider.findLock('died'))?.held).toBe(false)
     })

@@ -10,8 +10,8 @@ export interface Mutant extends Break {
 
 /** Rules that have a mutation for the suite, which is about databases that the simulation has. */
 const FROM_THE_SUITE = [
-  'a held row is taken when two make it at once',
-  'a held row is taken',
+  'a held row is acquired when two make it at once',
+  'a held row is acquired',
   'a lease that is over is extended',
   'unlock and extend do not ask for the owner',
   'the owner is the process, not the acquisition',
@@ -23,11 +23,11 @@ const FROM_THE_SUITE = [
   'an unlock that comes before its acquire is not repeated',
   'the lease of the holder begins with the answer',
   'the task is not told that its lock is lost',
-  'a row is taken whatever slot it had',
-  'the look lets a slot through that was given',
-  'a slot is given twice: it is compared with <=',
+  'a row is acquired whatever slot it had',
+  'the look lets a slot through that was acquired before',
+  'a slot is acquired twice: it is compared with <=',
   'the time is written, not the slot',
-  'a slot whose task did not run is not given back',
+  'a slot whose task did not run is not released with its lock',
   'two acquisitions have one token',
   'the time is written even when the one before is not past',
   'an extension shortens',
@@ -236,7 +236,7 @@ const putBack: readonly Mutant[] = [
   },
   {
     what: 'slots',
-    breaks: 'a slot is not given back when the lease of the unused lock is over',
+    breaks: 'a slot is not released with its lock when the lease of the unused lock is over',
     file: 'src/sql/statements.ts',
     find: "releaseUnused: release(now, sql`, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))}`)",
     replace: "releaseUnused: release(now, sql`, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))}`, held)",
@@ -292,7 +292,7 @@ const putBack: readonly Mutant[] = [
   },
   {
     what: 'the last run',
-    breaks: 'a slot is given again whatever the row has become since it was seen',
+    breaks: 'a slot is acquired again whatever the row has become since it was seen',
     file: 'src/sql/fragments.ts',
     find: 'and ${seen} and',
     replace: 'and 1 = 1 and',

@@ -56,7 +56,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await expect(provider.lock({ name: 'late', lockAtMostFor: '5m' })).rejects.toMatchObject({
       code: 'TIMEOUT',
       lockName: 'late',
-      message: expect.stringContaining('connection pool exhausted'),
+      message: expect.stringContaining('connection pool is exhausted'),
       cause: { message: expect.stringMatching(/^no answer within \d+ ms$/) },
     })
     await queryRunner.rollbackTransaction()
