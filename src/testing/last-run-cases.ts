@@ -58,7 +58,7 @@ export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
     await expectEnding(environment, configuration.name, /\d unlocked$/)
   },
   'tells a late outcome of the last holder alone': async (environment) => {
-    const { provider, configuration } = await prepare(environment, { lockAtMostFor: '1s' })
+    const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
     const late = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     await late.unlock({ outcome: 'succeeded' })

@@ -61,7 +61,7 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     const { provider, configuration } = await prepare(environment, {
       slot: SLOT,
       untilSucceeded: true,
-      lockAtMostFor: '1s',
+      lockAtMostFor: '2s',
     })
     const late = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)

@@ -92,7 +92,7 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     await acquire(provider, { ...early, slot: undefined })
   },
   'acquires a slot again whose task never began, even if its lease is over': async (environment) => {
-    const { provider, configuration } = await prepare(environment, { slot: anHourAgo(), lockAtMostFor: '1s' })
+    const { provider, configuration } = await prepare(environment, { slot: anHourAgo(), lockAtMostFor: '2s' })
     const lock = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     await lock.unlock({ outcome: 'unused' })

@@ -55,7 +55,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
   })
 
   it('what its holder died over is done again, when its lease is over', async () => {
-    await provider.lock({ name: 'migrate', lockAtMostFor: 700, slot: SLOT })
+    await provider.lock({ name: 'migrate', lockAtMostFor: '2s', slot: SLOT })
     const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
     expect(await migrate()).toEqual({ executed: true, value: 'done' })
     expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
