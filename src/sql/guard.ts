@@ -66,10 +66,14 @@ export async function guardTransaction(
     if (!(error instanceof DriverError)) throw error
     const { code, message, cause } = error
     if (code !== undefined && code in table.dialect.transientErrors) throw cause
-    throw new LockError('DATABASE_ERROR', `The guard of lock '${lockName}' failed in the database: ${message}`, {
-      lockName,
-      cause,
-    })
+    throw new LockError(
+      'DATABASE_ERROR',
+      `The guard of lock '${lockName}' failed in the database: ${message}`,
+      {
+        lockName,
+        cause,
+      },
+    )
   }
   if (pinned > 0) return
   throw new LockError(
