@@ -198,7 +198,6 @@ export class SqlAcquisition implements Acquisition {
     recogniseEveryCopy(this, 'SqlAcquisition')
   }
 
-  readonly dialect: Dialect
   /** The longest lease that was requested: an extension that nobody answered may still be done. */
   #longest: number
   #atLeast: Lease
@@ -216,9 +215,12 @@ export class SqlAcquisition implements Acquisition {
     lockAtMostFor: number,
     lockAtLeastFor: number,
   ) {
-    this.dialect = rows.table.dialect
     this.#longest = lockAtMostFor
     this.#atLeast = new Lease(lockAtLeastFor)
+  }
+
+  get dialect(): Dialect {
+    return this.rows.table.dialect
   }
 
   async extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<Lease | undefined> {

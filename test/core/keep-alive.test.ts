@@ -11,11 +11,16 @@ const gone = new LockError('DATABASE_ERROR', 'gone')
 
 let storage: InMemoryLockProvider
 let provider: FaultyLockProvider
+let heard: string[]
+let executor: LockingTaskExecutor
 
 beforeEach(() => {
   jest.useFakeTimers()
   storage = new InMemoryLockProvider()
   provider = new FaultyLockProvider(storage)
+  const { listener, heard: events } = recorder()
+  heard = events
+  executor = new LockingTaskExecutor(provider, { listeners: [listener] })
 })
 
 afterEach(() => {
@@ -185,15 +190,6 @@ describe('KeepAliveLockProvider', () => {
 })
 
 describe('keepAlive: true', () => {
-  let heard: string[]
-  let executor: LockingTaskExecutor
-
-  beforeEach(() => {
-    const { listener, heard: events } = recorder()
-    heard = events
-    executor = new LockingTaskExecutor(provider, { listeners: [listener] })
-  })
-
   it('keeps the lock for as long as the task runs', async () => {
     const result = await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal, lock }) => {
       await jest.advanceTimersByTimeAsync(60 * MINUTE)
@@ -249,15 +245,6 @@ describe('keepAlive: true', () => {
 })
 
 describe('keepAlive: { atMost }', () => {
-  let heard: string[]
-  let executor: LockingTaskExecutor
-
-  beforeEach(() => {
-    const { listener, heard: events } = recorder()
-    heard = events
-    executor = new LockingTaskExecutor(provider, { listeners: [listener] })
-  })
-
   const limited = { ...job, keepAlive: { atMost: '30m' } }
 
   it('tells the task to stop, once, and leaves the lock to expire though the task goes on', async () => {
