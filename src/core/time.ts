@@ -175,7 +175,12 @@ export function sleep(pause: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Waits for work, but not longer than `limit` milliseconds; the work itself goes on. */
-export async function inTime<T>(work: Promise<T>, limit: number, late: () => Error): Promise<T> {
+export async function inTime<T>(
+  work: Promise<T>,
+  limit: number,
+  late: () => Error,
+  keepsAlive = true,
+): Promise<T> {
   let cancel: Cancel | undefined
   const timeout = new Promise<never>((_, reject) => {
     cancel = time.after(
@@ -183,7 +188,7 @@ export async function inTime<T>(work: Promise<T>, limit: number, late: () => Err
       () => {
         reject(late())
       },
-      true,
+      keepsAlive,
     )
   })
   try {

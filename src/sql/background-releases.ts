@@ -119,9 +119,8 @@ export class BackgroundReleases {
     const entry = this.#entries.get(release)
     // As it is now: what acquires the row may arrive, and be answered, before the answer to this release is heard.
     const { mayArriveLater } = release
-    const changed = await inTime(release.attempt(), this.limit, () => new Error('no answer')).catch(
-      () => undefined,
-    )
+    const answer = inTime(release.attempt(), this.limit, () => new Error('no answer'), false)
+    const changed = await answer.catch(() => undefined)
     const isLast = mayArriveLater === 'no' || (mayArriveLater === 'unknown' && !this.#isOpen)
     const isDone = changed !== undefined && (changed > 0 || isLast)
     // It may be gone, or others may have come to the end of theirs meanwhile.

@@ -3,18 +3,35 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from '@jest/globals'
 
+/** @returns the last line that a process printed before it ended by itself */
+async function lastLineOf(script: string): Promise<string | undefined> {
+  const options = { cwd: join(__dirname, '../..'), timeout: 60_000 }
+  const run = await promisify(execFile)(process.execPath, ['--require', 'tsx/cjs', '--eval', script], options)
+  return run.stdout.trim().split('\n').at(-1)
+}
+
 it('a lock that is held, and kept alive, does not keep its process alive', async () => {
-  const core = JSON.stringify(join(__dirname, '../../src/core'))
   const script = `
-    const { InMemoryLockProvider, KeepAliveLockProvider } = require(${core})
+    const { InMemoryLockProvider, KeepAliveLockProvider } = require('./src/core')
     const job = (name) => ({ name, lockAtMostFor: '1h' })
     const storage = new InMemoryLockProvider()
     Promise.all([
       storage.lock(job('plain')),
       new KeepAliveLockProvider(storage).lock(job('kept alive')),
     ]).then((locks) => console.log(locks.filter(Boolean).length))`
-  const run = promisify(execFile)(process.execPath, ['--require', 'tsx/cjs', '--eval', script], {
-    timeout: 60_000,
-  })
-  expect((await run).stdout.trim()).toBe('2')
+  expect(await lastLineOf(script)).toBe('2')
+})
+
+it('a release in the background that is never answered does not keep its process alive', async () => {
+  const script = `
+    const { Lease } = require('./src/core')
+    const { BackgroundReleases } = require('./src/sql/background-releases')
+    const untilSent = setInterval(() => {}, 1_000)
+    const attempt = () => {
+      clearInterval(untilSent)
+      console.log('sent')
+      return new Promise(() => {})
+    }
+    new BackgroundReleases(3_600_000).add({ attempt, lease: new Lease(3_600_000), mayArriveLater: 'no' })`
+  expect(await lastLineOf(script)).toBe('sent')
 })
