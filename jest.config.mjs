@@ -42,6 +42,6 @@ export default {
   // Against hanging; how fast the machine is must not matter.
   testTimeout: 180_000,
   // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one.
-  maxWorkers: 4,
+  maxWorkers: 6,
   maxConcurrency: 10,
 }

@@ -1,12 +1,14 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, test } from '@jest/globals'
-import { installed, node, tarball, temporaryFolder } from '../packed-package'
+import { installed, node, root, tarball, temporaryFolder } from '../packed-package'
 import { generatePrismaClient } from './generate-prisma-client'
 import { PEER_VERSIONS, type PeerVersion } from './peers'
 import { newProject } from './project'
 
 const folder = temporaryFolder()
+/** Who installs the newest of all has the newest compiler too. */
+const NEWEST_TYPESCRIPT = join(root, 'test/processes/package/node_modules/typescript/bin/tsc')
 
 const MODULE_KINDS = [
   { type: 'commonjs', moduleFormat: 'cjs' },
@@ -41,7 +43,8 @@ describe.each(PEER_VERSIONS)('$fixture, $version', (peer) => {
         generator: `moduleFormat = "${moduleFormat}"`,
       })
     mkdirSync(join(project, type))
-    node(project, installed('typescript/bin/tsc'), '-p', 'tsconfig.json', '--outDir', type)
+    const compiler = peer.version.startsWith('newest') ? NEWEST_TYPESCRIPT : installed('typescript/bin/tsc')
+    node(project, compiler, '-p', 'tsconfig.json', '--outDir', type)
     node(project, join(type, `${peer.fixture}.js`))
   })
 })
