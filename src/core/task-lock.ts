@@ -1,5 +1,4 @@
-import { LockError } from './errors'
-import { noLongerHeld } from './held-lock'
+import { LockError, noLongerHeld, shutdownError } from './errors'
 import { keepAlive, tellExtension } from './keep-alive'
 import { isHeard, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
 import type { ActiveLock, Duration, Lock } from './lock'
@@ -169,10 +168,4 @@ export class RunsInFlight {
     await inTime(ended, timeout, () => new Error('not ended')).catch(() => undefined)
     return runs.filter(([run]) => this.#runs.has(run)).map(([{ name }]) => name)
   }
-}
-
-export function shutdownError(lockName: string): LockError {
-  return new LockError('SHUTDOWN', `The executor shuts down – the task of lock '${lockName}' must stop.`, {
-    lockName,
-  })
 }
