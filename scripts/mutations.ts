@@ -119,9 +119,9 @@ export const mutations: readonly Mutation[] = [
     rule: 4,
     breaks: 'names whose row was seen are remembered, and not inserted again',
     file: 'src/sql/lock-rows.ts',
-    find: 'const answer = this.#step(step, request)',
+    find: 'const answer = this.#step(step, values)',
     replace:
-      'const seen = ((globalThis as { seen?: Set<string> }).seen ??= new Set<string>())\n        const last = step === steps.at(-1)\n        const skip = last && seen.has(request.holder.name)\n        if (last) seen.add(request.holder.name)\n        const answer = skip ? Promise.resolve(undefined) : this.#step(step, request)',
+      'const seen = ((globalThis as { seen?: Set<string> }).seen ??= new Set<string>())\n        const last = step === steps.at(-1)\n        const skip = last && seen.has(name)\n        if (last) seen.add(name)\n        const answer = skip ? Promise.resolve(undefined) : this.#step(step, values)',
     tests: SUITE,
     backend: 'mariadb',
   },
@@ -380,7 +380,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 12,
     breaks: 'a dialect is called by its name in the statements',
-    file: 'src/sql/stored-table.ts',
+    file: 'src/sql/call-errors.ts',
     find: "override readonly name = 'NoAnswer'",
     replace: "override readonly name = 'NoAnswer'\n  readonly dialect = 'postgres'",
     tests: ['test/architecture.test.ts'],

@@ -96,7 +96,7 @@ export class LockingTaskExecutor {
     let outcome: UnlockOptions['outcome'] = this.#runs.isStopped() ? 'unused' : 'failed'
     try {
       if (outcome === 'unused') return { executed: false, reason: 'shutdown' }
-      if (keepAlive) taskLock.keepAlive(keepAlive.atMost)
+      if (keepAlive) taskLock.keepAlive(keepAlive)
       const result = await this.#run(taskLock, event, task)
       outcome = 'succeeded'
       return result

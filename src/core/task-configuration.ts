@@ -78,8 +78,8 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
 
 export interface CheckedTaskConfiguration {
   readonly lockConfiguration: CheckedLockConfiguration
-  /** In milliseconds. */
-  readonly keepAlive: { readonly atMost: number | undefined } | undefined
+  /** For how many milliseconds, `Infinity` without a limit; `undefined`: not at all. */
+  readonly keepAlive: number | undefined
   readonly onNotAcquired: TaskConfiguration['onNotAcquired']
 }
 
@@ -111,14 +111,14 @@ function checkKeepAlive(
   keepAlive: TaskConfiguration['keepAlive'] = false,
 ): CheckedTaskConfiguration['keepAlive'] {
   if (keepAlive === false) return undefined
-  if (keepAlive === true) return { atMost: undefined }
+  if (keepAlive === true) return Infinity
   if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
     throw mustBe(name, 'keepAlive', "true, false, or an object such as { atMost: '2h' }")
   checkOptions(keepAlive, ['atMost'], `keepAlive of lock '${name}'`, name)
-  if (keepAlive.atMost === undefined) return { atMost: undefined }
+  if (keepAlive.atMost === undefined) return Infinity
   const atMost = checkDuration(name, 'keepAlive.atMost', keepAlive.atMost)
   if (atMost === 0) throw mustBe(name, 'keepAlive.atMost', 'a millisecond or more')
-  return { atMost }
+  return atMost
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` before there is a lock: for the promise of a task that was called already, say */

@@ -61,15 +61,15 @@ export class TaskLock implements ActiveLock {
   /**
    * Extends the lock for as long as the task runs.
    *
-   * @param atMost after how many milliseconds the task has to stop, and the lock is left to expire
+   * @param atMost after how many milliseconds the task has to stop, and the lock is left to expire; may be `Infinity`
    */
-  keepAlive(atMost: number | undefined): void {
+  keepAlive(atMost: number): void {
     const { lockAtMostFor } = this.#event.configuration
     const cancels = [keepAlive(this, lockAtMostFor)]
     this.#cancelKeepAlive = () => {
       for (const cancel of cancels) cancel()
     }
-    if (atMost === undefined) return
+    if (atMost === Infinity) return
     const limit = new Lease(atMost)
     const stop = (): void => {
       this.#lose(

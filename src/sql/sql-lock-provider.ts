@@ -18,17 +18,15 @@ import {
 } from '../core'
 import type { Dialect, LockTableOptions } from './dialect'
 import { leaseOf, LockRows, SqlAcquisition } from './lock-rows'
-import { checkLockedBy, defaultLockedBy, endedOwner, newOwner } from './owner'
+import { checkLockedBy, checkPause, defaultLockedBy, endedOwner, newOwner, type PauseOptions } from './owner'
 import {
   checkLimits,
-  checkPause,
   lockHolder,
   lockRecord,
   overdueLock,
   type LockRecord,
   type OverdueLock,
   type OverdueOptions,
-  type PauseOptions,
 } from './records'
 import type { SqlExecutor } from './statement'
 import { StoredTable } from './stored-table'
@@ -90,7 +88,7 @@ export class SqlLockProvider implements LockProvider {
     const checked = checkLockConfiguration(configuration)
     const { name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded } = checked
     signal?.throwIfAborted()
-    this.#rows.releases.reopen()
+    this.#rows.releases.isOpen = true
     await this.#table.refuseWrong(name)
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const lease = leaseOf(lockAtMostFor)
@@ -204,7 +202,7 @@ export class SqlLockProvider implements LockProvider {
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
-    this.#rows.releases.reopen()
+    this.#rows.releases.isOpen = true
     await this.#table.refuseWrong(name)
     const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
     return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })
