@@ -5,6 +5,7 @@ import {
   time,
   tokenOfRetry,
   type Acquisition,
+  type CheckedLockConfiguration,
   type UnlockOptions,
 } from '../core'
 import { BackgroundReleases, type BackgroundRelease } from './background-releases'
@@ -23,16 +24,8 @@ export interface Holder {
   readonly hasSlot?: boolean
 }
 
-/** What is to be acquired. */
-export interface AcquireRequest {
-  readonly holder: Holder
-  /** In milliseconds. */
-  readonly lockAtMostFor: number
-  /** In milliseconds since 1970. */
-  readonly slot?: number | undefined
-  /** The slot may be acquired again if its last run did not succeed. */
-  readonly untilSucceeded?: boolean | undefined
-}
+/** How its row is to be acquired. */
+type AcquireRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
 
 /** What a statement did or saw; and the row of who holds the lock, if it saw one. */
 export interface Acquired {
@@ -54,9 +47,12 @@ export class LockRows {
    *
    * @param wanted default: the steps for its slot, or without one
    */
-  async acquire(request: AcquireRequest, wanted?: readonly AcquireStep[]): Promise<Acquired> {
+  async acquire(
+    holder: Holder,
+    { lockAtMostFor, slot, untilSucceeded }: AcquireRequest,
+    wanted?: readonly AcquireStep[],
+  ): Promise<Acquired> {
     const { statements } = this.table
-    const { holder, lockAtMostFor, slot } = request
     const { name, lockedBy } = holder
     const steps = wanted ?? (slot === undefined ? statements.acquire : statements.acquireSlot)
     // Not spread, here and below: that is 60 times as slow in V8.
@@ -69,7 +65,7 @@ export class LockRows {
         const answer = this.#step(step, values)
         write = step.tells === 'refusal' ? undefined : answer
         const acquired = await answer
-        if (acquired?.outcome === 'already-run' && request.untilSucceeded)
+        if (acquired?.outcome === 'already-run' && untilSucceeded)
           return await (write = this.#acquireAgain(values, () => isWanted))
         if (acquired) return acquired
       }
@@ -79,7 +75,7 @@ export class LockRows {
       return await this.table.call({ lockName: name, attempt })
     } catch (error) {
       isWanted = false
-      if (write) this.#releaseLateAcquisition(write, request)
+      if (write) this.#releaseLateAcquisition(write, holder, lockAtMostFor)
       throw error
     }
   }
@@ -93,7 +89,7 @@ export class LockRows {
     const { pause, acquireSlot } = this.table.statements
     // A slot before every other is acquired only where there is no row.
     const steps: AcquireStep[] = [{ tells: 'acquired', statement: pause }, ...acquireSlot]
-    const { outcome } = await this.acquire({ holder, lockAtMostFor: pauseFor, slot: NEVER }, steps)
+    const { outcome } = await this.acquire(holder, { lockAtMostFor: pauseFor, slot: NEVER }, steps)
     return outcome === 'acquired'
   }
 
@@ -150,10 +146,7 @@ export class LockRows {
   }
 
   /** Nobody waits for this write any more: if it acquired the row, or nobody knows, the row is released. */
-  #releaseLateAcquisition(
-    write: Promise<Acquired | undefined>,
-    { holder, lockAtMostFor }: AcquireRequest,
-  ): void {
+  #releaseLateAcquisition(write: Promise<Acquired | undefined>, holder: Holder, lockAtMostFor: number): void {
     const release: BackgroundRelease = {
       attempt: () => this.release(holder),
       lease: new Lease(lockAtMostFor + this.table.timeLimit),
@@ -196,17 +189,12 @@ export class SqlAcquisition implements Acquisition {
   #atLeast: Lease
   readonly #acquired = time.now()
 
-  /**
-   * @param lease begun when the request was sent, as `leaseOf` makes it
-   * @param lockAtMostFor in milliseconds
-   * @param lockAtLeastFor in milliseconds, from the acquisition, which was answered just now
-   */
+  /** @param lease begun when the request was sent, as `leaseOf` makes it; the answer came just now */
   constructor(
     readonly rows: LockRows,
     readonly holder: Holder,
     public lease: Lease,
-    lockAtMostFor: number,
-    lockAtLeastFor: number,
+    { lockAtMostFor, lockAtLeastFor }: CheckedLockConfiguration,
   ) {
     this.#longest = lockAtMostFor
     this.#atLeast = new Lease(lockAtLeastFor)

@@ -86,13 +86,13 @@ export class SqlLockProvider implements LockProvider {
     { signal, onRefused }: LockOptions = {},
   ): Promise<Lock | undefined> {
     const checked = checkLockConfiguration(configuration)
-    const { name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded } = checked
+    const { name, lockAtMostFor, slot } = checked
     signal?.throwIfAborted()
     this.#rows.releases.isOpen = true
     await this.#table.refuseWrong(name)
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const lease = leaseOf(lockAtMostFor)
-    const { outcome, row } = await this.#rows.acquire({ holder, lockAtMostFor, slot, untilSucceeded })
+    const { outcome, row } = await this.#rows.acquire(holder, checked)
     if (outcome === 'slot-too-far-ahead') {
       const [clock] = await this.#table.read(this.#table.statements.now, { name })
       throw slotTooFarAhead(name, Number(slot), Number(clock?.['now']))
@@ -103,7 +103,7 @@ export class SqlLockProvider implements LockProvider {
       return undefined
     }
     if (lease.remaining() > 0 && !signal?.aborted)
-      return createLock(name, new SqlAcquisition(this.#rows, holder, lease, lockAtMostFor, lockAtLeastFor))
+      return createLock(name, new SqlAcquisition(this.#rows, holder, lease, checked))
     this.#rows.releaseUnused(holder, lockAtMostFor)
     signal?.throwIfAborted()
     throw new LockError(

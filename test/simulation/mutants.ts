@@ -183,7 +183,7 @@ const putBack: readonly Mutant[] = [
     file: 'src/sql/lock-rows.ts',
     find: '{ lockName: name, attempt }',
     replace:
-      "{ lockName: name, attempt: () => attempt().catch((error: unknown) => {\n        const times = ((request as { times?: number }).times = ((request as { times?: number }).times ?? 0) + 1)\n        if (times < 4 || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
+      "{ lockName: name, attempt: () => attempt().catch((error: unknown) => {\n        const times = ((holder as { times?: number }).times = ((holder as { times?: number }).times ?? 0) + 1)\n        if (times < 4 || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
   },
   {
     what: 'nothing goes on asking',
@@ -280,7 +280,7 @@ const putBack: readonly Mutant[] = [
     what: 'the last run',
     breaks: 'a slot that failed or died is given again though nobody asked for that',
     file: 'src/sql/lock-rows.ts',
-    find: "acquired?.outcome === 'already-run' && request.untilSucceeded",
+    find: "acquired?.outcome === 'already-run' && untilSucceeded",
     replace: "acquired?.outcome === 'already-run'",
   },
   {
