@@ -2,6 +2,9 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../src/prisma
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
 
+/** Before any migration of an app, because Prisma runs them in the order of their names. */
+const FOLDER = '20250101000000_create_shedlock'
+
 /** All that belongs under `prisma/`: path → text. */
 export function prismaFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
@@ -10,7 +13,8 @@ export function prismaFiles(): ReadonlyMap<string, string> {
     // For a schema in several files: this one beside them.
     files.set(`${provider}/shedlock.prisma`, model)
     files.set(`${provider}/schema.prisma`, `datasource db {\n  provider = "${provider}"\n}\n\n${model}`)
-    for (const [path, text] of prismaMigration(provider)) files.set(`${provider}/migrations/${path}`, text)
+    files.set(`${provider}/migrations/migration_lock.toml`, `provider = "${provider}"\n`)
+    files.set(`${provider}/migrations/${FOLDER}/migration.sql`, prismaMigration(provider))
   }
   return files
 }

@@ -61,9 +61,8 @@ export function addPrintCommands(program: Command): void {
     (name: string, flags: OutFlags & { migration?: boolean; contract?: boolean }) => {
       const provider = PROVIDER_OF[name] ?? (name as PrismaProvider)
       const names = lockTableOptions(flags)
-      const [migration] = [...prismaMigration(provider, names)].filter(([path]) => path.endsWith('.sql'))
       const model = flags.contract ? prismaContract(provider, names) : prismaModel(provider, names)
-      printOrWrite(flags.migration && migration ? migration[1] : model, flags)
+      printOrWrite(flags.migration ? prismaMigration(provider, names) : model, flags)
     },
   )
 

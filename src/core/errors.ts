@@ -1,3 +1,5 @@
+import { describeRefusal, type Refusal } from './lock'
+
 /**
  * What went wrong: a closed set of codes to branch on. A lock that somebody else holds is not an error but an ordinary
  * outcome (`undefined` from a provider, `{ executed: false }` from an executor).
@@ -61,6 +63,31 @@ export function invalid(message: string, lockName?: string): LockError {
 /** The error for a client that cannot keep locks. */
 export function invalidClient(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CLIENT', message, { lockName })
+}
+
+/** The error for a lock that its holder has no more. */
+export function noLongerHeld(
+  code: 'LOCK_LOST' | 'NOT_LOCKED',
+  lockName: string,
+  why: string,
+  cause?: unknown,
+): LockError {
+  return new LockError(code, `Lock '${lockName}' can no longer be trusted: ${why}.`, { lockName, cause })
+}
+
+/** The error for a task that has to stop, or does not begin. */
+export function shutdownError(lockName: string): LockError {
+  return new LockError('SHUTDOWN', `The executor shuts down – the task of lock '${lockName}' must stop.`, {
+    lockName,
+  })
+}
+
+/** The error for a skip, for callers who want one. */
+export function skipError(refusal: Refusal & { readonly name: string }): LockError {
+  const { name: lockName, reason } = refusal
+  if (reason === 'shutdown') return shutdownError(lockName)
+  const message = `Lock '${lockName}' ${describeRefusal(refusal)} – the task was skipped.`
+  return new LockError('NOT_ACQUIRED', message, { lockName })
 }
 
 /** Emits a process warning for an error that nobody would hear of otherwise; changes no outcome. */

@@ -1,7 +1,40 @@
-import { invalid, LockError, warn } from './errors'
-import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
+import { invalid, noLongerHeld, warn, type LockError } from './errors'
+import type { Duration, Lock, UnlockOptions } from './lock'
 import { checkLease } from './lock-configuration'
-import { type Cancel, whenOver } from './time'
+import { whenOver, type Cancel, type Lease } from './time'
+
+/**
+ * What a storage knows and does for one acquisition; `createLock` makes a lock of it. Requests may arrive late: none of these
+ * may shorten a lease, or revive one that is over or released.
+ */
+export interface Acquisition {
+  /** How long the holder may trust the lock. Begin it before the request is sent. */
+  readonly lease: Pick<Lease, 'remaining'>
+  /**
+   * Makes the lease last at least `lockAtMostFor` milliseconds from now.
+   *
+   * @param lockAtLeastFor for how many milliseconds from the acquisition `unlock` leaves the lock held; `undefined`: unchanged
+   * @returns the new lease, or `undefined` when the old one was over
+   */
+  extend(
+    lockAtMostFor: number,
+    lockAtLeastFor: number | undefined,
+  ): Promise<Pick<Lease, 'remaining'> | undefined>
+  /**
+   * Reads a positive safe integer that is greater than the token of every earlier acquisition of this name. Left out where the
+   * storage has no tokens.
+   *
+   * @returns the token, or `undefined` when the lock is no longer this holder's
+   */
+  fencingToken?(): Promise<number | undefined>
+  /**
+   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. If it rejects, it may be called again. It may be called
+   * when the lease is over: if nobody has acquired the lock since, the outcome still counts.
+   *
+   * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
+   */
+  unlock(outcome: UnlockOptions['outcome']): Promise<void>
+}
 
 /** Makes the lock of an acquisition, for those who write a `LockProvider`. Call it as soon as the storage has answered. */
 export function createLock(name: string, acquisition: Acquisition): Lock {
@@ -132,13 +165,4 @@ class HeldLock implements Lock {
     this.#turn = turn.catch(() => undefined)
     return turn
   }
-}
-
-export function noLongerHeld(
-  code: 'LOCK_LOST' | 'NOT_LOCKED',
-  lockName: string,
-  why: string,
-  cause?: unknown,
-): LockError {
-  return new LockError(code, `Lock '${lockName}' can no longer be trusted: ${why}.`, { lockName, cause })
 }

@@ -1,5 +1,5 @@
-import { createLock } from './held-lock'
-import type { Acquisition, LockConfiguration, LockOptions, LockProvider, RefusalReason, Lock } from './lock'
+import { createLock, type Acquisition } from './held-lock'
+import type { LockConfiguration, LockOptions, LockProvider, RefusalReason, Lock } from './lock'
 import { checkLockConfiguration, type CheckedLockConfiguration } from './lock-configuration'
 import { SLOT_AT_MOST_AHEAD, slotTooFarAhead, tokenOfRetry } from './slots'
 import { type Clock, later, Lease, time } from './time'

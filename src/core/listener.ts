@@ -87,16 +87,11 @@ export function isHeard(
   return channels[method].hasSubscribers || listeners.some((listener) => method in listener)
 }
 
-/** The event that a method of a listener gets. */
-export type EventOf<Method extends keyof LockingTaskExecutorListener> = Parameters<
-  NonNullable<LockingTaskExecutorListener[Method]>
->[0]
-
 /** Calls the same method of every listener; what they throw is ignored. */
 export function notify<Method extends keyof LockingTaskExecutorListener>(
   listeners: readonly LockingTaskExecutorListener[],
   method: Method,
-  event: EventOf<Method>,
+  event: Parameters<NonNullable<LockingTaskExecutorListener[Method]>>[0],
 ): void {
   if (channels[method].hasSubscribers) channels[method].publish(event)
   for (const listener of listeners) {

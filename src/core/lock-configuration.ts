@@ -1,6 +1,6 @@
 import { invalid } from './errors'
 import type { Duration, LockConfiguration, LockProvider } from './lock'
-import { RETRY_STEPS } from './slots'
+import { checkSlot, RETRY_STEPS } from './slots'
 
 /** A lock configuration whose values were checked, with durations in milliseconds. */
 export interface CheckedLockConfiguration extends LockConfiguration {
@@ -13,8 +13,6 @@ export interface CheckedLockConfiguration extends LockConfiguration {
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
 const MAX_NAME_LENGTH = 64
-/** No database's calendar ends before. */
-const MAX_SLOT = Date.UTC(10_000, 0) - 1
 const OPTIONS: readonly string[] = [
   'name',
   'lockAtMostFor',
@@ -61,8 +59,8 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
     configuration.lockAtMostFor,
     configuration.lockAtLeastFor ?? 0,
   )
-  const slot = checkSlot(name, configuration.slot)
   const { untilSucceeded } = configuration
+  const slot = configuration.slot === undefined ? undefined : checkSlot(name, configuration.slot)
   if (untilSucceeded !== undefined && typeof untilSucceeded !== 'boolean')
     throw invalid(`untilSucceeded of lock '${name}' must be true or false.`, name)
   // A slot that is passed as undefined is that of a call without a slot.
@@ -72,19 +70,6 @@ export function checkLockConfiguration(configuration: LockConfiguration): Checke
       name,
     )
   return new Checked(name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded)
-}
-
-/** @throws LockError `INVALID_CONFIGURATION` */
-function checkSlot(name: string, slot: unknown): number | undefined {
-  if (slot === undefined) return undefined
-  // Recognises a `Date` of another realm too, as test runners have them.
-  const isDate = Object.prototype.toString.call(slot) === '[object Date]'
-  const time = isDate ? (slot as Date).getTime() : slot
-  if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= MAX_SLOT) return time
-  throw invalid(
-    `slot of lock '${name}' must be the time at which the run was due – pass a valid Date, or whole milliseconds since 1970.`,
-    name,
-  )
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */

@@ -1,5 +1,3 @@
-import type { Lease } from './time'
-
 /**
  * A length of time: a number of milliseconds; or a text with a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`,
  * `'60d'`, also `us` and `ns`; without a unit it is milliseconds); or a text in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not
@@ -178,39 +176,6 @@ export interface UnlockOptions {
    * once, and its slot can be acquired again. Default: none; the row then says `unlocked`.
    */
   readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
-}
-
-/**
- * What a storage knows and does for one acquisition; `createLock` makes a lock of it. Requests may arrive late: none of these
- * may shorten a lease, or revive one that is over or released.
- */
-export interface Acquisition {
-  /** How long the holder may trust the lock. Begin it before the request is sent. */
-  readonly lease: Pick<Lease, 'remaining'>
-  /**
-   * Makes the lease last at least `lockAtMostFor` milliseconds from now.
-   *
-   * @param lockAtLeastFor for how many milliseconds from the acquisition `unlock` leaves the lock held; `undefined`: unchanged
-   * @returns the new lease, or `undefined` when the old one was over
-   */
-  extend(
-    lockAtMostFor: number,
-    lockAtLeastFor: number | undefined,
-  ): Promise<Pick<Lease, 'remaining'> | undefined>
-  /**
-   * Reads a positive safe integer that is greater than the token of every earlier acquisition of this name. Left out where the
-   * storage has no tokens.
-   *
-   * @returns the token, or `undefined` when the lock is no longer this holder's
-   */
-  fencingToken?(): Promise<number | undefined>
-  /**
-   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. If it rejects, it may be called again. It may be called
-   * when the lease is over: if nobody has acquired the lock since, the outcome still counts.
-   *
-   * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
-   */
-  unlock(outcome: UnlockOptions['outcome']): Promise<void>
 }
 
 const REASONS: Readonly<Record<SkipReason, string>> = {

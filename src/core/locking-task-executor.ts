@@ -1,27 +1,11 @@
-import { LockError, warn } from './errors'
-import {
-  checkListeners,
-  notify,
-  type EventOf,
-  type LockEvent,
-  type LockSkippedEvent,
-  type LockingTaskExecutorListener,
-} from './listener'
-import {
-  describeRefusal,
-  type Duration,
-  type Lock,
-  type LockProvider,
-  type Refusal,
-  type ShutdownOptions,
-  type UnlockOptions,
-} from './lock'
+import { skipError, warn } from './errors'
+import { checkListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
+import type { Duration, Lock, LockProvider, Refusal, ShutdownOptions, UnlockOptions } from './lock'
 import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
 import { enclosingScope, executeByHand, runInScope, type Scope } from './scope'
 import {
   checkTask,
   checkTaskConfiguration,
-  checkWrapConfiguration,
   wrappedTask,
   type CheckedTaskConfiguration,
   type Task,
@@ -30,7 +14,7 @@ import {
   type TaskResult,
   type WrapConfiguration,
 } from './task-configuration'
-import { RunsInFlight, shutdownError, TaskLock, type RunInFlight } from './task-lock'
+import { RunsInFlight, TaskLock, type RunInFlight } from './task-lock'
 import { Lease, time } from './time'
 
 /** Options of a `LockingTaskExecutor`: defaults for all its tasks, and the listeners to its events. */
@@ -44,14 +28,6 @@ export interface LockingTaskExecutorOptions {
 }
 
 export const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
-
-/** The error for a skip, for callers who want one. */
-export function skipError(event: LockSkippedEvent): LockError {
-  const { name: lockName, reason } = event
-  if (reason === 'shutdown') return shutdownError(lockName)
-  const message = `Lock '${lockName}' ${describeRefusal(event)} – the task was skipped.`
-  return new LockError('NOT_ACQUIRED', message, { lockName })
-}
 
 /** Runs tasks under a lock: tries to acquire the lock once, skips the task if it is refused, and always releases it. */
 export class LockingTaskExecutor {
@@ -120,14 +96,14 @@ export class LockingTaskExecutor {
     let outcome: UnlockOptions['outcome'] = this.#runs.isStopped() ? 'unused' : 'failed'
     try {
       if (outcome === 'unused') return { executed: false, reason: 'shutdown' }
-      if (keepAlive) taskLock.keepAlive(keepAlive.atMost)
+      if (keepAlive) taskLock.keepAlive(keepAlive)
       const result = await this.#run(taskLock, event, task)
       outcome = 'succeeded'
       return result
     } finally {
       taskLock.end()
       await lock.unlock({ outcome }).catch((error: unknown) => {
-        this.#tell('onUnlockFailed', { ...event, error })
+        notify(this.#listeners, 'onUnlockFailed', { ...event, error })
         // Changes neither the task's outcome nor that the lock expires, but somebody should hear of it.
         if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(error)
       })
@@ -137,25 +113,25 @@ export class LockingTaskExecutor {
   async #acquire(event: LockEvent): Promise<Lock | Refusal> {
     const signal = this.#runs.stopped
     let refusal: Refusal = { reason: 'held' }
-    this.#tell('onLockAttempt', event)
+    notify(this.#listeners, 'onLockAttempt', event)
     try {
       const lock = await this.#provider.lock(event.configuration, {
         signal,
         onRefused: (reason, holder) => (refusal = holder ? { reason, holder } : { reason }),
       })
       if (lock) {
-        this.#tell('onLockAcquired', event)
+        notify(this.#listeners, 'onLockAcquired', event)
         return lock
       }
     } catch (error) {
       // A provider that waited was told to stop.
       if (!signal.aborted || error !== signal.reason) {
-        this.#tell('onLockFailed', { ...event, error })
+        notify(this.#listeners, 'onLockFailed', { ...event, error })
         throw error
       }
     }
     if (signal.aborted) refusal = { reason: 'shutdown' }
-    this.#tell('onLockNotAcquired', { ...event, ...refusal })
+    notify(this.#listeners, 'onLockNotAcquired', { ...event, ...refusal })
     return refusal
   }
 
@@ -174,19 +150,15 @@ export class LockingTaskExecutor {
         return lock.signal
       },
     }
-    this.#tell('onTaskStarted', event)
+    notify(this.#listeners, 'onTaskStarted', event)
     try {
       const value = await runInScope(lock, this.#provider, () => task(context))
-      this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'success' })
+      notify(this.#listeners, 'onTaskFinished', { ...event, duration: duration(), outcome: 'success' })
       return { executed: true, value }
     } catch (error) {
-      this.#tell('onTaskFinished', { ...event, duration: duration(), outcome: 'error', error })
+      notify(this.#listeners, 'onTaskFinished', { ...event, duration: duration(), outcome: 'error', error })
       throw error
     }
-  }
-
-  #tell<Method extends keyof LockingTaskExecutorListener>(method: Method, event: EventOf<Method>): void {
-    notify(this.#listeners, method, event)
   }
 
   /**
@@ -208,9 +180,7 @@ export class LockingTaskExecutor {
     configuration: WrapConfiguration<This, Arguments>,
     task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
   ): (this: This, ...args: Arguments) => Promise<unknown> {
-    checkWrapConfiguration(configuration, this.#defaults)
-    checkTask(task, typeof configuration.name === 'string' ? configuration.name : undefined)
-    return wrappedTask((each, run) => this.executeWithLock(each, run), configuration, task)
+    return wrappedTask((each, run) => this.executeWithLock(each, run), this.#defaults, configuration, task)
   }
 
   /**

@@ -118,6 +118,24 @@ class DueTimes {
   }
 }
 
+/** The last millisecond of the calendar that all databases have. */
+export const LAST_TIME = Date.UTC(10_000, 0) - 1
+
+/**
+ * @returns the slot in milliseconds since 1970
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkSlot(name: string, slot: unknown): number {
+  // Recognises a `Date` of another realm too, as test runners have them.
+  const isDate = Object.prototype.toString.call(slot) === '[object Date]'
+  const time = isDate ? (slot as Date).getTime() : slot
+  if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= LAST_TIME) return time
+  throw invalid(
+    `slot of lock '${name}' must be the time at which the run was due – pass a valid Date, or whole milliseconds since 1970.`,
+    name,
+  )
+}
+
 /**
  * How many milliseconds a slot may lie ahead of the storage's clock: clocks that are set now and then differ by less. An instance
  * whose clock is further ahead would acquire the slots of the future, and keep all others from running.

@@ -78,8 +78,8 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
 
 export interface CheckedTaskConfiguration {
   readonly lockConfiguration: CheckedLockConfiguration
-  /** In milliseconds. */
-  readonly keepAlive: { readonly atMost: number | undefined } | undefined
+  /** For how many milliseconds, `Infinity` without a limit; `undefined`: not at all. */
+  readonly keepAlive: number | undefined
   readonly onNotAcquired: TaskConfiguration['onNotAcquired']
 }
 
@@ -111,32 +111,14 @@ function checkKeepAlive(
   keepAlive: TaskConfiguration['keepAlive'] = false,
 ): CheckedTaskConfiguration['keepAlive'] {
   if (keepAlive === false) return undefined
-  if (keepAlive === true) return { atMost: undefined }
+  if (keepAlive === true) return Infinity
   if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
     throw mustBe(name, 'keepAlive', "true, false, or an object such as { atMost: '2h' }")
   checkOptions(keepAlive, ['atMost'], `keepAlive of lock '${name}'`, name)
-  if (keepAlive.atMost === undefined) return { atMost: undefined }
+  if (keepAlive.atMost === undefined) return Infinity
   const atMost = checkDuration(name, 'keepAlive.atMost', keepAlive.atMost)
   if (atMost === 0) throw mustBe(name, 'keepAlive.atMost', 'a millisecond or more')
-  return { atMost }
-}
-
-/**
- * Checks everything that does not depend on the arguments of a call.
- *
- * @throws LockError `INVALID_CONFIGURATION`
- */
-export function checkWrapConfiguration<This, Arguments extends unknown[]>(
-  configuration: WrapConfiguration<This, Arguments>,
-  defaults: Partial<TaskConfiguration>,
-): void {
-  checkOptions(configuration, [...OPTIONS, 'onError'], 'lock configuration')
-  const { name, slot, onError, ...rest } = configuration
-  const lockName = typeof name === 'function' ? 'made from arguments' : name
-  checkTaskConfiguration({ ...rest, name: lockName, ...(slot && { slot: undefined }) }, defaults)
-  if (slot !== undefined && typeof slot !== 'function')
-    throw mustBe(lockName, 'slot', 'a function here, because every call has its own slot')
-  if (onError !== undefined && typeof onError !== 'function') throw mustBe(lockName, 'onError', 'a function')
+  return atMost
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` before there is a lock: for the promise of a task that was called already, say */
@@ -152,17 +134,32 @@ function mustBe(lockName: string, option: string, wanted: string): LockError {
   return invalid(`${option} of lock '${lockName}' must be ${wanted}.`, lockName)
 }
 
-/** The task as a function that can be passed to a scheduler; `LockingTaskExecutor.wrap` says what it does. */
+/**
+ * The task as a function that can be passed to a scheduler; `LockingTaskExecutor.wrap` says what it does.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for all that does not depend on the arguments of a call
+ */
 export function wrappedTask<This, Arguments extends unknown[], T>(
   execute: <T>(configuration: TaskConfiguration, task: Task<T>) => Promise<TaskResult<T>>,
-  { name, slot, onError, ...rest }: WrapConfiguration<This, Arguments>,
+  defaults: Partial<TaskConfiguration>,
+  configuration: WrapConfiguration<This, Arguments>,
   task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
 ): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
+  checkOptions(configuration, [...OPTIONS, 'onError'], 'lock configuration')
+  const { name, slot, onError, ...rest } = configuration
+  const anyName = typeof name === 'function' ? 'made from arguments' : name
+  checkTaskConfiguration({ ...rest, name: anyName, ...(slot && { slot: undefined }) }, defaults)
+  if (slot !== undefined && typeof slot !== 'function')
+    throw mustBe(anyName, 'slot', 'a function here, because every call has its own slot')
+  if (onError !== undefined && typeof onError !== 'function') throw mustBe(anyName, 'onError', 'a function')
+  checkTask(task, typeof name === 'string' ? name : undefined)
   return async function (this: This, ...args: Arguments) {
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name
-      const configuration = { ...rest, name: lockName, slot: slot?.apply(this, args) }
-      const result = await execute(configuration, () => task.apply(this, args))
+      const slotOfCall = slot?.apply(this, args)
+      const result = await execute({ ...rest, name: lockName, slot: slotOfCall }, () =>
+        task.apply(this, args),
+      )
       return onError ? undefined : result
     } catch (error) {
       if (!onError) throw error

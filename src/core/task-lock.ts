@@ -1,5 +1,4 @@
-import { LockError } from './errors'
-import { noLongerHeld } from './held-lock'
+import { LockError, noLongerHeld, shutdownError } from './errors'
 import { keepAlive, tellExtension } from './keep-alive'
 import { isHeard, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
 import type { ActiveLock, Duration, Lock } from './lock'
@@ -62,15 +61,15 @@ export class TaskLock implements ActiveLock {
   /**
    * Extends the lock for as long as the task runs.
    *
-   * @param atMost after how many milliseconds the task has to stop, and the lock is left to expire
+   * @param atMost after how many milliseconds the task has to stop, and the lock is left to expire; may be `Infinity`
    */
-  keepAlive(atMost: number | undefined): void {
+  keepAlive(atMost: number): void {
     const { lockAtMostFor } = this.#event.configuration
     const cancels = [keepAlive(this, lockAtMostFor)]
     this.#cancelKeepAlive = () => {
       for (const cancel of cancels) cancel()
     }
-    if (atMost === undefined) return
+    if (atMost === Infinity) return
     const limit = new Lease(atMost)
     const stop = (): void => {
       this.#lose(
@@ -169,10 +168,4 @@ export class RunsInFlight {
     await inTime(ended, timeout, () => new Error('not ended')).catch(() => undefined)
     return runs.filter(([run]) => this.#runs.has(run)).map(([{ name }]) => name)
   }
-}
-
-export function shutdownError(lockName: string): LockError {
-  return new LockError('SHUTDOWN', `The executor shuts down – the task of lock '${lockName}' must stop.`, {
-    lockName,
-  })
 }

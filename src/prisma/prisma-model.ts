@@ -73,29 +73,21 @@ function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-/** Before any migration of yours, because Prisma runs them in the order of their names. */
-const FOLDER = '20250101000000_create_shedlock'
-
 /**
- * The lock table's migration as files for Prisma's `migrations` folder: path → text. Use it rather than the one that
- * `prisma migrate dev` would write: Prisma cannot say the collation under which `Job` and `job` are two locks.
+ * The lock table's migration for Prisma's `migrations` folder. Use it rather than the one that `prisma migrate dev` would write:
+ * Prisma cannot say the collation under which `Job` and `job` are two locks.
  *
+ * @returns the text of `migration.sql`
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function prismaMigration(
-  provider: PrismaProvider,
-  options: LockTableOptions = {},
-): ReadonlyMap<string, string> {
+export function prismaMigration(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   const dialect = dialectOfProvider(provider)
   // For SQLite types are hints. TypeORM's schema builder uses datetime(3), which Prisma does not know.
   const time = provider === 'sqlite' ? 'datetime' : dialect.ddl.time
   // Prisma runs migrations one at a time by itself.
   const { create, up } = tableDefinition({ ...dialect, ddl: { ...dialect.ddl, time } }, options)
-  return new Map([
-    ['migration_lock.toml', `provider = "${provider}"\n`],
-    [`${FOLDER}/migration.sql`, [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')],
-  ])
+  return [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')
 }
 
 /**

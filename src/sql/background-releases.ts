@@ -40,14 +40,15 @@ export class BackgroundReleases {
   #notBefore = 0
   #cancelTimer: Cancel | undefined
   #isSending = false
-  #isOpen = true
+  /** Set it when somebody uses the provider again after a `drain`. */
+  isOpen = true
 
   /** @param limit how long one attempt may take, in milliseconds */
   constructor(private readonly limit: number) {}
 
   /** @param after how many milliseconds to wait before the first attempt */
   add(release: BackgroundRelease, after = 0): void {
-    if (!this.#isOpen) return
+    if (!this.isOpen) return
     const [oldest] = this.#entries.keys()
     if (oldest && this.#entries.size >= AT_MOST) this.#entries.delete(oldest)
     this.#entries.set(release, { due: time.now() + after, pause: FIRST_PAUSE })
@@ -66,17 +67,12 @@ export class BackgroundReleases {
     if (this.#entries.delete(release)) this.#schedule()
   }
 
-  /** After a `drain` somebody uses the provider again. */
-  reopen(): void {
-    this.#isOpen = true
-  }
-
   /**
    * Sends each release until it is answered, and waits for acquisitions that are under way, but not for longer than this; then
    * forgets them, and sends nothing more.
    */
   async drain(timeout: number): Promise<void> {
-    this.#isOpen = false
+    this.isOpen = false
     this.#pause = FIRST_PAUSE
     this.#notBefore = 0
     for (const release of this.#entries.keys()) this.hurry(release)
@@ -107,7 +103,7 @@ export class BackgroundReleases {
       if (!isAnswered || due > time.now() || !this.#entries.has(release)) continue
       isAnswered = await this.#attempt(release)
     }
-    const longest = this.#isOpen ? LONGEST_PAUSE : LONGEST_AT_THE_END
+    const longest = this.isOpen ? LONGEST_PAUSE : LONGEST_AT_THE_END
     this.#pause = isAnswered ? FIRST_PAUSE : Math.min(this.#pause * 2, longest)
     this.#notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#pause)
     this.#isSending = false
@@ -121,7 +117,7 @@ export class BackgroundReleases {
     const { mayArriveLater } = release
     const answer = inTime(release.attempt(), this.limit, () => new Error('no answer'), false)
     const changed = await answer.catch(() => undefined)
-    const isLast = mayArriveLater === 'no' || (mayArriveLater === 'unknown' && !this.#isOpen)
+    const isLast = mayArriveLater === 'no' || (mayArriveLater === 'unknown' && !this.isOpen)
     const isDone = changed !== undefined && (changed > 0 || isLast)
     // It may be gone, or others may have come to the end of theirs meanwhile.
     if (!entry || !this.#entries.delete(release)) return changed !== undefined

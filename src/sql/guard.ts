@@ -1,7 +1,8 @@
 import { activeLock, invalid, LockError, type ActiveLock } from '../core'
+import { withName } from './call-errors'
 import { SqlAcquisition } from './lock-rows'
 import { DriverError, type SqlExecutor } from './statement'
-import { changedRows, withName } from './stored-table'
+import { changedRows } from './stored-table'
 
 /**
  * The row behind a lock, through whatever wraps it.

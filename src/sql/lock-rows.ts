@@ -5,14 +5,16 @@ import {
   time,
   tokenOfRetry,
   type Acquisition,
+  type CheckedLockConfiguration,
   type UnlockOptions,
 } from '../core'
 import { BackgroundReleases, type BackgroundRelease } from './background-releases'
+import { errorKind, LostRace, untold } from './call-errors'
 import type { AcquireOutcome, AcquireStep, Dialect } from './dialect'
 import { endedOwner, type EndedRun } from './owner'
 import { lockRecord, NEVER } from './records'
-import { DriverError, type Row } from './statement'
-import { errorKind, LostRace, untold, type StoredTable } from './stored-table'
+import { DriverError, type Row, type Values } from './statement'
+import type { StoredTable } from './stored-table'
 
 /** The owner of a row, for one acquisition. */
 export interface Holder {
@@ -22,16 +24,8 @@ export interface Holder {
   readonly hasSlot?: boolean
 }
 
-/** What is to be acquired. */
-export interface AcquireRequest {
-  readonly holder: Holder
-  /** In milliseconds. */
-  readonly lockAtMostFor: number
-  /** In milliseconds since 1970. */
-  readonly slot?: number | undefined
-  /** The slot may be acquired again if its last run did not succeed. */
-  readonly untilSucceeded?: boolean | undefined
-}
+/** How its row is to be acquired. */
+type AcquireRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
 
 /** What a statement did or saw; and the row of who holds the lock, if it saw one. */
 export interface Acquired {
@@ -53,29 +47,35 @@ export class LockRows {
    *
    * @param wanted default: the steps for its slot, or without one
    */
-  async acquire(request: AcquireRequest, wanted?: readonly AcquireStep[]): Promise<Acquired> {
+  async acquire(
+    holder: Holder,
+    { lockAtMostFor, slot, untilSucceeded }: AcquireRequest,
+    wanted?: readonly AcquireStep[],
+  ): Promise<Acquired> {
     const { statements } = this.table
-    const steps = wanted ?? (request.slot === undefined ? statements.acquire : statements.acquireSlot)
-    const { name: lockName } = request.holder
+    const { name, lockedBy } = holder
+    const steps = wanted ?? (slot === undefined ? statements.acquire : statements.acquireSlot)
+    // Not spread, here and below: that is 60 times as slow in V8.
+    const values = { name, lockedBy, lockAtMostFor, slot }
     let isWanted = true
     let write: Promise<Acquired | undefined> | undefined
     const attempt = async (): Promise<Acquired> => {
       for (const step of steps) {
         if (!isWanted) break
-        const answer = this.#step(step, request)
+        const answer = this.#step(step, values)
         write = step.tells === 'refusal' ? undefined : answer
         const acquired = await answer
-        if (acquired?.outcome === 'already-run' && request.untilSucceeded)
-          return await (write = this.#acquireAgain(request, () => isWanted))
+        if (acquired?.outcome === 'already-run' && untilSucceeded)
+          return await (write = this.#acquireAgain(values, () => isWanted))
         if (acquired) return acquired
       }
       throw new LostRace()
     }
     try {
-      return await this.table.call({ lockName, attempt })
+      return await this.table.call({ lockName: name, attempt })
     } catch (error) {
       isWanted = false
-      if (write) this.#releaseLateAcquisition(write, request)
+      if (write) this.#releaseLateAcquisition(write, holder, lockAtMostFor)
       throw error
     }
   }
@@ -89,7 +89,7 @@ export class LockRows {
     const { pause, acquireSlot } = this.table.statements
     // A slot before every other is acquired only where there is no row.
     const steps: AcquireStep[] = [{ tells: 'acquired', statement: pause }, ...acquireSlot]
-    const { outcome } = await this.acquire({ holder, lockAtMostFor: pauseFor, slot: NEVER }, steps)
+    const { outcome } = await this.acquire(holder, { lockAtMostFor: pauseFor, slot: NEVER }, steps)
     return outcome === 'acquired'
   }
 
@@ -113,13 +113,7 @@ export class LockRows {
   }
 
   /** @returns `undefined` when it tells nothing, and the next step is to be tried */
-  async #step(
-    { tells, statement }: AcquireStep,
-    { holder, lockAtMostFor, slot }: AcquireRequest,
-  ): Promise<Acquired | undefined> {
-    const { name, lockedBy } = holder
-    // Not spread, here and below: that is 60 times as slow in V8.
-    const values = { name, lockedBy, lockAtMostFor, slot }
+  async #step({ tells, statement }: AcquireStep, values: Values): Promise<Acquired | undefined> {
     if (tells === 'acquired' || tells === 'acquired or held') {
       const changed = await this.table.changes(statement, values)
       if (changed > 0) return { outcome: 'acquired' }
@@ -137,30 +131,22 @@ export class LockRows {
    *
    * @param isWanted whether somebody still waits for it
    */
-  async #acquireAgain(
-    { holder, lockAtMostFor, slot }: AcquireRequest,
-    isWanted: () => boolean,
-  ): Promise<Acquired> {
-    const { name, lockedBy } = holder
+  async #acquireAgain(values: Values, isWanted: () => boolean): Promise<Acquired> {
     const { acquireAgain, find } = this.table.statements
     if (!isWanted()) throw new LostRace()
-    const [row] = await this.table.executor.query(find, { name })
+    const [row] = await this.table.executor.query(find, values)
     const seen = row && lockRecord(row)
     if (seen?.held) return { outcome: 'held', row }
-    const token = seen?.lastRun && tokenOfRetry(Number(slot), seen.lockedAt.getTime())
+    const token = seen?.lastRun && tokenOfRetry(Number(values.slot), seen.lockedAt.getTime())
     if (!token || seen.lastRun.outcome === 'succeeded') return { outcome: 'already-run' }
     if (!isWanted()) throw new LostRace()
-    const as = { seenBy: seen.lockedBy, seenAt: seen.lockedAt.getTime() }
-    const values = { name, lockedBy, lockAtMostFor, slot: token, ...as }
-    if ((await this.table.changes(acquireAgain, values)) > 0) return { outcome: 'acquired' }
+    const again = { ...values, slot: token, seenBy: seen.lockedBy, seenAt: seen.lockedAt.getTime() }
+    if ((await this.table.changes(acquireAgain, again)) > 0) return { outcome: 'acquired' }
     throw new LostRace()
   }
 
   /** Nobody waits for this write any more: if it acquired the row, or nobody knows, the row is released. */
-  #releaseLateAcquisition(
-    write: Promise<Acquired | undefined>,
-    { holder, lockAtMostFor }: AcquireRequest,
-  ): void {
+  #releaseLateAcquisition(write: Promise<Acquired | undefined>, holder: Holder, lockAtMostFor: number): void {
     const release: BackgroundRelease = {
       attempt: () => this.release(holder),
       lease: new Lease(lockAtMostFor + this.table.timeLimit),
@@ -203,17 +189,12 @@ export class SqlAcquisition implements Acquisition {
   #atLeast: Lease
   readonly #acquired = time.now()
 
-  /**
-   * @param lease begun when the request was sent, as `leaseOf` makes it
-   * @param lockAtMostFor in milliseconds
-   * @param lockAtLeastFor in milliseconds, from the acquisition, which was answered just now
-   */
+  /** @param lease begun when the request was sent, as `leaseOf` makes it; the answer came just now */
   constructor(
     readonly rows: LockRows,
     readonly holder: Holder,
     public lease: Lease,
-    lockAtMostFor: number,
-    lockAtLeastFor: number,
+    { lockAtMostFor, lockAtLeastFor }: CheckedLockConfiguration,
   ) {
     this.#longest = lockAtMostFor
     this.#atLeast = new Lease(lockAtLeastFor)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isMainThread, threadId } from 'node:worker_threads'
-import { invalid, isPause } from '../core'
+import { checkDuration, checkOptions, invalid, isPause, type Duration } from '../core'
 
 // What `locked_by` contains: who holds the lock, and at the end how its run ended.
 
@@ -41,13 +41,40 @@ export function checkLockedBy(lockedBy: string): string {
   throw invalid("lockedBy begins with 'paused by', which marks a pause – let it begin otherwise.")
 }
 
-export function checkOwner(owner: string, what: string, lockName?: string): string {
+function checkOwner(owner: string, what: string, lockName?: string): string {
   const isRight = typeof owner === 'string' && owner.trim() !== '' && owner.length <= LONGEST_OWNER
   if (isRight && !/[\p{Cc}\p{Cs}]/u.test(owner)) return owner
   throw invalid(
     `${what} must be a text of 1 to ${LONGEST_OWNER} characters without control characters.`,
     lockName,
   )
+}
+
+/** How to pause a lock. */
+export interface PauseOptions {
+  /** How long the pause lasts, unless `resumeLock` ends it sooner. */
+  readonly for: Duration
+  /** Tells others why the job does not run. It is written into `locked_by`. */
+  readonly reason: string
+  /** Who pauses the lock; written into `locked_by` too. Default: the provider's `lockedBy`, which is host and process unless you set it. */
+  readonly by?: string | undefined
+  /** How long to wait for a run in progress to end. Default 0: not at all. */
+  readonly wait?: Duration | undefined
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkPause(name: string, options: PauseOptions, pausedBy: string) {
+  checkOptions(options, ['for', 'reason', 'by', 'wait'], 'pause options', name)
+  const { reason, by = pausedBy, wait = 0 } = options
+  const pauseFor = checkDuration(name, 'for', options.for)
+  if (pauseFor === 0 || typeof reason !== 'string' || reason.trim() === '')
+    throw invalid(
+      `The pause of lock '${name}' has no end or no reason – set 'for' to how long it lasts, and 'reason' to a text.`,
+      name,
+    )
+  const what = "by and reason of a pause, together with 'paused by',"
+  const lockedBy = checkOwner(`paused by ${by}: ${reason}`, what, name)
+  return { pauseFor, wait: checkDuration(name, 'wait', wait), lockedBy }
 }
 
 /**

@@ -1,14 +1,13 @@
 import {
   checkDuration,
   checkLockName,
-  checkOptions,
-  invalid,
   isPause,
+  LAST_TIME,
   SLOT_AT_MOST_AHEAD,
   type Duration,
   type LockHolder,
 } from '../core'
-import { checkOwner, isOurs, lastRunOf, readableOwner, type LastRun } from './owner'
+import { isOurs, lastRunOf, readableOwner, type LastRun } from './owner'
 import type { Row } from './statement'
 
 // What a row tells.
@@ -39,8 +38,6 @@ export interface LockRecord {
   readonly lastRun?: LastRun
 }
 
-/** The last millisecond of the calendar that all databases have. */
-export const LAST_TIME = Date.UTC(10_000, 0) - 1
 /** `locked_at` of a lock that was paused and never acquired. A day late, for types that begin in 1970 in the zone of the session. */
 export const NEVER = 86_400_000
 /** In milliseconds. What is not ours may use a clock of its own, which is rarely exact. */
@@ -168,37 +165,4 @@ export function overdueLock(
   if (paused || (reason === 'not-succeeded' && !isUnsuccessful)) return undefined
   if (!wasAcquired(lock)) return { name, limit, reason }
   return { name, limit, reason, lockedAt, age, ...(lastRun && { lastRun }) }
-}
-
-/** How to pause a lock. */
-export interface PauseOptions {
-  /** How long the pause lasts, unless `resumeLock` ends it sooner. */
-  readonly for: Duration
-  /** Tells others why the job does not run. It is written into `locked_by`. */
-  readonly reason: string
-  /** Who pauses the lock; written into `locked_by` too. Default: the provider's `lockedBy`, which is host and process unless you set it. */
-  readonly by?: string | undefined
-  /** How long to wait for a run in progress to end. Default 0: not at all. */
-  readonly wait?: Duration | undefined
-}
-
-/** @throws LockError `INVALID_CONFIGURATION` */
-export function checkPause(name: string, options: PauseOptions, pausedBy: string) {
-  checkOptions(options, ['for', 'reason', 'by', 'wait'], 'pause options', name)
-  const { reason, by = pausedBy, wait = 0 } = options
-  const pauseFor = checkDuration(name, 'for', options.for)
-  if (pauseFor === 0 || typeof reason !== 'string' || reason.trim() === '')
-    throw invalid(
-      `The pause of lock '${name}' has no end or no reason – set 'for' to how long it lasts, and 'reason' to a text.`,
-      name,
-    )
-  return {
-    pauseFor,
-    wait: checkDuration(name, 'wait', wait),
-    lockedBy: checkOwner(
-      `paused by ${by}: ${reason}`,
-      "by and reason of a pause, together with 'paused by',",
-      name,
-    ),
-  }
 }

@@ -18,17 +18,15 @@ import {
 } from '../core'
 import type { Dialect, LockTableOptions } from './dialect'
 import { leaseOf, LockRows, SqlAcquisition } from './lock-rows'
-import { checkLockedBy, defaultLockedBy, endedOwner, newOwner } from './owner'
+import { checkLockedBy, checkPause, defaultLockedBy, endedOwner, newOwner, type PauseOptions } from './owner'
 import {
   checkLimits,
-  checkPause,
   lockHolder,
   lockRecord,
   overdueLock,
   type LockRecord,
   type OverdueLock,
   type OverdueOptions,
-  type PauseOptions,
 } from './records'
 import type { SqlExecutor } from './statement'
 import { StoredTable } from './stored-table'
@@ -88,13 +86,13 @@ export class SqlLockProvider implements LockProvider {
     { signal, onRefused }: LockOptions = {},
   ): Promise<Lock | undefined> {
     const checked = checkLockConfiguration(configuration)
-    const { name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded } = checked
+    const { name, lockAtMostFor, slot } = checked
     signal?.throwIfAborted()
-    this.#rows.releases.reopen()
+    this.#rows.releases.isOpen = true
     await this.#table.refuseWrong(name)
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const lease = leaseOf(lockAtMostFor)
-    const { outcome, row } = await this.#rows.acquire({ holder, lockAtMostFor, slot, untilSucceeded })
+    const { outcome, row } = await this.#rows.acquire(holder, checked)
     if (outcome === 'slot-too-far-ahead') {
       const [clock] = await this.#table.read(this.#table.statements.now, { name })
       throw slotTooFarAhead(name, Number(slot), Number(clock?.['now']))
@@ -105,7 +103,7 @@ export class SqlLockProvider implements LockProvider {
       return undefined
     }
     if (lease.remaining() > 0 && !signal?.aborted)
-      return createLock(name, new SqlAcquisition(this.#rows, holder, lease, lockAtMostFor, lockAtLeastFor))
+      return createLock(name, new SqlAcquisition(this.#rows, holder, lease, checked))
     this.#rows.releaseUnused(holder, lockAtMostFor)
     signal?.throwIfAborted()
     throw new LockError(
@@ -204,7 +202,7 @@ export class SqlLockProvider implements LockProvider {
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
-    this.#rows.releases.reopen()
+    this.#rows.releases.isOpen = true
     await this.#table.refuseWrong(name)
     const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
     return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })

@@ -1,12 +1,13 @@
-import { SLOT_AT_MOST_AHEAD } from '../core'
+import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../core'
 import type { Dialect, LockTable } from './dialect'
 import { columns } from './fragments'
-import { foreignClock, isHeldForEver, LAST_TIME, lockRecord, NEVER, type LockRecord } from './records'
+import { foreignClock, isHeldForEver, lockRecord, NEVER, type LockRecord } from './records'
 import { DriverError, raw, render, sql, type Row, type Statement } from './statement'
 import { readRows } from './statements'
 import type { StoredTable } from './stored-table'
 import { title } from './table'
-import { changeColumn, finding, tableFindings, worstFirst, type TableFinding } from './table-check'
+import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
+import { changeColumn } from './table-fixes'
 
 /**
  * Looks the table over: its columns and key, whether its names differ by case, its times, and what this user may do. Changes

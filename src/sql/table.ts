@@ -127,21 +127,13 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
   }
 }
 
-/** The lock table's migration as files for migration tools. */
-export interface MigrationScripts {
-  /** Plain SQL for the database's own client and for Flyway; its comments make it Liquibase's formatted SQL as well. */
-  readonly up: string
-  readonly down: string
-  /** Both ways in one file. */
-  readonly dbmate: string
-}
-
 /**
- * The migration of a lock table with these names, as text.
+ * The migration of a lock table with these names as files for migration tools: `up` and `down` in plain SQL for the database's own
+ * client and for Flyway, with comments that make `up` Liquibase's formatted SQL as well; and both in one file for dbmate.
  *
  * @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have
  */
-export function migrationScripts(dialect: Dialect, options: LockTableOptions = {}): MigrationScripts {
+export function migrationScripts(dialect: Dialect, options: LockTableOptions = {}) {
   const { up, down } = tableDefinition(dialect, options)
   const script = (statements: readonly string[]): string =>
     statements.map((statement) => `${statement};\n`).join('\n')

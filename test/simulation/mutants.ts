@@ -88,7 +88,7 @@ const putBack: readonly Mutant[] = [
   {
     what: 'put back',
     breaks: 'a lost connection counts as refused',
-    file: 'src/sql/stored-table.ts',
+    file: 'src/sql/call-errors.ts',
     find: "if (code === undefined) return 'unanswered'",
     replace: "if (code === undefined) return 'refused'",
   },
@@ -173,17 +173,17 @@ const putBack: readonly Mutant[] = [
     what: 'held is seen',
     breaks: 'a busy database is told as held',
     file: 'src/sql/lock-rows.ts',
-    find: '{ lockName, attempt }',
+    find: '{ lockName: name, attempt }',
     replace:
-      "{ lockName, attempt: () => attempt().catch((error: unknown) => {\n        if (error instanceof LostRace || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
+      "{ lockName: name, attempt: () => attempt().catch((error: unknown) => {\n        if (error instanceof LostRace || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
   },
   {
     what: 'held is seen',
     breaks: 'a lost race is told as held when it comes the fourth time',
     file: 'src/sql/lock-rows.ts',
-    find: '{ lockName, attempt }',
+    find: '{ lockName: name, attempt }',
     replace:
-      "{ lockName, attempt: () => attempt().catch((error: unknown) => {\n        const times = ((request as { times?: number }).times = ((request as { times?: number }).times ?? 0) + 1)\n        if (times < 4 || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
+      "{ lockName: name, attempt: () => attempt().catch((error: unknown) => {\n        const times = ((holder as { times?: number }).times = ((holder as { times?: number }).times ?? 0) + 1)\n        if (times < 4 || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
   },
   {
     what: 'nothing goes on asking',
@@ -210,8 +210,8 @@ const putBack: readonly Mutant[] = [
     what: 'nothing goes on asking',
     breaks: 'releases in the background begin after the end',
     file: 'src/sql/background-releases.ts',
-    find: 'if (!this.#isOpen) return',
-    replace: 'this.reopen()',
+    find: 'if (!this.isOpen) return',
+    replace: 'this.isOpen = true',
   },
   {
     what: 'nothing leaks',
@@ -280,7 +280,7 @@ const putBack: readonly Mutant[] = [
     what: 'the last run',
     breaks: 'a slot that failed or died is given again though nobody asked for that',
     file: 'src/sql/lock-rows.ts',
-    find: "acquired?.outcome === 'already-run' && request.untilSucceeded",
+    find: "acquired?.outcome === 'already-run' && untilSucceeded",
     replace: "acquired?.outcome === 'already-run'",
   },
   {

@@ -1,0 +1,75 @@
+import type { Dialect, LockColumn, LockTable } from './dialect'
+import { render } from './statement'
+import { COLUMNS, columnType, tableDefinition } from './table'
+
+// SQL that adds to a lock table what it lacks. For people to read and run; this library never runs it.
+
+/** What a column that is added holds in a row that is there already: that of a lock that nobody holds. */
+const FREE = { lockUntil: `'1970-01-01 00:00:00'`, lockedAt: `'1970-01-01 00:00:00'`, lockedBy: `'-'` }
+
+export function createTable(dialect: Dialect, { names }: LockTable): string[] {
+  const { create } = tableDefinition(dialect, names)
+  const { createSchema } = dialect.ddl
+  if (names.schema === undefined || !createSchema) return [create]
+  return [createSchema(dialect.quote(names.schema)), create]
+}
+
+export function addColumn(dialect: Dialect, table: LockTable, column: LockColumn): string[] {
+  if (column === 'name') return []
+  const [name, added, type] = [render(table.table), render(table[column]), columnType(dialect, column)]
+  if (dialect.ddl.addColumn) return [dialect.ddl.addColumn(name, added, type, FREE[column])]
+  return [`alter table ${name} add ${added} ${type} default ${FREE[column]} not null`]
+}
+
+/**
+ * @param now what it is at this time
+ * @param zone the time zone of the sessions that use the table, where that matters
+ */
+export function changeColumn(
+  dialect: Dialect,
+  table: LockTable,
+  column: LockColumn,
+  now: { readonly type: string; readonly nullable: boolean },
+  zone?: string,
+): readonly string[] {
+  const { alterColumn, alterKey } = dialect.ddl
+  if (column === 'name' && alterKey) {
+    const key = dialect.quote(`${table.names.tableName}_pkey`)
+    return alterKey(render(table.table), render(table.name), columnType(dialect, column), key)
+  }
+  if (!alterColumn) return makeAnew(dialect, table)
+  const { timeZone } = dialect.inspection ?? {}
+  return [
+    ...(zone !== undefined && timeZone?.types.test(now.type) ? [timeZone.set(zone)] : []),
+    alterColumn(render(table.table), render(table[column]), columnType(dialect, column), now),
+  ]
+}
+
+/** A unique index, because the table may have another primary key. */
+export function addKey(dialect: Dialect, table: LockTable): string[] {
+  const index = dialect.quote(nameWith('_name', dialect, table))
+  return [`create unique index ${index} on ${render(table.table)} (${render(table.name)})`]
+}
+
+/** For a database that cannot alter columns: SQLite. */
+function makeAnew(dialect: Dialect, table: LockTable): string[] {
+  const { names } = table
+  const tableName = nameWith('_new', dialect, table)
+  const schema = names.schema === undefined ? '' : `${dialect.quote(names.schema)}.`
+  const columns = COLUMNS.map((column) => render(table[column])).join(', ')
+  const old = render(table.table)
+  const made = `${schema}${dialect.quote(tableName)}`
+  return [
+    tableDefinition(dialect, { ...names, tableName }).create,
+    `insert into ${made} (${columns}) select ${columns} from ${old}`,
+    `drop table ${old}`,
+    `alter table ${made} rename to ${dialect.quote(names.tableName)}`,
+  ]
+}
+
+/** A table's name may be as long as a name can be. */
+function nameWith(suffix: string, { longestIdentifier }: Dialect, { names }: LockTable): string {
+  const letters = Array.from(names.tableName)
+  while (Buffer.byteLength(letters.join('') + suffix) > longestIdentifier) letters.pop()
+  return letters.join('') + suffix
+}
