@@ -8,13 +8,13 @@ import {
   type LockRecord,
   type SqlLockProvider,
 } from '../sql'
-import { CommandError, ExitCode } from './command-error'
+import { refusal } from './command-error'
 import { COMMAND, columns } from './output'
 
 /** @throws CommandError when nobody ever acquired it */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.findLock(name)
-  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}', because it was never acquired.`)
+  if (!lock) throw refusal(`There is no lock '${name}', because it was never acquired.`)
   return lock
 }
 

@@ -2,7 +2,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Driver } from '../../drivers'
 import type { Row } from '../../sql'
-import { CommandError, ExitCode } from '../command-error'
+import type { CommandError } from '../command-error'
+import { databaseFailure, wrongUsage } from '../command-error'
 
 /** A database driver of the user's project, at the least that the command line needs of it. */
 export interface CliDriver extends Driver {
@@ -46,8 +47,7 @@ export function loadDriver(
       return { name, exports: place(path) as unknown }
     }
   }
-  throw new CommandError(
-    ExitCode.database,
+  throw databaseFailure(
     `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
   )
 }
@@ -76,8 +76,7 @@ export function readUrl(text: string): URL {
 }
 
 function unreadable(): CommandError {
-  return new CommandError(
-    ExitCode.usage,
+  return wrongUsage(
     'The URL cannot be read – percent-encode special characters in the user and the password: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
   )
 }
