@@ -13,6 +13,8 @@ import type { Cases, LockProviderEnvironment } from './lock-provider-environment
 
 /** An hour ago, as every instance knows it. */
 const SLOT = Math.floor(Date.now() / 60_000 - 60) * 60_000
+const UNTIL_SUCCEEDED = { slot: SLOT, untilSucceeded: true }
+const SHORT = { ...UNTIL_SUCCEEDED, lockAtMostFor: '2s' }
 
 async function run(
   provider: LockProvider,
@@ -28,7 +30,7 @@ async function run(
 /** Slots that are acquired until a run of them succeeded. */
 export const retryCases: Cases<LockProviderEnvironment> = {
   'acquires a slot until it succeeded, with a greater token each time': async (environment) => {
-    const { provider, configuration } = await prepare(environment, { slot: SLOT, untilSucceeded: true })
+    const { provider, configuration } = await prepare(environment, UNTIL_SUCCEEDED)
     const another = await environment.createProvider()
     const tokens: number[] = []
     for (const outcome of ['failed', undefined, 'failed', 'unused', 'succeeded'] as const) {
@@ -43,11 +45,7 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     await expectAlreadyRun(provider, configuration)
   },
   'acquires the slot of a holder that died again, if it is to succeed': async (environment) => {
-    const { provider, configuration } = await prepare(environment, {
-      slot: SLOT,
-      untilSucceeded: true,
-      lockAtMostFor: '2s',
-    })
+    const { provider, configuration } = await prepare(environment, SHORT)
     await acquire(provider, configuration)
     await expectRefused(provider, configuration)
     await untilFree(environment, configuration.name)
@@ -58,11 +56,7 @@ export const retryCases: Cases<LockProviderEnvironment> = {
   'counts a success that is told after the lease, if nobody has acquired the lock since': async (
     environment,
   ) => {
-    const { provider, configuration } = await prepare(environment, {
-      slot: SLOT,
-      untilSucceeded: true,
-      lockAtMostFor: '2s',
-    })
+    const { provider, configuration } = await prepare(environment, SHORT)
     const late = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     const again = await acquire(provider, { ...configuration, lockAtMostFor: '5m' })
@@ -81,11 +75,8 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     await expectAlreadyRun(provider, { ...configuration, untilSucceeded: true })
   },
   'keeps a slot that failed for lockAtLeastFor': async (environment) => {
-    const { provider, configuration } = await prepare(environment, {
-      slot: SLOT,
-      untilSucceeded: true,
-      lockAtLeastFor: '1s',
-    })
+    const kept = { ...UNTIL_SUCCEEDED, lockAtLeastFor: '1s' }
+    const { provider, configuration } = await prepare(environment, kept)
     await run(provider, configuration, 'failed')
     await expectRefused(provider, configuration)
     await untilFree(environment, configuration.name)
