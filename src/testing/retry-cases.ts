@@ -3,7 +3,6 @@ import type { LockConfiguration, LockProvider, UnlockOptions } from '../core'
 import {
   acquire,
   acquireAndRelease,
-  expectAlreadyRun,
   expectLockError,
   expectRefused,
   prepare,
@@ -39,19 +38,19 @@ export const retryCases: Cases<LockProviderEnvironment> = {
       if (outcome === 'unused') tokens.pop()
     }
     assert.deepEqual(tokens, [...new Set(tokens)].sort(), `tokens do not grow: ${tokens.join()}`)
-    await expectAlreadyRun(another, configuration)
-    await expectAlreadyRun(another, { ...configuration, slot: SLOT + 999 })
+    await expectRefused(another, configuration, 'already-run')
+    await expectRefused(another, { ...configuration, slot: SLOT + 999 }, 'already-run')
     await run(another, { ...configuration, slot: SLOT + 1_000 }, 'failed')
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
   },
   'acquires the slot of a holder that died again, if it is to succeed': async (environment) => {
     const { provider, configuration } = await prepare(environment, SHORT)
     await acquire(provider, configuration)
     await expectRefused(provider, configuration)
     await untilFree(environment, configuration.name)
-    await expectAlreadyRun(provider, { ...configuration, untilSucceeded: false })
+    await expectRefused(provider, { ...configuration, untilSucceeded: false }, 'already-run')
     await run(provider, configuration, 'succeeded')
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
   },
   'counts a success that is told after the lease, if nobody has acquired the lock since': async (
     environment,
@@ -65,14 +64,14 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     const last = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     await last.unlock({ outcome: 'succeeded' })
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
   },
   'does not acquire a slot again that failed, unless it is to succeed': async (environment) => {
     const { provider, configuration } = await prepare(environment, { slot: SLOT })
     await run(provider, configuration, 'failed')
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
     await acquireAndRelease(provider, { ...configuration, slot: SLOT + 60_000 })
-    await expectAlreadyRun(provider, { ...configuration, untilSucceeded: true })
+    await expectRefused(provider, { ...configuration, untilSucceeded: true }, 'already-run')
   },
   'keeps a slot that failed for lockAtLeastFor': async (environment) => {
     const kept = { ...UNTIL_SUCCEEDED, lockAtLeastFor: '1s' }
