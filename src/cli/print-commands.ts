@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { Argument, type Command } from 'commander'
 import { prismaContract, prismaMigration, prismaModel, type PrismaProvider } from '../prisma'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql'
@@ -91,19 +92,11 @@ function typeOrmSource(
 ): string {
   const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
   const name = what === 'migration' ? 'CreateShedLock1735689600000' : 'ShedLock'
-  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+  const literal = inspect(options, { compact: true, breakLength: Infinity })
+  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal})`
   return format === 'cjs'
     ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${call}\n`
     : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport const ${name} = ${call}\n`
-}
-
-function literal(value: unknown): string {
-  if (typeof value !== 'object' || value === null) {
-    return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
-  }
-  return `{ ${Object.entries(value)
-    .map(([key, each]) => `${key}: ${literal(each)}`)
-    .join(', ')} }`
 }
 
 /** Prints the text, or writes it to a file that is not there yet. */

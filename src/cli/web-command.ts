@@ -25,6 +25,7 @@ export function addWebCommand(program: Command): void {
     const page = lockPage(provider, {
       authorize: ({ url }) => isSame(new URL(url).pathname, path),
       readOnly: !write,
+      // Without any this is an empty array, which has no entries either.
       limits,
     })
     const handle = nodeHandler(page)

@@ -28,28 +28,25 @@ export function loadDriver(
   via: readonly string[],
 ): { name: string; exports: unknown } {
   const project = createRequire(join(process.cwd(), 'package.json'))
-  const places = [project]
-  for (const name of via) {
-    try {
-      places.push(createRequire(project.resolve(name)))
-    } catch {
-      continue
-    }
-  }
-  for (const place of places) {
+  const carriers = via.flatMap((name) => pathOf(project, name) ?? [])
+  for (const place of [project, ...carriers.map((path) => createRequire(path))]) {
     for (const name of packages) {
-      let path: string
-      try {
-        path = place.resolve(name)
-      } catch {
-        continue
-      }
-      return { name, exports: place(path) as unknown }
+      const path = pathOf(place, name)
+      if (path !== undefined) return { name, exports: place(path) as unknown }
     }
   }
   throw databaseFailure(
     `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
   )
+}
+
+/** @returns `undefined` when the package is not installed there */
+function pathOf(place: NodeJS.Require, name: string): string | undefined {
+  try {
+    return place.resolve(name)
+  } catch {
+    return undefined
+  }
 }
 
 /** `mysql2` of `mysql2/promise`: npm reads the latter as a repository on GitHub. */
