@@ -30,6 +30,20 @@ export class CommandError extends Error {
   }
 }
 
+/** An error of a command whose answer is no. */
+export function refusal(message: string): CommandError {
+  return new CommandError(ExitCode.no, message)
+}
+
+/** An error of whoever typed the command. */
+export function wrongUsage(message: string): CommandError {
+  return new CommandError(ExitCode.usage, message)
+}
+
+export function databaseFailure(message: string): CommandError {
+  return new CommandError(ExitCode.database, message)
+}
+
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandError) return error.exitCode
   return error instanceof LockError && error.code === 'INVALID_CONFIGURATION'

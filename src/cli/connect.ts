@@ -13,10 +13,11 @@ import {
   type SqlExecutor,
   type SqlLockProvider,
 } from '../sql'
-import { CommandError, ExitCode } from './command-error'
+import type { CommandError } from './command-error'
+import { databaseFailure, wrongUsage } from './command-error'
 import { connectDataSource } from './data-source'
-import { lockTableOptions, type NameFlags } from './flag-values'
-import { addOptions, CONNECTION_OPTIONS, NAME_OPTIONS } from './options'
+import { lockTableOptions } from './names-in-code'
+import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags, type OptionName } from './options'
 import { warn } from './output'
 import { connectUrl } from './url-connection'
 
@@ -40,30 +41,37 @@ export interface Session extends Pick<SqlExecutor, 'query'> {
 /** Where a lock table is. */
 type Place = Awaited<ReturnType<typeof placeOf>>
 
-export interface ConnectionFlags extends NameFlags {
-  readonly url?: string
-  readonly dataSource?: string
-  readonly env?: string
-  /** The table is made first, and with it the file of SQLite. */
-  readonly createTable?: boolean
-}
-
 /** Longer than a healthy server takes to say good-bye. */
 const CLOSES_WITHIN = 1_000
 const ANSWERS_WITHIN = 5_000
 
-export function addConnectionOptions(command: Command): Command {
-  return addOptions(command, ...CONNECTION_OPTIONS, ...NAME_OPTIONS)
+/** With `createTable` the table is made first, and with it the file of SQLite. */
+type ConnectionFlags = Flags<ConnectionOption> & Partial<Flags<'createTable'>>
+
+/**
+ * Gives a command its options, those of the connection too, and its work on the database.
+ *
+ * @param work its `argument` is the command's own first one, of whatever type that is read as
+ */
+export function onDatabase<Name extends OptionName>(
+  command: Command,
+  options: readonly Name[],
+  work: (connection: Connection, flags: Flags<Name | ConnectionOption>, argument: never) => Promise<void>,
+): void {
+  addOptions(command, ...options, ...CONNECTION_OPTIONS).action(() => {
+    const flags = command.opts<Flags<Name | ConnectionOption>>()
+    return withConnection(flags, (connection) => work(connection, flags, command.processedArgs[0] as never))
+  })
 }
 
 /** Connects as the flags say, works, and closes the connection whatever happens, and whether or not the server answers. */
-export async function withConnection<T>(
+export async function withConnection(
   flags: ConnectionFlags,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
+  work: (connection: Connection) => Promise<void>,
+): Promise<void> {
   const connection = await connect(flags)
   try {
-    return await work(connection)
+    await work(connection)
   } finally {
     await connection.provider.drain({ timeout: 2 * CLOSES_WITHIN }).catch(() => undefined)
     const closed = connection.close().catch(() => undefined)
@@ -78,8 +86,7 @@ function connect({ url, dataSource, env, createTable, ...names }: ConnectionFlag
   const address = url ?? process.env['DATABASE_URL']
   if (dataSource !== undefined) return connectDataSource(dataSource, options)
   if (address !== undefined) return connectUrl(address, options, createTable)
-  throw new CommandError(
-    ExitCode.usage,
+  throw wrongUsage(
     'No database is named – set --url, DATABASE_URL in the environment or in --env, or --data-source.',
   )
 }
@@ -90,7 +97,7 @@ function readEnvironment(file: string, url: string | undefined, all: boolean): v
   try {
     values = parseEnv(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new CommandError(ExitCode.usage, `${file} cannot be read: ${(error as Error).message}`)
+    throw wrongUsage(`${file} cannot be read: ${(error as Error).message}`)
   }
   const differs = (name: string, value: string | undefined): boolean =>
     value !== undefined && values[name] !== undefined && values[name] !== value
@@ -102,16 +109,12 @@ function readEnvironment(file: string, url: string | undefined, all: boolean): v
 }
 
 function twice(one: string, other: string): CommandError {
-  return new CommandError(
-    ExitCode.usage,
-    `${one} and ${other} may mean two databases – set only one of them.`,
-  )
+  return wrongUsage(`${one} and ${other} may mean two databases – set only one of them.`)
 }
 
 /** Says which table is about to be changed, before it is. */
 export async function announce(connection: Connection, quiet = false): Promise<Place> {
-  const noAnswer = () =>
-    new CommandError(ExitCode.database, `The database at ${connection.server} does not answer.`)
+  const noAnswer = () => databaseFailure(`The database at ${connection.server} does not answer.`)
   const place = await inTime(placeOf(connection), ANSWERS_WITHIN, noAnswer)
   if (!quiet) warn(describePlace(place))
   return place

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { drivers, sqlExecutor } from '../drivers'
 import { dialects, type LockTableOptions, type Row, type SqlExecutor } from '../sql'
 import { CLIENT_DIALECTS, typeOrmLockProvider, type DataSourceLike, type QueryRunnerLike } from '../typeorm'
-import { CommandError, ExitCode, hide, hideUrl } from './command-error'
+import { databaseFailure, hide, hideUrl, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
 /** What the command line uses of a DataSource beyond what a lock does. */
@@ -40,7 +40,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   hide(server.password)
   if (typeof server.url === 'string') hideUrl(server.url)
   const name = CLIENT_DIALECTS[type]
-  if (!name) throw new CommandError(ExitCode.usage, `A DataSource of type '${type}' cannot keep locks.`)
+  if (!name) throw wrongUsage(`A DataSource of type '${type}' cannot keep locks.`)
   // Before it connects.
   typeOrmLockProvider(dataSource, options)
   try {
@@ -54,7 +54,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     })
     if (!dataSource.isInitialized) await dataSource.initialize()
   } catch (error) {
-    throw new CommandError(ExitCode.database, `The connection to the database failed: ${oneLine(error)}`)
+    throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
   }
   const names: LockTableOptions = {
     ...(typeof schema === 'string' && { schema }),
@@ -102,7 +102,7 @@ function hostOf({ url, host, port }: ServerOptions): string {
 
 async function load(file: string): Promise<DataSource> {
   const path = resolve(file)
-  if (!existsSync(path)) throw new CommandError(ExitCode.usage, `There is no file ${path}.`)
+  if (!existsSync(path)) throw wrongUsage(`There is no file ${path}.`)
   let exported: object
   try {
     exported = await loadModule(path)
@@ -110,7 +110,7 @@ async function load(file: string): Promise<DataSource> {
     const typescript = /\.[cm]?ts$/.test(path)
       ? ' – TypeScript needs a loader, such as NODE_OPTIONS="--require ts-node/register" or NODE_OPTIONS="--import tsx"'
       : ''
-    throw new CommandError(ExitCode.usage, `${path} cannot be loaded: ${oneLine(error)}${typescript}`)
+    throw wrongUsage(`${path} cannot be loaded: ${oneLine(error)}${typescript}`)
   }
   const { default: main } = exported as { default?: object }
   const values: unknown[] = [
@@ -122,10 +122,7 @@ async function load(file: string): Promise<DataSource> {
   const found = [...new Set(candidates)].filter(isDataSource)
   const [dataSource] = found
   if (!dataSource || found.length > 1) {
-    throw new CommandError(
-      ExitCode.usage,
-      `${path} exports ${found.length} DataSources – it must export exactly one.`,
-    )
+    throw wrongUsage(`${path} exports ${found.length} DataSources – it must export exactly one.`)
   }
   return dataSource
 }

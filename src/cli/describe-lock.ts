@@ -5,16 +5,17 @@ import {
   printable,
   readableOwner,
   wasAcquired,
+  type LastRun,
   type LockRecord,
   type SqlLockProvider,
 } from '../sql'
-import { CommandError, ExitCode } from './command-error'
+import { refusal } from './command-error'
 import { COMMAND, columns } from './output'
 
 /** @throws CommandError when nobody ever acquired it */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.findLock(name)
-  if (!lock) throw new CommandError(ExitCode.no, `There is no lock '${name}', because it was never acquired.`)
+  if (!lock) throw refusal(`There is no lock '${name}', because it was never acquired.`)
   return lock
 }
 
@@ -23,7 +24,7 @@ export function table(locks: readonly LockRecord[]): string {
   const rows = locks.map((lock) => [
     printable(lock.name),
     state(lock),
-    lock.lastRun ? ended(lock) : '',
+    lock.lastRun ? ended(lock.lastRun, lock.now) : '',
     printable(readableOwner(lock.lockedBy)),
     lockedAt(lock),
     lock.lockUntil.toISOString(),
@@ -36,7 +37,7 @@ export function details(lock: LockRecord): string {
   return columns([
     ['name', printable(lock.name)],
     ['state', state(lock)],
-    ['last run', lastRun(lock)],
+    ['last run', endOfLastRun(lock)],
     ['locked by', printable(lock.lockedBy)],
     ['locked at', lockedAt(lock)],
     ['lock until', lock.lockUntil.toISOString()],
@@ -55,14 +56,14 @@ export function forJson(lock: LockRecord): object {
 
 /** The beginning of a sentence: who holds the lock, and until when. */
 export function holding(lock: LockRecord): string {
-  const { name, held, paused, lockedBy, lockUntil, now } = lock
+  const { name, held, paused, lockedBy, lockUntil, now, lastRun } = lock
   const which = `Lock '${printable(name)}'`
-  if (!held) return `${which} is free${lock.lastRun ? `; its last run: ${ended(lock)}` : ''}`
+  if (!held) return `${which} is free${lastRun ? `; its last run: ${ended(lastRun, now)}` : ''}`
   const owner = printable(readableOwner(lockedBy))
   const left = duration(lockUntil.getTime() - now.getTime())
   const until = isHeldForEver(lock) ? 'for ever' : `until ${lockUntil.toISOString()} (${left} left)`
-  const run = lock.lastRun
-    ? `is still held after its run by ${owner} (${ended(lock)})`
+  const run = lastRun
+    ? `is still held after its run by ${owner} (${ended(lastRun, now)})`
     : `is held by ${owner}`
   const how = paused ? `is ${owner}` : run
   return `${which} ${how} ${until}`
@@ -76,19 +77,17 @@ function state(lock: LockRecord): string {
 }
 
 /** How the last run ended, as far as the row knows. */
-function lastRun(lock: LockRecord): string {
-  if (lock.lastRun) return ended(lock)
+function endOfLastRun(lock: LockRecord): string {
+  if (lock.lastRun) return ended(lock.lastRun, lock.now)
   if (!wasAcquired(lock)) return 'never'
   if (isPause(lock.lockedBy)) return 'unknown, because the job was paused since'
   return lock.held ? 'still running' : 'unknown, because another program ran it, such as a Java service'
 }
 
-/** @param lock with a last run */
-export function ended({ lastRun: run, now }: LockRecord): string {
-  const { outcome, endedAt, duration: took } = run ?? {}
-  const ago = endedAt ? ` ${duration(now.getTime() - endedAt.getTime())} ago` : ''
-  const exact = took !== undefined && took < 10_000 ? `${took / 1_000}s` : duration(took ?? 0)
-  return `${outcome ?? ''}${ago}${took === undefined ? '' : `, took ${exact}`}`
+function ended({ outcome, endedAt, duration: took }: LastRun, now: Date): string {
+  const ago = endedAt ? `${outcome} ${duration(now.getTime() - endedAt.getTime())} ago` : outcome
+  if (took === undefined) return ago
+  return `${ago}, took ${took < 10_000 ? `${took / 1_000}s` : duration(took)}`
 }
 
 function lockedAt(lock: LockRecord): string {

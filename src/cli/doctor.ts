@@ -1,23 +1,14 @@
 import type { Command } from 'commander'
 import { printable, raw, sql, type Dialect, type Row } from '../sql'
 import { ExitCode } from './command-error'
-import {
-  addConnectionOptions,
-  describePlace,
-  placeOf,
-  withConnection,
-  type Connection,
-  type ConnectionFlags,
-  type Session,
-} from './connect'
-import { addOptions, inFlags } from './options'
+import { describePlace, onDatabase, placeOf, type Connection, type Session } from './connect'
+import { inFlags } from './names-in-code'
 import { print, printJson } from './output'
 
 interface Diagnosis {
   readonly check: string
   readonly severity: 'ok' | 'note' | 'warning' | 'error'
   readonly message: string
-  /** SQL that fixes it. */
   readonly fix: readonly string[]
 }
 
@@ -26,11 +17,11 @@ const CLOCK_TOLERANCE = 1_000
 
 /** Looks for all that could make locks fail, be slow, or be acquired twice. Changes nothing. */
 async function diagnose(connection: Connection): Promise<Diagnosis[]> {
-  const findings: Diagnosis[] = [ok('place', describePlace(await placeOf(connection)))]
+  const findings = [found('place', describePlace(await placeOf(connection)))]
   const table = await connection.provider.checkTable()
-  findings.push(...table.map(({ severity, message, fix }) => ({ check: 'table', severity, message, fix })))
+  findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
-    findings.push(ok('table', 'columns, types, key, collation, times and privileges are right'))
+    findings.push(found('table', 'columns, types, key, collation, times and privileges are right'))
   const session = await connection.openSession()
   try {
     findings.push(await clock(connection.dialect, session))
@@ -52,38 +43,27 @@ async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
   const difference = Math.round(Number(lastColumn(row)) - (sent + answered) / 2)
   const uncertainty = Math.ceil((answered - sent) / 2)
   const differ = `the clocks of this host and of the database differ by ${difference} ms (± ${uncertainty})`
-  if (Math.abs(difference) <= CLOCK_TOLERANCE + uncertainty) return ok('clock', differ)
-  return {
-    ...ok(
-      'clock',
-      `${differ}. Locks use only the database's clock, but schedulers fire by the clocks of the hosts – synchronise these (NTP), or make lockAtLeastFor longer than the difference.`,
-    ),
-    severity: 'warning',
-  }
+  if (Math.abs(difference) <= CLOCK_TOLERANCE + uncertainty) return found('clock', differ)
+  const advice =
+    "Locks use only the database's clock, but schedulers fire by the clocks of the hosts – synchronise these (NTP), or make lockAtLeastFor longer than the difference."
+  return found('clock', `${differ}. ${advice}`, 'warning')
 }
 
-async function settings(
-  { inspection = {} as NonNullable<Dialect['inspection']> }: Dialect,
-  session: Session,
-) {
-  const { settings: known = [], grantee = raw('null'), from = raw('') } = inspection
+async function settings({ inspection }: Dialect, session: Session): Promise<Diagnosis[]> {
+  const { settings: known = [], grantee = raw('null'), from = raw('') } = inspection ?? {}
   const user = lastColumn((await session.query(sql`select ${grantee} as grantee ${from}`, {}))[0])
-  const found: Diagnosis[] = []
+  const findings: Diagnosis[] = []
   for (const { name, read, wrong, severity, message, fix } of known) {
     const [row] = await session.query(read, {})
-    // A server that does not have it.
+    // Not every server has it.
     if (!row) continue
     const value = String(lastColumn(row))
-    if (!wrong.test(value)) found.push(ok(name, value.toLowerCase()))
-    else
-      found.push({
-        check: name,
-        severity,
-        message: `is ${value.toLowerCase()}: ${message}`,
-        fix: fix ? [fix(typeof user === 'string' ? user : 'the_user')] : [],
-      })
+    const fixes = fix ? [fix(typeof user === 'string' ? user : 'the_user')] : []
+    const shown = value.toLowerCase()
+    if (!wrong.test(value)) findings.push(found(name, shown))
+    else findings.push(found(name, `is ${shown}: ${message}`, severity, fixes))
   }
-  return found
+  return findings
 }
 
 /** Two connections at one time have two sessions of the server, unless a pooler lends one session to both in turn. */
@@ -96,32 +76,27 @@ async function pooler(connection: Connection, session: Session): Promise<Diagnos
     const [one] = await session.query(sessionId, {})
     const [two] = await other.query(sessionId, {})
     if (lastColumn(one) !== lastColumn(two))
-      return [ok('pooler', 'each connection has its own session of the server')]
+      return [found('pooler', 'each connection has its own session of the server')]
   } finally {
     await other.close()
   }
-  return [
-    {
-      ...ok(
-        'pooler',
-        'a pooler in transaction mode is between this host and the database. Locks work with it, because each step is one statement; but it does not keep the settings of a session (set …).',
-      ),
-      severity: 'note',
-    },
-  ]
+  const message =
+    'a pooler in transaction mode is between this host and the database. Locks work with it, because each step is one statement; but it does not keep the settings of a session (set …).'
+  return [found('pooler', message, 'note')]
 }
 
-function ok(check: string, message: string): Diagnosis {
-  return { check, severity: 'ok', message, fix: [] }
+/** @param fix SQL that fixes it */
+function found(
+  check: string,
+  message: string,
+  severity: Diagnosis['severity'] = 'ok',
+  fix: readonly string[] = [],
+): Diagnosis {
+  return { check, severity, message, fix }
 }
 
 function lastColumn(row: Row | undefined): unknown {
   return Object.values(row ?? {}).at(-1)
-}
-
-interface DoctorFlags extends ConnectionFlags {
-  readonly json?: boolean
-  readonly strict?: boolean
 }
 
 export function addDoctorCommand(program: Command): void {
@@ -131,19 +106,16 @@ export function addDoctorCommand(program: Command): void {
     .description(
       'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and of the database, settings of the database that affect locks, and whether there is a pooler in between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that SQL. Exit status 1 if there is an error, so that it can stop a deploy.',
     )
-  addOptions(doctor, 'strict', 'json')
-  addConnectionOptions(doctor).action((flags: DoctorFlags) =>
-    withConnection(flags, async (connection) => {
-      const found = await diagnose(connection)
-      const findings = found.map((finding) => ({ ...finding, message: inFlags(finding.message) }))
-      if (flags.json) printJson(findings)
-      else print(report(findings))
-      const bad = findings.some(
-        ({ severity }) => severity === 'error' || (flags.strict && severity === 'warning'),
-      )
-      process.exitCode = bad ? ExitCode.no : ExitCode.ok
-    }),
-  )
+  onDatabase(doctor, ['strict', 'json'], async (connection, { strict, json }) => {
+    const findings = (await diagnose(connection)).map((finding) => ({
+      ...finding,
+      message: inFlags(finding.message),
+    }))
+    if (json) printJson(findings)
+    else print(report(findings))
+    const bad = findings.some(({ severity }) => severity === 'error' || (strict && severity === 'warning'))
+    process.exitCode = bad ? ExitCode.no : ExitCode.ok
+  })
 }
 
 function report(findings: readonly Diagnosis[]): string {

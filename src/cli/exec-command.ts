@@ -1,14 +1,19 @@
 import type { Command } from 'commander'
 import { checkLockConfiguration, LockError, type LockProvider } from '../core'
 import { executeOnce, type SqlLockProvider } from '../sql'
-import { CommandError, ExitCode } from './command-error'
-import { addConnectionOptions, announce, withConnection, type ConnectionFlags } from './connect'
+import { ExitCode, wrongUsage } from './command-error'
+import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
-import { addOptions, inFlags } from './options'
+import { inFlags } from './names-in-code'
+import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
 import { oneLine, warn } from './output'
 import { endSoon, runCommand, Signals, statusOf } from './run-command'
 
-interface ExecFlags extends ConnectionFlags, RunFlags {}
+const OPTIONS = [
+  ...(['lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'keepAliveAtMost'] as const),
+  ...(['skippedExitCode', 'wait', 'slot', 'createTable', 'quiet'] as const),
+]
+type ExecFlags = Flags<(typeof OPTIONS)[number] | ConnectionOption>
 
 export function addExecCommand(program: Command): void {
   const exec = program
@@ -20,33 +25,22 @@ export function addExecCommand(program: Command): void {
     .description(
       "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded elsewhere. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
-  addOptions(exec, 'lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'keepAliveAtMost')
-  addOptions(exec, 'skippedExitCode', 'wait', 'slot', 'createTable', 'quiet')
-  addConnectionOptions(exec).action((name: string, command: [string, ...string[]], flags: ExecFlags) => {
-    const { wait, lockAtMostFor, lockAtLeastFor } = flags
-    if (wait === undefined && lockAtMostFor === undefined)
-      throw new CommandError(ExitCode.usage, 'Set --lock-at-most-for <duration>, or --wait <duration>.')
-    // Before it connects.
-    checkLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
-    const signals = new Signals()
-    signals.tell((signal) => process.exit(statusOf(signal)))
-    return withConnection(flags, async (connection) => {
-      await announce(connection, flags.quiet)
-      if (flags.createTable) await connection.provider.createTable()
-      process.exitCode = await runLocked(connection.provider, name, command, flags, signals)
-    })
-  })
-}
-
-interface RunFlags {
-  readonly lockAtMostFor?: string
-  readonly lockAtLeastFor?: string
-  readonly keepAlive?: boolean
-  readonly keepAliveAtMost?: string
-  readonly wait?: string
-  readonly slot?: Date
-  readonly skippedExitCode: number
-  readonly quiet?: boolean
+  addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
+    (name: string, command: [string, ...string[]], flags: ExecFlags) => {
+      const { wait, lockAtMostFor, lockAtLeastFor } = flags
+      if (wait === undefined && lockAtMostFor === undefined)
+        throw wrongUsage('Set --lock-at-most-for <duration>, or --wait <duration>.')
+      // Before it connects.
+      checkLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
+      const signals = new Signals()
+      signals.tell((signal) => process.exit(statusOf(signal)))
+      return withConnection(flags, async (connection) => {
+        await announce(connection, flags.quiet)
+        if (flags.createTable) await connection.provider.createTable()
+        process.exitCode = await runLocked(connection.provider, name, command, flags, signals)
+      })
+    },
+  )
 }
 
 /** A command that failed: it was not done, and whoever waits does it. */
@@ -63,7 +57,7 @@ async function runLocked(
   provider: SqlLockProvider,
   name: string,
   [command, ...args]: [string, ...string[]],
-  { wait, slot, skippedExitCode, quiet = false, ...flags }: RunFlags,
+  { wait, slot, skippedExitCode, quiet = false, ...flags }: ExecFlags,
   signals: Signals,
 ): Promise<number> {
   const { lockAtMostFor, lockAtLeastFor, keepAliveAtMost: atMost } = flags

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander'
 import { checkDuration } from '../core'
-import type { LockTableOptions } from '../sql'
 
 /** In code a number is milliseconds; at a prompt it is a mistake. */
 export function durationWithUnit(text: string): string {
@@ -44,34 +43,4 @@ export function exitStatus(text: string): number {
   if (text === '' || !Number.isInteger(code) || code < 0 || code > 255)
     throw new InvalidArgumentError('It must be a number from 0 to 255.')
   return code
-}
-
-/** As commander returns them. */
-export interface NameFlags {
-  readonly schema?: string
-  readonly table?: string
-  readonly columnName?: string
-  readonly columnLockUntil?: string
-  readonly columnLockedAt?: string
-  readonly columnLockedBy?: string
-}
-
-/** The names of table and columns, as the options in code have them. */
-export function lockTableOptions(flags: NameFlags): LockTableOptions {
-  const columnNames = given({
-    name: flags.columnName,
-    lockUntil: flags.columnLockUntil,
-    lockedAt: flags.columnLockedAt,
-    lockedBy: flags.columnLockedBy,
-  }) as NonNullable<LockTableOptions['columnNames']>
-  const hasColumns = Object.keys(columnNames).length > 0
-  return given({
-    schema: flags.schema,
-    tableName: flags.table,
-    columnNames: hasColumns ? columnNames : undefined,
-  })
-}
-
-function given<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T
 }

@@ -2,28 +2,13 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { checkDuration, checkLockName } from '../core'
 import { printable, type OverdueLock } from '../sql'
 import { ExitCode } from './command-error'
-import { addConnectionOptions, withConnection, type ConnectionFlags } from './connect'
+import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from './describe-lock'
 import { durationWithUnit } from './flag-values'
-import { addOptions } from './options'
 import { print, printJson } from './output'
 import { watchLocks } from './watch-locks'
 
-type Limits = Readonly<Record<string, string>>
-
-interface ReadFlags extends ConnectionFlags {
-  readonly json?: boolean
-}
-
-interface ListFlags extends ReadFlags {
-  readonly held?: boolean
-  readonly watch?: boolean
-}
-
-interface CheckFlags extends ReadFlags {
-  readonly succeeded?: boolean
-  readonly runningAtMost?: string
-}
+export type Limits = Readonly<Record<string, string>>
 
 /** The commands that only look. */
 export function addLockCommands(program: Command): void {
@@ -33,15 +18,12 @@ export function addLockCommands(program: Command): void {
     .description(
       'Lists the locks, with times in UTC and by the clock of the database. With --watch it keeps running until Ctrl-C: on a terminal it shows a table, elsewhere it prints a line for each change.',
     )
-  addOptions(list, 'held', 'json', 'watch')
-  addConnectionOptions(list).action((flags: ListFlags) =>
-    withConnection(flags, async ({ provider }) => {
-      const read = async () => (await provider.listLocks()).filter(({ held }) => held || !flags.held)
-      if (flags.watch) await watchLocks(read, flags.json)
-      else if (flags.json) printJson((await read()).map(forJson))
-      else print(table(await read()))
-    }),
-  )
+  onDatabase(list, ['held', 'json', 'watch'], async ({ provider }, flags) => {
+    const read = async () => (await provider.listLocks()).filter(({ held }) => held || !flags.held)
+    if (flags.watch) await watchLocks(read, flags.json)
+    else if (flags.json) printJson((await read()).map(forJson))
+    else print(table(await read()))
+  })
 
   const show = program
     .command('show')
@@ -50,14 +32,11 @@ export function addLockCommands(program: Command): void {
     .description(
       'Shows one lock, with times in UTC and by the clock of the database. Exit status 1 if there is no such lock.',
     )
-  addOptions(show, 'json')
-  addConnectionOptions(show).action((name: string, flags: ReadFlags) =>
-    withConnection(flags, async ({ provider }) => {
-      const lock = await existingLock(provider, name)
-      if (flags.json) printJson(forJson(lock))
-      else print(details(lock))
-    }),
-  )
+  onDatabase(show, ['json'], async ({ provider }, { json }, name: string) => {
+    const lock = await existingLock(provider, name)
+    if (json) printJson(forJson(lock))
+    else print(details(lock))
+  })
 
   const check = program
     .command('check')
@@ -67,22 +46,15 @@ export function addLockCommands(program: Command): void {
     .description(
       'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --succeeded it also prints a line for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if a lock is overdue.',
     )
-  addOptions(check, 'succeeded', 'runningAtMost', 'json')
-  addConnectionOptions(check).action((limits: Limits, flags: CheckFlags) =>
-    withConnection(flags, async ({ provider }) => {
-      const { succeeded, runningAtMost } = flags
-      const overdue = await provider.overdueLocks(limits, { succeeded, runningAtMost })
-      if (flags.json)
-        printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
-      else
-        print(
-          overdue.length > 0
-            ? overdue.map((lock) => overdueLine(lock, limits, flags)).join('\n')
-            : 'No lock is overdue.',
-        )
-      if (overdue.length > 0) process.exitCode = ExitCode.no
-    }),
-  )
+  onDatabase(check, ['succeeded', 'runningAtMost', 'json'], async ({ provider }, flags, limits: Limits) => {
+    const { succeeded, runningAtMost, json } = flags
+    const overdue = await provider.overdueLocks(limits, { succeeded, runningAtMost })
+    const lines = overdue.map((lock) => overdueLine(lock, limits[lock.name], runningAtMost))
+    if (json)
+      printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
+    else print(lines.join('\n') || 'No lock is overdue.')
+    if (overdue.length > 0) process.exitCode = ExitCode.no
+  })
 }
 
 /** A name may have an equals sign, a duration has none. */
@@ -96,8 +68,8 @@ export function addLimit(text: string, limits: Limits = {}): Limits {
 
 function overdueLine(
   { name, reason, lockedAt, age = 0, lastRun }: OverdueLock,
-  limits: Limits,
-  { runningAtMost = '' }: CheckFlags,
+  limit = '',
+  runningAtMost = '',
 ): string {
   if (reason === 'running')
     return `${printable(name)} has been running for ${duration(age)}, longer than ${runningAtMost}.`
@@ -111,5 +83,5 @@ function overdueLine(
   const last = lockedAt
     ? `it was last acquired at ${lockedAt.toISOString()}, ${duration(age)} ago`
     : 'it was never acquired'
-  return `${printable(name)} is overdue: ${last}, but should be acquired every ${limits[name] ?? ''}.`
+  return `${printable(name)} is overdue: ${last}, but should be acquired every ${limit}.`
 }

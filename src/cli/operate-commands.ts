@@ -2,22 +2,17 @@ import { once } from 'node:events'
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { wasAcquired, type LockRecord, type PauseOptions, type SqlLockProvider } from '../sql'
-import { CommandError, ExitCode } from './command-error'
-import { addConnectionOptions, announce, withConnection, type ConnectionFlags } from './connect'
+import { wasAcquired, type LockRecord, type SqlLockProvider } from '../sql'
+import { CommandError, ExitCode, refusal, wrongUsage } from './command-error'
+import { announce, onDatabase } from './connect'
 import { details, existingLock, forJson, holding } from './describe-lock'
-import { addOptions } from './options'
+import type { ConnectionOption, Flags, OptionName } from './options'
 import { COMMAND, print, printJson, warn } from './output'
 
-interface ChangeFlags extends ConnectionFlags {
-  readonly json?: boolean
-  readonly yes?: boolean
-}
-
 /** @param show prints the lock as it is now */
-type Change<Flags> = (
+type Change<Name extends OptionName> = (
   name: string,
-  flags: Flags,
+  flags: Flags<Name | 'json' | ConnectionOption>,
   provider: SqlLockProvider,
   show: (lock: LockRecord) => void,
 ) => Promise<void>
@@ -30,13 +25,11 @@ export function addOperateCommands(program: Command): void {
     .description(
       'Acquires the lock without a run, so that every instance skips the job, those of Java services too. The pause ends with resume, or after --for. While a run is in progress the job cannot be paused: --wait waits for the end of that run. Exit status 1 if the job was not paused.',
     )
-  addOptions(pause, 'for', 'reason', 'by', 'wait')
-  changes<ChangeFlags & PauseOptions>(pause, async (name, flags, provider, show) => {
+  changes(pause, ['for', 'reason', 'by', 'wait'], async (name, flags, provider, show) => {
     const { by = whoAmI(), reason, wait } = flags
     const paused = await provider.pauseLock(name, { for: flags.for, reason, by, wait })
     const lock = await existingLock(provider, name)
-    if (!paused)
-      throw new CommandError(ExitCode.no, `${holding(lock)} – it was not paused.${advice(lock.paused)}`)
+    if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock.paused)}`)
     show(lock)
     if (!wasAcquired(lock)) warn(`Lock '${lock.name}' has never been acquired – check the name of the job.`)
   })
@@ -45,10 +38,9 @@ export function addOperateCommands(program: Command): void {
     .command('resume')
     .summary('end the pause of a job')
     .description('Ends the pause of a job, whoever paused it. Exit status 1 if it is not paused.')
-  changes(resume, async (name, _, provider, show) => {
+  changes(resume, [], async (name, _, provider, show) => {
     const lock = await existingLock(provider, name)
-    if (!(await provider.resumeLock(name)))
-      throw new CommandError(ExitCode.no, `${holding(lock)} – it is not paused.`)
+    if (!(await provider.resumeLock(name))) throw refusal(`${holding(lock)} – it is not paused.`)
     show(await existingLock(provider, name))
   })
 
@@ -58,39 +50,33 @@ export function addOperateCommands(program: Command): void {
     .description(
       'Shows who holds the lock, asks for confirmation, and releases the lock if the same owner still holds it. A holder that is alive is not stopped, and another instance may then run the job at the same time. To end a pause, use resume. Exit status 1 if the lock was not released.',
     )
-  addOptions(release, 'yes')
-  changes(release, async (name, flags, provider, show) => {
+  changes(release, ['yes'], async (name, flags, provider, show) => {
     const lock = await existingLock(provider, name)
     if (!flags.json) show(lock)
-    if (lock.paused)
-      throw new CommandError(
-        ExitCode.no,
-        `${holding(lock)} – end the pause with: ${COMMAND} resume ${lock.name}`,
-      )
+    if (lock.paused) throw refusal(`${holding(lock)} – end the pause with: ${COMMAND} resume ${lock.name}`)
     if (lock.held && !flags.yes) await confirm()
     if (lock.held && !(await provider.releaseLock(name, lock.lockedBy)))
-      throw new CommandError(
-        ExitCode.no,
-        `Lock '${lock.name}' was not released, because this owner no longer holds it.`,
-      )
+      throw refusal(`Lock '${lock.name}' was not released, because this owner no longer holds it.`)
     if (flags.json) show(await existingLock(provider, name))
     else print(lock.held ? 'The lock was released.' : 'Nobody holds the lock.')
   })
 }
 
 /** Adds the name and the options to a command, which then says which table it changes before it does. */
-function changes<Flags extends ChangeFlags>(command: Command, change: Change<Flags>): void {
-  addOptions(command.argument('<name>', 'the name of the lock'), 'json')
-  addConnectionOptions(command).action((name: string, flags: Flags) =>
-    withConnection(flags, async (connection) => {
-      const place = await announce(connection)
-      const show = (lock: LockRecord): void => {
-        if (flags.json) printJson({ ...forJson(lock), place })
-        else print(details(lock))
-      }
-      await change(name, flags, connection.provider, show)
-    }),
-  )
+function changes<Name extends OptionName>(
+  command: Command,
+  options: readonly Name[],
+  change: Change<Name>,
+): void {
+  command.argument('<name>', 'the name of the lock')
+  onDatabase(command, [...options, 'json'], async (connection, flags, name: string) => {
+    const place = await announce(connection)
+    const show = (lock: LockRecord): void => {
+      if (flags.json) printJson({ ...forJson(lock), place })
+      else print(details(lock))
+    }
+    await change(name, flags, connection.provider, show)
+  })
 }
 
 function advice(paused: boolean): string {
@@ -110,8 +96,7 @@ function whoAmI(): string {
 
 async function confirm(): Promise<void> {
   if (!process.stdin.isTTY)
-    throw new CommandError(
-      ExitCode.usage,
+    throw wrongUsage(
       'This is not a terminal, so nobody can confirm – set --yes to release the lock without confirmation.',
     )
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

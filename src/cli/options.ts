@@ -16,7 +16,7 @@ const URLS =
   'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…, oracle://…; uses the driver that your project has installed (default: DATABASE_URL of the environment)'
 
 /** Every option of every command. */
-const OPTIONS = {
+export const OPTIONS = {
   url: { flags: '--url <url>', says: URLS },
   dataSource: { flags: '-d, --data-source <file>', says: 'a file that exports your TypeORM DataSource' },
   // Not --env-file: Node.js reads that as its own option, wherever it is.
@@ -115,29 +115,35 @@ const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS
 
-export const CONNECTION_OPTIONS = ['url', 'dataSource', 'env'] as const
+/** What commander reads of these options. */
+export type Flags<Name extends OptionName> = {
+  readonly [Each in Name]:
+    | ValueOf<(typeof OPTIONS)[Each]>
+    | ((typeof OPTIONS)[Each] extends { required: true } | { default: unknown } ? never : undefined)
+}
+
+type ValueOf<Entry extends OptionEntry> = Entry extends { read: (text: string) => infer Value }
+  ? Value
+  : Entry extends { choices: readonly (infer Choice)[] }
+    ? Choice
+    : Entry extends { flags: `${string}<${string}` }
+      ? string
+      : boolean
+
 export const NAME_OPTIONS = [
   ...(['schema', 'table', 'columnName', 'columnLockUntil'] as const),
   ...(['columnLockedAt', 'columnLockedBy'] as const),
-]
-const GROUPS: readonly [string, readonly OptionName[]][] = [
-  ['Connection:', CONNECTION_OPTIONS],
-  ['Names of the table (as in your code):', NAME_OPTIONS],
-]
+] as const
+export type NameOption = (typeof NAME_OPTIONS)[number]
 
-/** The flags for what code calls by these names. */
-const IN_CODE: Readonly<Record<string, OptionName>> = {
-  'columnNames.name': 'columnName',
-  'columnNames.lockUntil': 'columnLockUntil',
-  'columnNames.lockedAt': 'columnLockedAt',
-  'columnNames.lockedBy': 'columnLockedBy',
-  'keepAlive.atMost': 'keepAliveAtMost',
-  keepAlive: 'keepAlive',
-  lockAtLeastFor: 'lockAtLeastFor',
-  lockAtMostFor: 'lockAtMostFor',
-  'schema and': 'schema',
-  tableName: 'table',
-}
+/** What every command that connects has. */
+export const CONNECTION_OPTIONS = ['url', 'dataSource', 'env', ...NAME_OPTIONS] as const
+export type ConnectionOption = (typeof CONNECTION_OPTIONS)[number]
+
+const GROUPS: readonly [string, readonly OptionName[]][] = [
+  ['Names of the table (as in your code):', NAME_OPTIONS],
+  ['Connection:', CONNECTION_OPTIONS],
+]
 
 export function addOptions(command: Command, ...names: readonly OptionName[]): Command {
   for (const name of names) {
@@ -152,12 +158,4 @@ export function addOptions(command: Command, ...names: readonly OptionName[]): C
     command.addOption(option)
   }
   return command
-}
-
-/** Replaces the options in a message that was written for code by the flags of the command line. */
-export function inFlags(message: string): string {
-  return Object.entries(IN_CODE).reduce((text, [inCode, name]) => {
-    const flag = `${/--[a-z-]+/.exec(OPTIONS[name].flags)?.[0] ?? ''}${inCode.endsWith(' and') ? ' and' : ''}`
-    return text.replace(new RegExp(`(?<![\\w.'-])${inCode}\\b(?!')`, 'g'), flag)
-  }, message)
 }

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { Argument, type Command } from 'commander'
 import { prismaContract, prismaMigration, prismaModel, type PrismaProvider } from '../prisma'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql'
-import { CommandError, ExitCode } from './command-error'
-import { lockTableOptions, type NameFlags } from './flag-values'
-import { addOptions, NAME_OPTIONS } from './options'
+import { wrongUsage } from './command-error'
+import { lockTableOptions } from './names-in-code'
+import { addOptions, NAME_OPTIONS, type Flags, type OptionName } from './options'
 import { print, warn } from './output'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
@@ -18,10 +19,7 @@ const PROVIDER_OF: Readonly<Record<string, PrismaProvider>> = {
 
 const OUT_OPTIONS = ['out', 'force', ...NAME_OPTIONS] as const
 
-interface OutFlags extends NameFlags {
-  readonly out?: string
-  readonly force?: boolean
-}
+type OutFlags<Name extends OptionName> = Flags<Name | (typeof OUT_OPTIONS)[number]>
 
 /** The commands that only print: they never connect to anything. */
 export function addPrintCommands(program: Command): void {
@@ -38,7 +36,7 @@ export function addPrintCommands(program: Command): void {
       ]),
     )
   addOptions(sql, 'down', 'dbmate', ...OUT_OPTIONS).action(
-    (name: string, flags: OutFlags & { down?: boolean; dbmate?: boolean }) => {
+    (name: string, flags: OutFlags<'down' | 'dbmate'>) => {
       const dialect = DIALECT_OF[name] ?? (name as DialectName)
       const { up, down, dbmate } = migrationScripts(dialects[dialect], lockTableOptions(flags))
       printOrWrite(flags.dbmate ? dbmate : flags.down ? down : up, flags)
@@ -58,7 +56,7 @@ export function addPrintCommands(program: Command): void {
       ]),
     )
   addOptions(prisma, 'migration', 'contract', ...OUT_OPTIONS).action(
-    (name: string, flags: OutFlags & { migration?: boolean; contract?: boolean }) => {
+    (name: string, flags: OutFlags<'migration' | 'contract'>) => {
       const provider = PROVIDER_OF[name] ?? (name as PrismaProvider)
       const names = lockTableOptions(flags)
       const model = flags.contract ? prismaContract(provider, names) : prismaModel(provider, names)
@@ -72,12 +70,10 @@ export function addPrintCommands(program: Command): void {
     .description(
       "Prints a migration file for TypeORM's command line and dataSource.runMigrations(). Never connects to a database.",
     )
-  addOptions(typeorm, 'entity', 'format', ...OUT_OPTIONS).action(
-    (flags: OutFlags & { entity?: boolean; format?: ModuleFormat }) => {
-      const what = flags.entity ? 'entity' : 'migration'
-      printOrWrite(typeOrmSource(what, lockTableOptions(flags), flags.format ?? formatOf(flags.out)), flags)
-    },
-  )
+  addOptions(typeorm, 'entity', 'format', ...OUT_OPTIONS).action((flags: OutFlags<'entity' | 'format'>) => {
+    const what = flags.entity ? 'entity' : 'migration'
+    printOrWrite(typeOrmSource(what, lockTableOptions(flags), flags.format ?? formatOf(flags.out)), flags)
+  })
 }
 
 function formatOf(file = ''): ModuleFormat {
@@ -85,7 +81,7 @@ function formatOf(file = ''): ModuleFormat {
   return file.endsWith('.mjs') ? 'esm' : 'ts'
 }
 
-type ModuleFormat = 'ts' | 'esm' | 'cjs'
+type ModuleFormat = NonNullable<Flags<'format'>['format']>
 
 /** The source of a file for a TypeORM project. */
 function typeOrmSource(
@@ -95,23 +91,15 @@ function typeOrmSource(
 ): string {
   const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
   const name = what === 'migration' ? 'CreateShedLock1735689600000' : 'ShedLock'
-  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+  const literal = inspect(options, { compact: true, breakLength: Infinity })
+  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal})`
   return format === 'cjs'
     ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${call}\n`
     : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport const ${name} = ${call}\n`
 }
 
-function literal(value: unknown): string {
-  if (typeof value !== 'object' || value === null) {
-    return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
-  }
-  return `{ ${Object.entries(value)
-    .map(([key, each]) => `${key}: ${literal(each)}`)
-    .join(', ')} }`
-}
-
 /** Prints the text, or writes it to a file that is not there yet. */
-function printOrWrite(text: string, { out, force }: { out?: string; force?: boolean }): void {
+function printOrWrite(text: string, { out, force }: Flags<'out' | 'force'>): void {
   if (out === undefined) {
     print(text)
     return
@@ -120,10 +108,9 @@ function printOrWrite(text: string, { out, force }: { out?: string; force?: bool
     writeFileSync(out, text, { flag: force ? 'w' : 'wx' })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST')
-      throw new CommandError(ExitCode.usage, `${out} already exists – choose another name, or set --force.`)
+    if (code === 'EEXIST') throw wrongUsage(`${out} already exists – choose another name, or set --force.`)
     const advice = code === 'ENOENT' ? ' – create its folder first' : ''
-    throw new CommandError(ExitCode.usage, `${out} cannot be written: ${message}${advice}`)
+    throw wrongUsage(`${out} cannot be written: ${message}${advice}`)
   }
   warn(`wrote ${out}`)
 }

@@ -6,7 +6,7 @@ import { mysqlDriver } from './drivers/mysql-driver'
 import { oracleDriver } from './drivers/oracle-driver'
 import { postgresDriver } from './drivers/postgres-driver'
 import { sqliteDriver, sqliteFile } from './drivers/sqlite-driver'
-import { CommandError, ExitCode, hideUrl } from './command-error'
+import { CommandError, databaseFailure, hideUrl, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
 /** The scheme of a URL tells the database. */
@@ -30,8 +30,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   const known = SCHEMES[scheme]
   // What the URL begins with may be a password.
   if (!known)
-    throw new CommandError(
-      ExitCode.usage,
+    throw wrongUsage(
       `The URL does not begin with a known scheme – known are ${Object.keys(SCHEMES).join(', ')}.`,
     )
   const { dialect: name, driver } = known
@@ -45,7 +44,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
       return await driver.open(address, create)
     } catch (error) {
       if (error instanceof CommandError) throw error
-      throw new CommandError(ExitCode.database, `The connection to the database failed: ${oneLine(error)}`)
+      throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
     }
   }
   const names = { ...(schema === undefined ? {} : { schema }), ...options }

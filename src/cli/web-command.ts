@@ -4,16 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Command } from 'commander'
 import { lockPage, nodeHandler } from '../web'
-import { CommandError, ExitCode } from './command-error'
-import { addConnectionOptions, withConnection, type ConnectionFlags } from './connect'
-import { addLimit } from './lock-commands'
-import { addOptions } from './options'
+import { wrongUsage } from './command-error'
+import { onDatabase } from './connect'
+import { addLimit, type Limits } from './lock-commands'
 import { print, warn } from './output'
-
-interface WebFlags extends ConnectionFlags {
-  readonly port?: number
-  readonly write?: boolean
-}
 
 export function addWebCommand(program: Command): void {
   const web = program
@@ -24,22 +18,20 @@ export function addWebCommand(program: Command): void {
     .description(
       'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: whoever has it may see the page.',
     )
-  addOptions(web, 'write', 'port')
-  addConnectionOptions(web).action((limits: Record<string, string> | [], flags: WebFlags) =>
-    withConnection(flags, async ({ provider }) => {
-      // What is wrong with the table is an error here, and not on the page.
-      await provider.listLocks()
-      const path = `/${randomBytes(24).toString('base64url')}`
-      const page = lockPage(provider, {
-        authorize: ({ url }) => isSame(new URL(url).pathname, path),
-        readOnly: !flags.write,
-        limits: Array.isArray(limits) ? {} : limits,
-      })
-      const handle = nodeHandler(page)
-      const server = createServer((request, response) => void handle(request, response))
-      await serve(server, flags.port ?? 0, path)
-    }),
-  )
+  onDatabase(web, ['write', 'port'], async ({ provider }, { write, port }, limits: Limits) => {
+    // What is wrong with the table is an error here, and not on the page.
+    await provider.listLocks()
+    const path = `/${randomBytes(24).toString('base64url')}`
+    const page = lockPage(provider, {
+      authorize: ({ url }) => isSame(new URL(url).pathname, path),
+      readOnly: !write,
+      // Without any this is an empty array, which has no entries either.
+      limits,
+    })
+    const handle = nodeHandler(page)
+    const server = createServer((request, response) => void handle(request, response))
+    await serve(server, port ?? 0, path)
+  })
 }
 
 async function serve(server: ReturnType<typeof createServer>, port: number, path: string): Promise<void> {
@@ -47,7 +39,7 @@ async function serve(server: ReturnType<typeof createServer>, port: number, path
   try {
     await once(server.listen(port, '127.0.0.1'), 'listening')
   } catch (error) {
-    throw new CommandError(ExitCode.usage, `Port ${port} cannot be used: ${(error as Error).message}`)
+    throw wrongUsage(`Port ${port} cannot be used: ${(error as Error).message}`)
   }
   print(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)
   warn('Press Ctrl-C to stop.')

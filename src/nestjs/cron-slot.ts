@@ -12,12 +12,9 @@ interface CronOptions {
 
 /** When methods with `@Cron` were due, of one application. */
 export class CronSlots {
-  readonly #CronTime: CronTimeClass
   readonly #cronTimes = new WeakMap<object, CronTimeLike>()
 
-  constructor(CronTime: CronTimeClass) {
-    this.#CronTime = CronTime
-  }
+  constructor(private readonly CronTime: CronTimeClass) {}
 
   /** When a run of the method that begins now was due, in milliseconds since 1970; `undefined` without a `@Cron`, or before its first time. */
   slotOf(method: object, now = time.wall()): number | undefined {
@@ -26,7 +23,7 @@ export class CronSlots {
     let cron = this.#cronTimes.get(options)
     if (!cron) {
       const { cronTime, timeZone = null, utcOffset = null } = options
-      cron = new this.#CronTime(...([cronTime, timeZone, utcOffset] as never[]))
+      cron = new this.CronTime(...([cronTime, timeZone, utcOffset] as never[]))
       this.#cronTimes.set(options, cron)
     }
     return lastDue(cron, now)

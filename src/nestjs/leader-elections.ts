@@ -1,12 +1,11 @@
 import { Logger } from '@nestjs/common'
 import {
-  invalid,
   type LeaderCallbacks,
   leaderElection,
   type LeaderElection,
   type LeaderElectionConfiguration,
 } from '../core'
-import type { LockProviders } from './lock-providers'
+import { noSuchProvider, type LockProviders } from './lock-providers'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** The configuration of `leaderElection`, and the lock provider to use. */
@@ -35,11 +34,7 @@ export class LeaderElections {
   join(configuration: LeaderElectionsConfiguration, callbacks: LeaderCallbacks): LeaderElection {
     const { provider: key, ...rest } = configuration
     const provider = this.providers.get(key)
-    if (!provider)
-      throw invalid(
-        `There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`,
-        rest.name,
-      )
+    if (!provider) throw noSuchProvider(key, rest.name)
     const election = leaderElection(provider, { listeners: this.options.listeners, ...rest }, callbacks)
     this.#elections.push({ name: rest.name, election })
     return election

@@ -4,6 +4,7 @@ import {
   invalid,
   type Lock,
   type LockConfiguration,
+  type LockError,
   type LockOptions,
   type LockProvider,
   type ShutdownOptions,
@@ -36,15 +37,12 @@ export function* instancesOf(modules: Modules): Iterable<ApplicationInstance> {
 
 /** A lock provider that is made when the application is there: at its start, or for a lock before. */
 class LazyLockProvider implements LockProvider {
-  readonly #make: () => LockProvider
   #made: LockProvider | undefined
 
-  constructor(make: () => LockProvider) {
-    this.#make = make
-  }
+  constructor(private readonly make: () => LockProvider) {}
 
   get made(): LockProvider {
-    return (this.#made ??= this.#make())
+    return (this.#made ??= this.make())
   }
 
   async lock(configuration: LockConfiguration, options?: LockOptions): Promise<Lock | undefined> {
@@ -63,6 +61,14 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
       ? new LazyLockProvider(() => lockProvider(ormClient(modules) as never))
       : lockProvider
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
+}
+
+/** An error that names no lock when none has been asked for yet. */
+export function noSuchProvider(key: string | undefined, lock?: string): LockError {
+  return invalid(
+    `There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`,
+    lock,
+  )
 }
 
 /**

@@ -86,9 +86,9 @@ export function openTelemetryListener(
 
   type Counter = Exclude<keyof Instruments, 'duration'>
   const add =
-    <Event extends LockEvent>(counter: Counter, attributesOf: (event: Event) => Attributes, value = 1) =>
+    <Event extends LockEvent>(counter: Counter, attributesOf: (event: Event) => Attributes) =>
     (event: Event): void => {
-      measured()[counter].add(value, attributesOf(event))
+      measured()[counter].add(1, attributesOf(event))
     }
   return {
     onLockAttempt: add('attempts', withName),

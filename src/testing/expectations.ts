@@ -46,18 +46,10 @@ export async function acquireNew(
   return acquire(await environment.createProvider(), newConfiguration(rest))
 }
 
-export function expectRefused(provider: LockProvider, configuration: LockConfiguration): Promise<void> {
-  return expectReason(provider, configuration, 'held')
-}
-
-export function expectAlreadyRun(provider: LockProvider, configuration: LockConfiguration): Promise<void> {
-  return expectReason(provider, configuration, 'already-run')
-}
-
-async function expectReason(
+export async function expectRefused(
   provider: LockProvider,
   configuration: LockConfiguration,
-  expected: RefusalReason,
+  expected: RefusalReason = 'held',
 ): Promise<void> {
   let reason = 'held'
   const lock = await provider.lock(configuration, { onRefused: (why) => (reason = why) })

@@ -3,7 +3,6 @@ import type { LockConfiguration, LockProvider, UnlockOptions } from '../core'
 import {
   acquire,
   acquireAndRelease,
-  expectAlreadyRun,
   expectLockError,
   expectRefused,
   prepare,
@@ -13,6 +12,8 @@ import type { Cases, LockProviderEnvironment } from './lock-provider-environment
 
 /** An hour ago, as every instance knows it. */
 const SLOT = Math.floor(Date.now() / 60_000 - 60) * 60_000
+const UNTIL_SUCCEEDED = { slot: SLOT, untilSucceeded: true }
+const SHORT = { ...UNTIL_SUCCEEDED, lockAtMostFor: '2s' }
 
 async function run(
   provider: LockProvider,
@@ -28,7 +29,7 @@ async function run(
 /** Slots that are acquired until a run of them succeeded. */
 export const retryCases: Cases<LockProviderEnvironment> = {
   'acquires a slot until it succeeded, with a greater token each time': async (environment) => {
-    const { provider, configuration } = await prepare(environment, { slot: SLOT, untilSucceeded: true })
+    const { provider, configuration } = await prepare(environment, UNTIL_SUCCEEDED)
     const another = await environment.createProvider()
     const tokens: number[] = []
     for (const outcome of ['failed', undefined, 'failed', 'unused', 'succeeded'] as const) {
@@ -37,32 +38,24 @@ export const retryCases: Cases<LockProviderEnvironment> = {
       if (outcome === 'unused') tokens.pop()
     }
     assert.deepEqual(tokens, [...new Set(tokens)].sort(), `tokens do not grow: ${tokens.join()}`)
-    await expectAlreadyRun(another, configuration)
-    await expectAlreadyRun(another, { ...configuration, slot: SLOT + 999 })
+    await expectRefused(another, configuration, 'already-run')
+    await expectRefused(another, { ...configuration, slot: SLOT + 999 }, 'already-run')
     await run(another, { ...configuration, slot: SLOT + 1_000 }, 'failed')
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
   },
   'acquires the slot of a holder that died again, if it is to succeed': async (environment) => {
-    const { provider, configuration } = await prepare(environment, {
-      slot: SLOT,
-      untilSucceeded: true,
-      lockAtMostFor: '2s',
-    })
+    const { provider, configuration } = await prepare(environment, SHORT)
     await acquire(provider, configuration)
     await expectRefused(provider, configuration)
     await untilFree(environment, configuration.name)
-    await expectAlreadyRun(provider, { ...configuration, untilSucceeded: false })
+    await expectRefused(provider, { ...configuration, untilSucceeded: false }, 'already-run')
     await run(provider, configuration, 'succeeded')
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
   },
   'counts a success that is told after the lease, if nobody has acquired the lock since': async (
     environment,
   ) => {
-    const { provider, configuration } = await prepare(environment, {
-      slot: SLOT,
-      untilSucceeded: true,
-      lockAtMostFor: '2s',
-    })
+    const { provider, configuration } = await prepare(environment, SHORT)
     const late = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     const again = await acquire(provider, { ...configuration, lockAtMostFor: '5m' })
@@ -71,21 +64,18 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     const last = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     await last.unlock({ outcome: 'succeeded' })
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
   },
   'does not acquire a slot again that failed, unless it is to succeed': async (environment) => {
     const { provider, configuration } = await prepare(environment, { slot: SLOT })
     await run(provider, configuration, 'failed')
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
     await acquireAndRelease(provider, { ...configuration, slot: SLOT + 60_000 })
-    await expectAlreadyRun(provider, { ...configuration, untilSucceeded: true })
+    await expectRefused(provider, { ...configuration, untilSucceeded: true }, 'already-run')
   },
   'keeps a slot that failed for lockAtLeastFor': async (environment) => {
-    const { provider, configuration } = await prepare(environment, {
-      slot: SLOT,
-      untilSucceeded: true,
-      lockAtLeastFor: '1s',
-    })
+    const kept = { ...UNTIL_SUCCEEDED, lockAtLeastFor: '1s' }
+    const { provider, configuration } = await prepare(environment, kept)
     await run(provider, configuration, 'failed')
     await expectRefused(provider, configuration)
     await untilFree(environment, configuration.name)

@@ -1,7 +1,6 @@
 import {
   acquire,
   acquireAndRelease,
-  expectAlreadyRun,
   expectFree,
   expectHeld,
   expectLockError,
@@ -27,7 +26,7 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     await expectRefused(provider, configuration)
     await lock.unlock()
     await expectFree(environment, configuration.name)
-    await expectAlreadyRun(await environment.createProvider(), configuration)
+    await expectRefused(await environment.createProvider(), configuration, 'already-run')
   },
   'acquires the next slot, however late, but none before one that was acquired': async (environment) => {
     const provider = await environment.createProvider()
@@ -35,20 +34,20 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     const first = anHourAgo()
     await acquireAndRelease(provider, { name, lockAtMostFor, slot: first })
     await acquireAndRelease(provider, { name, lockAtMostFor, slot: new Date(first + 2 * MINUTE) })
-    await expectAlreadyRun(provider, { name, lockAtMostFor, slot: first + MINUTE })
+    await expectRefused(provider, { name, lockAtMostFor, slot: first + MINUTE }, 'already-run')
     await acquireAndRelease(provider, { name, lockAtMostFor, slot: first + 2 * MINUTE + 1 })
   },
   'does not acquire the slot of a holder that died, but the next one': async (environment) => {
     const { provider, configuration } = await prepare(environment, { slot: anHourAgo(), lockAtMostFor: '2s' })
     await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
-    await expectAlreadyRun(provider, configuration)
+    await expectRefused(provider, configuration, 'already-run')
     await acquireAndRelease(provider, { ...configuration, slot: anHourAgo() + MINUTE })
   },
   'does not acquire a slot that was due before a run without a slot': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     await acquireAndRelease(provider, configuration)
-    await expectAlreadyRun(provider, { ...configuration, slot: anHourAgo() })
+    await expectRefused(provider, { ...configuration, slot: anHourAgo() }, 'already-run')
     await acquireAndRelease(provider, { ...configuration, slot: Date.now() + MINUTE / 2 })
   },
   'acquires a lock without a slot after one with a slot, whatever that was': async (environment) => {

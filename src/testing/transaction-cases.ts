@@ -8,56 +8,48 @@ import {
   newConfiguration,
   until,
 } from './expectations'
-import type {
-  CallerTransaction,
-  Cases,
-  CasesThatNeed,
-  SqlLockProviderEnvironment,
-} from './lock-provider-environment'
+import type { Cases, CasesThatNeed, SqlLockProviderEnvironment } from './lock-provider-environment'
 
-type Begin = (environment: Required<SqlLockProviderEnvironment>) => Promise<CallerTransaction>
+/** What may become of the caller's transaction. */
+const ENDS = ['rollback', 'commit'] as const
 
 /** The same promises hold in a transaction that has only read, and in one that has written. */
 function casesIn(
   which: string,
-  ability: 'beginTransaction' | 'beginWritingTransaction',
-  begin: Begin,
+  needs: 'beginTransaction' | 'beginWritingTransaction',
 ): CasesThatNeed<SqlLockProviderEnvironment> {
   const cases: Cases<SqlLockProviderEnvironment> = {
     [`keeps a lock that is acquired inside ${which}, whatever becomes of it`]: async (environment) => {
-      for (const end of ['rollback', 'commit'] as const) {
-        const transaction = await begin(environment)
-        const configuration = newConfiguration()
-        const lock = await acquire(transaction.provider, configuration)
-        await expectHeld(environment, configuration.name)
+      for (const end of ENDS) {
+        const transaction = await environment[needs]()
+        const lock = await acquire(transaction.provider, newConfiguration())
+        await expectHeld(environment, lock.name)
         await transaction[end]()
-        await expectHeld(environment, configuration.name)
+        await expectHeld(environment, lock.name)
         await lock.unlock()
-        await expectFree(environment, configuration.name)
+        await expectFree(environment, lock.name)
       }
     },
     [`extends and releases a lock inside ${which}, whatever becomes of it`]: async (environment) => {
-      for (const end of ['rollback', 'commit'] as const) {
-        const transaction = await begin(environment)
-        const configuration = newConfiguration()
-        const lock = await acquire(transaction.provider, configuration)
+      for (const end of ENDS) {
+        const transaction = await environment[needs]()
+        const lock = await acquire(transaction.provider, newConfiguration())
         await lock.extend('1h')
         await lock.unlock()
-        await expectFree(environment, configuration.name)
+        await expectFree(environment, lock.name)
         await transaction[end]()
-        await expectFree(environment, configuration.name)
+        await expectFree(environment, lock.name)
       }
     },
     [`counts a lease that begins inside ${which} from now, not from when that began`]: async (
       environment,
     ) => {
-      const transaction = await begin(environment)
+      const transaction = await environment[needs]()
       try {
         const began = await environment.clock()
         await until(async () => (await environment.clock()) > began + 50, 'the clock moves on')
         const before = await environment.clock()
-        const configuration = newConfiguration({ lockAtMostFor: '1m' })
-        const lock = await acquire(transaction.provider, configuration)
+        const lock = await acquire(transaction.provider, newConfiguration({ lockAtMostFor: '1m' }))
         const acquired = await expectRow(environment, lock.name)
         assert(acquired.lockedAt >= before && acquired.lockUntil >= before + 60_000)
         await lock.extend('1m')
@@ -70,7 +62,7 @@ function casesIn(
       const other = await environment.createProvider()
       const configuration = newConfiguration()
       const held = await acquire(other, configuration)
-      const transaction = await begin(environment)
+      const transaction = await environment[needs]()
       try {
         await expectRefused(transaction.provider, configuration)
         await held.unlock()
@@ -82,19 +74,17 @@ function casesIn(
       }
     },
   }
-  return { needs: ability, cases }
+  return { needs, cases }
 }
 
 export const transactionCases: readonly CasesThatNeed<SqlLockProviderEnvironment>[] = [
-  casesIn("the caller's transaction", 'beginTransaction', (environment) => environment.beginTransaction()),
-  casesIn("the caller's transaction that has written", 'beginWritingTransaction', (environment) =>
-    environment.beginWritingTransaction(),
-  ),
+  casesIn("the caller's transaction", 'beginTransaction'),
+  casesIn("the caller's transaction that has written", 'beginWritingTransaction'),
   {
     needs: 'beginWritingTransaction',
     cases: {
       "neither commits nor undoes what the caller's transaction wrote": async (environment) => {
-        for (const end of ['rollback', 'commit'] as const) {
+        for (const end of ENDS) {
           const transaction = await environment.beginWritingTransaction()
           const configuration = newConfiguration()
           const lock = await acquire(transaction.provider, configuration)
@@ -103,11 +93,8 @@ export const transactionCases: readonly CasesThatNeed<SqlLockProviderEnvironment
           await lock.unlock()
           assert.equal(await transaction.isVisible(), false, 'the lock committed what the caller wrote')
           await transaction[end]()
-          assert.equal(
-            await transaction.isVisible(),
-            end === 'commit',
-            'the lock changed how the caller ended',
-          )
+          const isKept = await transaction.isVisible()
+          assert.equal(isKept, end === 'commit', 'the lock changed how the caller ended')
         }
       },
     },

@@ -2,8 +2,7 @@ import { LockError } from '../core'
 import { readableOwner, type LockRecord, type SqlLockProvider } from '../sql'
 import { page, plainText } from './answer'
 import { tokenCookie } from './form'
-import { markup, type Markup } from './markup'
-import { moment, until } from './moments'
+import { markup, moment, until, type Markup } from './markup'
 import { link } from './overview'
 
 /** What the page says above the button. */

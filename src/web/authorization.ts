@@ -1,4 +1,5 @@
 import { warn } from '../core'
+import { plainText } from './answer'
 
 /** Somebody who may see the page. */
 export interface PageVisitor {
@@ -14,19 +15,19 @@ export interface PageVisitor {
  */
 export type Permission = PageVisitor | boolean | null | undefined
 
-/** @returns the status of the answer for those who may not */
+/** @returns the answer for those who may not see the page */
 export async function visitorOf(
   authorize: () => Permission | Promise<Permission>,
-): Promise<Partial<PageVisitor> | 401 | 403> {
+): Promise<Partial<PageVisitor> | Response> {
   try {
     const permission: unknown = await authorize()
     if (permission === true) return {}
-    if (permission === undefined || permission === null) return 401
-    return isVisitor(permission) ? permission : 403
+    if (permission === undefined || permission === null) return plainText(401, 'Unauthorized')
+    if (isVisitor(permission)) return permission
   } catch (error) {
     warn(error)
-    return 403
   }
+  return plainText(403, 'Forbidden')
 }
 
 /** An object that came here by mistake, such as the app's session, permits nothing. */

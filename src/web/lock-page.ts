@@ -90,8 +90,7 @@ export function lockPage<Host = unknown>(
 
   return async (request, host) => {
     const visitor = await visitorOf(() => authorize(request, host as Host))
-    if (visitor === 401) return plainText(401, 'Unauthorized')
-    if (visitor === 403) return plainText(403, 'Forbidden')
+    if (visitor instanceof Response) return visitor
     if (!['GET', 'HEAD', 'POST'].includes(request.method))
       return plainText(405, 'The page answers only GET and POST.', { allow: 'GET, HEAD, POST' })
     try {

@@ -1,4 +1,4 @@
-import { printable } from '../sql'
+import { isHeldForEver, printable, type LockRecord } from '../sql'
 
 /** HTML that was made by `markup`: it is put into other HTML as it is. All else is text. */
 export class Markup {
@@ -18,4 +18,40 @@ function escape(part: Part): string {
   if (typeof part === 'object') return part.map(escape).join('')
   // What turns the order of the text beside it, or cannot be seen, is shown as its code.
   return printable(String(part)).replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`)
+}
+
+/** How long ago, or how long until then, and when it is. */
+export function moment(at: Date, now: Date): Markup {
+  const ahead = at.getTime() - now.getTime()
+  return markup`<span>${ahead > 0 ? `in ${span(ahead)}` : `${span(-ahead)} ago`}</span><small>${time(at)}</small>`
+}
+
+export function until(record: LockRecord): Markup {
+  return isHeldForEver(record) ? markup`<span>for ever</span>` : moment(record.lockUntil, record.now)
+}
+
+export function time(at: Date): Markup {
+  const text = at.toISOString()
+  return markup`<time datetime="${text}">${text.slice(0, 19).replace('T', ' ')}</time>`
+}
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** Its two largest units: `2 h 5 min`. */
+export function span(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${milliseconds} ms`
+  let seconds = Math.floor(milliseconds / 1_000)
+  const parts: string[] = []
+  for (const [name, length] of UNITS) {
+    const count = Math.floor(seconds / length)
+    seconds %= length
+    if (count > 0) parts.push(`${count} ${name}`)
+    else if (parts.length > 0) break
+  }
+  return parts.slice(0, 2).join(' ')
 }

@@ -1,8 +1,7 @@
 import { readableOwner, wasAcquired, type LastRun } from '../sql'
 import { page } from './answer'
 import { LOCK_STATES, type Overview, type PageLock } from './locks'
-import { markup, type Markup, type Part } from './markup'
-import { moment, span, time, until } from './moments'
+import { markup, moment, span, time, until, type Markup, type Part } from './markup'
 
 /** In seconds. */
 const REFRESH = 15

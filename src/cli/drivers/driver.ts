@@ -2,7 +2,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Driver } from '../../drivers'
 import type { Row } from '../../sql'
-import { CommandError, ExitCode } from '../command-error'
+import type { CommandError } from '../command-error'
+import { databaseFailure, wrongUsage } from '../command-error'
 
 /** A database driver of the user's project, at the least that the command line needs of it. */
 export interface CliDriver extends Driver {
@@ -27,29 +28,25 @@ export function loadDriver(
   via: readonly string[],
 ): { name: string; exports: unknown } {
   const project = createRequire(join(process.cwd(), 'package.json'))
-  const places = [project]
-  for (const name of via) {
-    try {
-      places.push(createRequire(project.resolve(name)))
-    } catch {
-      continue
-    }
-  }
-  for (const place of places) {
+  const carriers = via.flatMap((name) => pathOf(project, name) ?? [])
+  for (const place of [project, ...carriers.map((path) => createRequire(path))]) {
     for (const name of packages) {
-      let path: string
-      try {
-        path = place.resolve(name)
-      } catch {
-        continue
-      }
-      return { name, exports: place(path) as unknown }
+      const path = pathOf(place, name)
+      if (path !== undefined) return { name, exports: place(path) as unknown }
     }
   }
-  throw new CommandError(
-    ExitCode.database,
+  throw databaseFailure(
     `There is no driver for this database in ${process.cwd()} – install ${packages.map(packageOf).join(' or ')}, or use --data-source.`,
   )
+}
+
+/** @returns `undefined` when the package is not installed there */
+function pathOf(place: NodeJS.Require, name: string): string | undefined {
+  try {
+    return place.resolve(name)
+  } catch {
+    return undefined
+  }
 }
 
 /** `mysql2` of `mysql2/promise`: npm reads the latter as a repository on GitHub. */
@@ -76,8 +73,7 @@ export function readUrl(text: string): URL {
 }
 
 function unreadable(): CommandError {
-  return new CommandError(
-    ExitCode.usage,
+  return wrongUsage(
     'The URL cannot be read – percent-encode special characters in the user and the password: @ as %40, / as %2F, # as %23, ? as %3F, % as %25.',
   )
 }

@@ -1,6 +1,7 @@
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import { CommandError, ExitCode } from '../command-error'
+import type { CommandError } from '../command-error'
+import { wrongUsage } from '../command-error'
 import { loadDriver, readUrl, type CliDriver } from './driver'
 
 interface MsSql {
@@ -91,5 +92,5 @@ function fromProperties(text: string): Address {
 }
 
 function unreadable(why: string): CommandError {
-  return new CommandError(ExitCode.usage, `The URL cannot be read – ${why}.`)
+  return wrongUsage(`The URL cannot be read – ${why}.`)
 }

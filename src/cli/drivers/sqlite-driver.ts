@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import { CommandError, ExitCode } from '../command-error'
+import { databaseFailure } from '../command-error'
 import { loadDriver, type CliDriver } from './driver'
 
 type BetterSqlite3 = new (
@@ -26,8 +26,7 @@ export const sqliteDriver: CliDriver = {
       .exports as BetterSqlite3
     const file = sqliteFile(url)
     if (!create && !existsSync(file))
-      throw new CommandError(
-        ExitCode.database,
+      throw databaseFailure(
         `There is no SQLite file ${file} – correct the path; this command does not create it.`,
       )
     const database = await Promise.resolve(new Database(file, { timeout: 5_000 }))
