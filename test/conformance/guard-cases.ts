@@ -69,9 +69,9 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
     },
     expectFree: async (): Promise<void> => {
       const provider = client().createProvider()
-      await eventually(async () => {
-        expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-      })
+      await eventually(async () =>
+        expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined(),
+      )
     },
   }
 }

@@ -17,9 +17,7 @@ describeBackends(clients)('a lock that comes too late by $title', (each) => {
   beforeAll(async () => {
     client = await each.open()
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  afterAll(() => client.close())
 
   /** Takes a lock whose lease is over on the holder's side when the database hears of it. */
   const lockTooLate = async (name: string, timeLimit: string): Promise<PostalSqlExecutor> => {
@@ -45,14 +43,7 @@ describeBackends(clients)('a lock that comes too late by $title', (each) => {
   ])('%s is given back', async (title, timeLimit) => {
     const post = await lockTooLate(title, timeLimit)
     // One statement took it, and another one freed it.
-    await eventually(
-      () => {
-        expect(post.sent).toBeGreaterThan(1)
-      },
-      { timeout: 5_000 },
-    )
-    await eventually(async () => {
-      expect(await client.table.isHeld(title)).toBe(false)
-    })
+    await eventually(() => expect(post.sent).toBeGreaterThan(1), { timeout: 5_000 })
+    await eventually(async () => expect(await client.table.isHeld(title)).toBe(false))
   })
 })

@@ -26,9 +26,7 @@ describeBackends(clients)('whatever is late or lost, by $title', (each) => {
   beforeAll(async () => {
     client = await each.open()
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  afterAll(() => client.close())
 
   const playAll = async (unnamed: readonly Omit<Story, 'name'>[]): Promise<string[]> => {
     const wrong: string[] = []

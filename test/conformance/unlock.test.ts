@@ -10,9 +10,7 @@ describeBackends(everyClient())('an unlock by $title', (each) => {
   beforeAll(async () => {
     client = await each.open()
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  afterAll(() => client.close())
 
   it('ends what the holder trusts, also when the database refuses it, and may then be called again', async () => {
     const { executor, table } = client

@@ -300,9 +300,7 @@ describe('keepAlive: { atMost }', () => {
 
   it('releases the lock of a task that stops when it is told to', async () => {
     await executor.executeWithLock(limited, async ({ signal }) => {
-      const stopped = new Promise((resolve) => {
-        signal.addEventListener('abort', resolve)
-      })
+      const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
       await jest.advanceTimersByTimeAsync(30 * MINUTE)
       await stopped
     })

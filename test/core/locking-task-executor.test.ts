@@ -103,9 +103,7 @@ describe('a task', () => {
       provider.gate = gate.promise
       extension = lock.extend('20m')
     })
-    await eventually(() => {
-      expect(provider.calls).toEqual(['lock', 'extend'])
-    })
+    await eventually(() => expect(provider.calls).toEqual(['lock', 'extend']))
     gate.resolve()
     await run
     await extension
@@ -304,9 +302,7 @@ describe('assertLocked', () => {
     let stray: Promise<void> | undefined
     await executor.executeWithLock(job, () => {
       stray = ended.promise.then(assertLocked)
-      setTimeout(() => {
-        fired.resolve(activeLock())
-      }, 5)
+      setTimeout(() => fired.resolve(activeLock()), 5)
     })
     ended.resolve()
     await expect(stray).rejects.toMatchObject({ code: 'NOT_LOCKED' })
@@ -331,9 +327,7 @@ describe('assertLocked', () => {
   it('does not leak from one task into another that runs beside it', async () => {
     const inner = promiseWithResolvers()
     const first = executor.executeWithLock(job, () => inner.promise)
-    await executor.executeWithLock(other, () => {
-      expect(activeLock()?.name).toBe('other')
-    })
+    await executor.executeWithLock(other, () => expect(activeLock()?.name).toBe('other'))
     expect(activeLock()).toBeUndefined()
     inner.resolve()
     await first

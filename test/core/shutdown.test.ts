@@ -24,10 +24,7 @@ beforeEach(() => {
   executor = new LockingTaskExecutor(provider)
 })
 
-const locked = () =>
-  eventually(() => {
-    expect(storage.isLocked('job')).toBe(true)
-  })
+const locked = () => eventually(() => expect(storage.isLocked('job')).toBe(true))
 
 describe('shutdown', () => {
   it('aborts the tasks that run and waits until they have ended and are unlocked', async () => {
@@ -41,9 +38,7 @@ describe('shutdown', () => {
 
   it('leaves a task its lock while it cleans up', async () => {
     const run = executor.executeWithLock(job, async ({ signal, lock }) => {
-      await new Promise((resolve) => {
-        signal.addEventListener('abort', resolve)
-      })
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
       assertLocked()
       await lock.extend('20m')
       return 'cleaned up'
@@ -83,9 +78,7 @@ describe('shutdown', () => {
     expect(await shutdown).toEqual([])
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
     expect(task).not.toHaveBeenCalled()
-    await eventually(() => {
-      expect(storage.isLocked('job')).toBe(false)
-    })
+    await eventually(() => expect(storage.isLocked('job')).toBe(false))
   })
 
   it('tells listeners of a lock that it no longer waits for: not acquired, because of the shutdown', async () => {
@@ -99,9 +92,7 @@ describe('shutdown', () => {
     const stalled: LockProvider = {
       lock: (_, { signal } = {}) =>
         new Promise((_resolve, reject) => {
-          signal?.addEventListener('abort', () => {
-            reject(signal.reason as Error)
-          })
+          signal?.addEventListener('abort', () => reject(signal.reason as Error))
           asked.resolve()
         }),
     }

@@ -26,9 +26,7 @@ describe('waiting for a lock', () => {
     const held = heldForEver()
     const executor = new LockingTaskExecutor(new WaitingLockProvider(held, { timeout: '1m', pause: 10 }))
     const run = executor.executeWithLock(job, () => undefined)
-    await eventually(() => {
-      expect(held.asked).toBeGreaterThan(1)
-    })
+    await eventually(() => expect(held.asked).toBeGreaterThan(1))
     expect(await executor.shutdown()).toEqual([])
     const { asked } = held
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
@@ -42,9 +40,7 @@ describe('waiting for a lock', () => {
     const locked = waiting.lock(job, { signal: controller.signal })
     const reason = new Error('changed my mind')
     const refused = expect(locked).rejects.toBe(reason)
-    await eventually(() => {
-      expect(held.asked).toBeGreaterThan(1)
-    })
+    await eventually(() => expect(held.asked).toBeGreaterThan(1))
     controller.abort(reason)
     await refused
   }, 10_000)

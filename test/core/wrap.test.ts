@@ -204,9 +204,9 @@ describe('the executor', () => {
       defaultLockAtMostFor: '3m',
       defaultLockAtLeastFor: '2m',
     })
-    await defaults.executeWithLock({ name: 'job', lockAtMostFor: undefined }, ({ lock }) => {
-      expect(lock.remaining()).toBeGreaterThan(170_000)
-    })
+    await defaults.executeWithLock({ name: 'job', lockAtMostFor: undefined }, ({ lock }) =>
+      expect(lock.remaining()).toBeGreaterThan(170_000),
+    )
     expect(storage.isLocked('job')).toBe(true)
   })
 })

@@ -178,9 +178,7 @@ describe.each(Object.entries(CLIENTS))(
         code: 'INVALID_CLIENT',
         message: expect.stringContaining('no trigger that returns rows'),
       })
-      await eventually(() => {
-        expect(asked.length).toBe(2)
-      })
+      await eventually(() => expect(asked.length).toBe(2))
       expect(asked[1]?.text).toMatch(/^update \[shedlock] set \[lock_until] = cast/)
     })
 
@@ -209,9 +207,7 @@ describe.each(Object.entries(CLIENTS))(
       const answers: TdsAnswer[] = [{ hangUp: true }]
       answer = () => answers.shift() ?? changed(1)
       await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-      await eventually(() => {
-        expect(asked.length).toBe(2)
-      })
+      await eventually(() => expect(asked.length).toBe(2))
       expect(asked[1]?.text).toMatch(/^update \[shedlock] set \[lock_until] = cast.*@@rowcount/)
     })
 
@@ -221,9 +217,7 @@ describe.each(Object.entries(CLIENTS))(
         const answers: TdsAnswer[] = [{ error: { number, message: 'The service has encountered an error' } }]
         answer = () => answers.shift() ?? changed(1)
         await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-        await eventually(() => {
-          expect(asked.length).toBe(2)
-        })
+        await eventually(() => expect(asked.length).toBe(2))
         expect(asked[1]?.text).toMatch(/^update \[shedlock] set \[lock_until] = cast/)
       },
     )
@@ -241,9 +235,7 @@ describe.each(Object.entries(CLIENTS))(
         const answers: TdsAnswer[] = [{ error: { number, severity, message } }]
         answer = () => answers.shift() ?? changed(1)
         await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-        await eventually(() => {
-          expect(asked.length).toBe(2)
-        })
+        await eventually(() => expect(asked.length).toBe(2))
         expect(asked[1]?.text).toMatch(/^update \[shedlock] set \[lock_until] = cast/)
       },
     )

@@ -109,9 +109,7 @@ export function scriptedClient({ dialect, options, catalog, columns, refusal, br
   it.each(broken)('frees the lock behind error %s, which leaves the outcome open', async (code) => {
     script.answers = [FREE, { code, message: 'the connection is gone' }, TAKEN]
     await expect(script.lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-    await eventually(() => {
-      expect(script.asked.length).toBe(3)
-    })
+    await eventually(() => expect(script.asked.length).toBe(3))
     expect(script.asked[2]?.text).toMatch(release)
   })
 

@@ -94,9 +94,7 @@ describe.each(sqlite)('the counterexamples of the model by $title', (each) => {
   beforeAll(async () => {
     client = await each.open()
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  afterAll(() => client.close())
 
   /** A provider with a network of its own. */
   const connectWith = (broken: Break) => (): Connection => {
@@ -138,9 +136,7 @@ describe.each(sqlite)('the counterexamples of the model by $title', (each) => {
     delivered?.resolve()
     await acquired?.promise
     heard?.resolve()
-    const released = async (): Promise<void> => {
-      expect(await client.table.isHeld(name)).toBe(false)
-    }
+    const released = async (): Promise<void> => expect(await client.table.isHeld(name)).toBe(false)
     await eventually(released, { timeout: 3_000 })
   })
 })

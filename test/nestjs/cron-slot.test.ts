@@ -125,9 +125,7 @@ describe('@SchedulerLock with catchUp', () => {
     const lockProvider = new InMemoryLockProvider()
     const imports = [ShedLockModule.forRoot({ lockProvider, cronTime: CronTime })]
     await startApplication({ imports, providers: [CatchingUp] })
-    await eventually(() => {
-      expect(runs).toBe(1)
-    })
+    await eventually(() => expect(runs).toBe(1))
     const second = await startApplication({ imports, providers: [CatchingUp] })
     await second.close()
     expect(runs).toBe(1)
@@ -135,9 +133,7 @@ describe('@SchedulerLock with catchUp', () => {
 
   test('takes a refusal for what it is, and any other error for an error', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
-    afterTest(() => {
-      error.mockRestore()
-    })
+    afterTest(() => error.mockRestore())
     const storage = new InMemoryLockProvider()
     const asked: string[] = []
     const lockProvider = {
@@ -283,9 +279,7 @@ describe('the slot of @Cron', () => {
 
   test('is had by one look of the library when a run is on time, and by none until it is due again', () => {
     const looks = jest.spyOn(CronTime.prototype, 'getNextDateFrom')
-    afterTest(() => {
-      looks.mockRestore()
-    })
+    afterTest(() => looks.mockRestore())
     const lookedFor = (now: number): number => {
       looks.mockClear()
       slots.slotOf(method, now)

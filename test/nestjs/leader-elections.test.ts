@@ -18,9 +18,7 @@ class Feed implements OnApplicationBootstrap {
     this.elections.join(
       { name: 'feed', lockAtMostFor: '1m', provider: 'other' },
       {
-        onElected: (lock) => {
-          this.elected.resolve(lock)
-        },
+        onElected: (lock) => this.elected.resolve(lock),
         onStepDown: (reason) => this.stepDowns.push(reason),
       },
     )
@@ -49,9 +47,7 @@ test('a service joins an election, and steps down when the application shuts dow
 
 test('a leader that does not end is waited for only so long, and named', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
-  afterTest(() => {
-    warn.mockRestore()
-  })
+  afterTest(() => warn.mockRestore())
   const lockProvider = new InMemoryLockProvider()
   const application = await startApplication({
     imports: [ShedLockModule.forRoot({ lockProvider, shutdownTimeout: 20 })],
@@ -69,7 +65,5 @@ test('a leader that does not end is waited for only so long, and named', async (
   expect(warn.mock.calls).toEqual([[expect.stringMatching(/^Leaders did not step down .*: stubborn$/)]])
   expect(lockProvider.isLocked('stubborn')).toBe(true)
   work.resolve()
-  await eventually(() => {
-    expect(lockProvider.isLocked('stubborn')).toBe(false)
-  })
+  await eventually(() => expect(lockProvider.isLocked('stubborn')).toBe(false))
 })

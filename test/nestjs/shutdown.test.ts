@@ -25,9 +25,7 @@ class Jobs {
   async listening(): Promise<string | undefined> {
     const stop = signal()
     this.started.resolve(stop)
-    await new Promise((resolve) => {
-      stop.addEventListener('abort', resolve)
-    })
+    await new Promise((resolve) => stop.addEventListener('abort', resolve))
     stop.throwIfAborted()
     return 'not stopped'
   }

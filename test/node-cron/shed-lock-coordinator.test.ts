@@ -121,9 +121,7 @@ describe('with node-cron itself', () => {
     const options = { name, distributed: true, runCoordinator: coordinator, logger: silent }
     const task = cron.schedule('* * * * * *', run, options)
     task.on('execution:skipped', ({ reason }) => void ticks.skipped.push(reason))
-    afterTest(async () => {
-      await task.destroy()
-    })
+    afterTest(() => task.destroy())
     return ticks
   }
 
@@ -132,9 +130,7 @@ describe('with node-cron itself', () => {
       lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer')),
     }
     const ticks = everySecond(shedLockCoordinator(broken), 'job')
-    await eventually(() => {
-      expect(ticks.skipped).toContain('coordinator-error')
-    })
+    await eventually(() => expect(ticks.skipped).toContain('coordinator-error'))
     expect(ticks.ran).toEqual([])
   })
 
@@ -159,12 +155,8 @@ describe('with node-cron itself', () => {
     const [acquired, lost] = [promiseWithResolvers(), promiseWithResolvers()]
     const listeners = [
       {
-        onLockAcquired: () => {
-          acquired.resolve()
-        },
-        onLockLost: () => {
-          lost.resolve()
-        },
+        onLockAcquired: () => acquired.resolve(),
+        onLockLost: () => lost.resolve(),
       },
     ]
     const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners })
@@ -204,12 +196,7 @@ describe('with node-cron itself', () => {
       const ran = (): string[] => ticks.flatMap((each) => each.ran).sort()
       const timeout = fires * SECOND + 60_000
       // One more, so that the late instance has had its say about the last one that counts.
-      await eventually(
-        () => {
-          expect(ran().length).toBeGreaterThan(fires)
-        },
-        { timeout, interval: 100 },
-      )
+      await eventually(() => expect(ran().length).toBeGreaterThan(fires), { timeout, interval: 100 })
       expect(ran().slice(0, fires)).toEqual([...asked].sort().slice(0, fires))
     },
   )

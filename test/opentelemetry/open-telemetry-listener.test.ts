@@ -60,9 +60,9 @@ describe('the OpenTelemetry listener', () => {
     const executor = new LockingTaskExecutor(provider, {
       listeners: [openTelemetryListener({ meterProvider })],
     })
-    await executor.executeWithLock(job, async () => {
-      expect(await measured()).toMatchObject({ 'shedlock.execution.active{job}': 1 })
-    })
+    await executor.executeWithLock(job, async () =>
+      expect(await measured()).toMatchObject({ 'shedlock.execution.active{job}': 1 }),
+    )
     await storage.lock({ ...job, name: 'other' })
     await executor.executeWithLock({ ...job, name: 'other' }, () => 'skipped')
     expect(await measured()).toEqual({

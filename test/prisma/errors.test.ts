@@ -70,9 +70,7 @@ describeBackends(servers)('connections of Prisma to $name by $adapter', (backend
       await transaction.$executeRawUnsafe(`insert into orders values (1, 'open')`)
       expect(await failure(provider.lock(configuration))).toMatchObject({ code: 'TIMEOUT' })
     })
-    await eventually(async () => {
-      expect(await provider.lock(configuration)).toBeDefined()
-    })
+    await eventually(async () => expect(await provider.lock(configuration)).toBeDefined())
   })
 
   test('a server that is not there is told apart from one that refuses', async () => {

@@ -27,9 +27,7 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
     await createTables(await database.connect(), backend.dialect)
     prisma = await database.connect({ max: 1, ...named })
   })
-  afterEach(async () => {
-    await database.drop()
-  })
+  afterEach(() => database.drop())
 
   const everyQuestion = async (provider: SqlLockProvider): Promise<void> => {
     const lock = await provider.lock(job)

@@ -23,9 +23,7 @@ describeBackends(servers)('a process with Prisma on $name', (backend) => {
     const table = observeLockTable(observer, backend.dialect)
     await table.createTable()
     const proxy = await cuttingProxy((database.typeOrm as { port: number }).port)
-    afterTest(() => {
-      proxy.close()
-    })
+    afterTest(() => proxy.close())
     const url = new URL(database.url)
     url.host = `127.0.0.1:${proxy.port}`
     const ended = promisify(execFile)(

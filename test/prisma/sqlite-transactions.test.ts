@@ -102,9 +102,9 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
         })
       })
       expect(await prisma.$queryRawUnsafe(`select note from orders`)).toEqual([{ note: 'open' }])
-      await eventually(async () => {
-        expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
-      })
+      await eventually(async () =>
+        expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined(),
+      )
     },
   )
 })

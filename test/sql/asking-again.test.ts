@@ -17,9 +17,7 @@ describeIf('asking again', () => {
   beforeAll(async () => {
     if (each) client = await each.open()
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  afterAll(() => client.close())
 
   it('an extension whose request was swallowed is sent again before the lease is over', async () => {
     const post = new PostalSqlExecutor(client.executor)
@@ -77,12 +75,7 @@ describeIf('asking again', () => {
     await expect(lock?.unlock()).rejects.toMatchObject({ code: 'TIMEOUT' })
     // The first attempt in the background was made before the error was thrown.
     swallows = false
-    await eventually(
-      async () => {
-        expect(await table.isHeld('background')).toBe(false)
-      },
-      { timeout: 10_000 },
-    )
+    await eventually(async () => expect(await table.isHeld('background')).toBe(false), { timeout: 10_000 })
   })
 
   it('a pause whose request is late does not come when the pause was ended', async () => {
@@ -95,9 +88,7 @@ describeIf('asking again', () => {
     await paused.catch(() => undefined)
     await provider.resumeLock('paused')
     await post.deliver('late')
-    await eventually(async () => {
-      expect(await table.isHeld('paused')).toBe(false)
-    })
+    await eventually(async () => expect(await table.isHeld('paused')).toBe(false))
     await expect(paused).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
@@ -116,9 +107,7 @@ describeIf('asking again', () => {
     const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '300ms' })
     const locking = provider.lock({ name: 'half open', lockAtMostFor: '1h' })
     await expect(locking).rejects.toMatchObject({ code: 'TIMEOUT' })
-    await eventually(async () => {
-      expect(await table.isHeld('half open')).toBe(false)
-    })
+    await eventually(async () => expect(await table.isHeld('half open')).toBe(false))
   })
 
   it('an error is explained within the same time limit', async () => {
@@ -174,9 +163,7 @@ describeIf('asking again', () => {
       post.next = 'late'
       let settled = false
       const extended = lock.extend('1h').finally(() => (settled = true))
-      await eventually(() => {
-        expect(settled || lock.remaining() < 1_900).toBe(true)
-      })
+      await eventually(() => expect(settled || lock.remaining() < 1_900).toBe(true))
       await post.deliver('late')
       await extended
       expect(lock.remaining()).toBeGreaterThan(1_800_000)

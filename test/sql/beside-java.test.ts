@@ -104,9 +104,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
       }),
     )
     // Some may never have got the lock, so each has it once without the others.
-    await eventually(async () => {
-      expect((await provider.findLock('job'))?.held).toBe(false)
-    })
+    await eventually(async () => expect((await provider.findLock('job'))?.held).toBe(false))
     for (const turn of all) await turn()
     expect([...told.keys()].sort()).toEqual(
       expect.arrayContaining(['java', 'succeeded', 'failed', 'unlocked']),

@@ -43,9 +43,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     client = await each.open(PATIENCE[each.dialect])
     await (await client.createProvider().lock(job))?.unlock()
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  afterAll(() => client.close())
 
   it('is not held: the task fails, because nobody knows', async () => {
     const { listener, heard } = recorder()
@@ -80,9 +78,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     await provider.listLocks()
     const unblock = await block(client.observer, each.dialect)
     const locking = provider.lock(job)
-    await eventually(() => {
-      expect(failed).toBeGreaterThan(1)
-    })
+    await eventually(() => expect(failed).toBeGreaterThan(1))
     await unblock()
     const lock = await locking
     expect(lock).toBeDefined()

@@ -115,9 +115,9 @@ it('what succeeded after its lease counts as done, if nobody has begun since', a
   const configuration = { name: 'migrate', slot: SLOT, lockAtMostFor: 50, keepAlive: false }
   const migrate = () =>
     executeOnce(provider, configuration, async () => {
-      await eventually(async () => {
-        expect((await provider.findLock('migrate'))?.lastRun).toMatchObject({ outcome: 'died' })
-      })
+      await eventually(async () =>
+        expect((await provider.findLock('migrate'))?.lastRun).toMatchObject({ outcome: 'died' }),
+      )
     })
   expect((await migrate()).executed).toBe(true)
   expect(warning).toHaveBeenCalledTimes(1)

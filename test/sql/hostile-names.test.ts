@@ -13,9 +13,7 @@ describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (
   beforeAll(async () => {
     client = await each.open(each.mode)
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  afterAll(() => client.close())
 
   const rowsOf = async (): Promise<string[]> => {
     const rows = await client.observer.query<{ name: string }[]>('select name from shedlock')

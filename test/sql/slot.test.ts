@@ -45,9 +45,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
       const answered = promiseWithResolvers()
       const slow: LockProvider = {
         lock: async (...question) => {
-          const lock = await provider.lock(...question).finally(() => {
-            answered.resolve()
-          })
+          const lock = await provider.lock(...question).finally(() => answered.resolve())
           await gate.promise
           return lock
         },
@@ -104,9 +102,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
       await change(slot - 1)
       const reasons: string[] = []
       const locking = provider.lock(job, { onRefused: (reason) => void reasons.push(reason) })
-      await eventually(async () => {
-        expect(await dataSource.query(waiting)).toHaveLength(1)
-      })
+      await eventually(async () => expect(await dataSource.query(waiting)).toHaveLength(1))
       await change(slot)
       await other.query('commit')
       await other.release()
@@ -135,9 +131,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
     // No answer comes within a lease of a millisecond that is cut to a whole one.
     const late = { name, lockAtMostFor: 1, slot }
     await expect(provider.lock(late)).rejects.toMatchObject({ code: 'TIMEOUT' })
-    await eventually(async () => {
-      expect((await table.findRow(name))?.lockedAt).toBe(slot - 1)
-    })
+    await eventually(async () => expect((await table.findRow(name))?.lockedAt).toBe(slot - 1))
     expect(await provider.lock({ ...late, lockAtMostFor: '1m' })).toBeDefined()
   })
 })

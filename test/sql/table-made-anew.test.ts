@@ -14,9 +14,7 @@ describeBackends(everyClient().filter(({ dialect }) => dialect in WRONG_TYPE))(
   (each) => {
     let client: OpenClient
 
-    afterAll(async () => {
-      await client.close()
-    })
+    afterAll(() => client.close())
 
     it('is looked at again after an error', async () => {
       client = await each.open()

@@ -34,9 +34,7 @@ describe('assumeLocked', () => {
 })
 
 describe('makeAllAssertsPass', () => {
-  afterEach(() => {
-    makeAllAssertsPass(false)
-  })
+  afterEach(() => makeAllAssertsPass(false))
 
   it('switches the assertion off and on', () => {
     makeAllAssertsPass(true)
@@ -71,9 +69,7 @@ describe('FakeClock', () => {
   })
 
   it('only goes forward', () => {
-    expect(() => {
-      new FakeClock().advance(-1)
-    }).toThrow(LockError)
+    expect(() => new FakeClock().advance(-1)).toThrow(LockError)
   })
 })
 

@@ -63,9 +63,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await queryRunner.release()
     // It runs behind what was queued before it.
     await dataSource.query('select 1')
-    await eventually(async () => {
-      expect(await table.isHeld('late')).toBe(false)
-    })
+    await eventually(async () => expect(await table.isHeld('late')).toBe(false))
     await (await provider.lock({ name: 'late', lockAtMostFor: '5m' }))?.unlock()
   })
 
@@ -81,12 +79,8 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     const before = await table.findRow('slow')
     await blocker.commitTransaction()
     await blocker.release()
-    await eventually(async () => {
-      expect((await table.findRow('slow'))?.lockedAt).not.toBe(before?.lockedAt)
-    })
-    await eventually(async () => {
-      expect(await table.isHeld('slow')).toBe(false)
-    })
+    await eventually(async () => expect((await table.findRow('slow'))?.lockedAt).not.toBe(before?.lockedAt))
+    await eventually(async () => expect(await table.isHeld('slow')).toBe(false))
   })
 
   it.each(['new', 'known'])(
@@ -101,12 +95,10 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
         code: 'DATABASE_ERROR',
       })
       await cut
-      await eventually(async () => {
-        expect((await table.findRow(name))?.lockedAt ?? before?.lockedAt).not.toBe(before?.lockedAt)
-      })
-      await eventually(async () => {
-        expect(await table.isHeld(name)).toBe(false)
-      })
+      await eventually(async () =>
+        expect((await table.findRow(name))?.lockedAt ?? before?.lockedAt).not.toBe(before?.lockedAt),
+      )
+      await eventually(async () => expect(await table.isHeld(name)).toBe(false))
     },
   )
 
@@ -127,12 +119,8 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await new Promise((resolve) => setTimeout(resolve, 300))
     await blocker.commitTransaction()
     await blocker.release()
-    await eventually(async () => {
-      expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt)
-    })
-    await eventually(async () => {
-      expect(await table.isHeld('waits')).toBe(false)
-    })
+    await eventually(async () => expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt))
+    await eventually(async () => expect(await table.isHeld('waits')).toBe(false))
   })
 
   it('frees the lock after all when the answer to its unlock was lost', async () => {

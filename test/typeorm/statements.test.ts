@@ -131,9 +131,7 @@ describeBackends(servers)('the statements on $name', (backend) => {
       await blocker.query(`select * from shedlock where name = 'job' for update`)
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const unblock = async (): Promise<number> => {
-        await eventually(async () => {
-          expect(await observer.query<unknown[]>(waits)).toHaveLength(1)
-        })
+        await eventually(async () => expect(await observer.query<unknown[]>(waits)).toHaveLength(1))
         const now = await table.clock()
         await blocker.commitTransaction()
         await blocker.release()

@@ -291,9 +291,7 @@ describe('a database that does not answer', () => {
   it('does not show the text of its error, which may have secrets', async () => {
     const provider = await newProvider()
     const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-    afterTest(() => {
-      warnings.mockRestore()
-    })
+    afterTest(() => warnings.mockRestore())
     const text = 'postgres://app:hunter2@db refused'
     const page = lockPage(
       Object.assign(provider, {
