@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type LockConfiguration } from '../../src/core'
 import type { LastRun, SqlLockProvider } from '../../src/sql'
 import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
-import { everyClient, type OpenClient } from './every-client'
+import { everyClient, openedClient } from './every-client'
 
 const HOUR = 3_600_000
 
 describeBackends(everyClient())('the last run by $title', (each) => {
-  let client: OpenClient
+  const client = openedClient(each)
   let provider: SqlLockProvider
 
-  beforeAll(async () => {
-    client = await each.open()
+  beforeAll(() => {
     provider = client.createProvider({ lockedBy: 'x/failed' })
   })
-  afterAll(() => client.close())
 
   const lastRun = async (name: string): Promise<LastRun | undefined> => {
     const found = await provider.findLock(name)

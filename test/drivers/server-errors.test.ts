@@ -1,9 +1,10 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { Duration, LockErrorCode } from '../../src/core'
 import { dialects, type DialectName } from '../../src/sql'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 
 /** Real servers, on which a trigger raises the errors that are hard to come by. */
 const RAISE: Partial<Record<DialectName, (code: string) => readonly string[]>> = {
@@ -32,19 +33,10 @@ const cases = availableBackends().flatMap((backend) => {
 })
 
 describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dialect, raise }) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    const migrations = [createShedLockMigration()]
-    dataSource = await new DataSource({ ...database.typeOrm, logging: false, migrations }).initialize()
-    await dataSource.runMigrations()
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
+    ;({ dataSource } = await openDatabase(backend, migrated()))
   })
 
   const lock = (timeLimit: Duration = '2s') =>

@@ -24,7 +24,7 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
     test.each(Object.entries(provisions))(
       'runs under its lock, and not when somebody else holds it, in %s',
       async (_, provision) => {
-        const { provider } = await lockProvider()
+        const provider = await lockProvider()
         const application = await startApplication({
           imports: [
             ScheduleModule.forRoot(),

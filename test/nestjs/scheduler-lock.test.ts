@@ -50,7 +50,7 @@ function method(owner: { prototype: object }, name: string): (...args: unknown[]
 
 describe('a method with @SchedulerLock', () => {
   test('returns its own value, and is given this and its arguments', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const reports = (await start(provider, Reports)).get(Reports)
     expect(await reports.report(40, 2)).toBe(42)
     expect(await reports.perTenant('acme')).toEqual({ tenant: 'acme', lock: 'eu-acme' })
@@ -74,7 +74,7 @@ describe('a method with @SchedulerLock', () => {
       if (signal && !signal.aborted) await once(signal, 'abort')
       return signal?.reason
     }
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const imports = (await start(provider, Imports)).get(Imports)
     const limitIsOver = expect.objectContaining({
       code: 'LOCK_LOST',
@@ -84,7 +84,7 @@ describe('a method with @SchedulerLock', () => {
   })
 
   test('throws its own error', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const reports = (await start(provider, Reports)).get(Reports)
     const failure = reports.fail()
     await expect(failure).rejects.toBeInstanceOf(RangeError)
@@ -92,7 +92,7 @@ describe('a method with @SchedulerLock', () => {
   })
 
   test('returns undefined when it is skipped, or throws if that was asked for', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const reports = (await start(provider, Reports)).get(Reports)
     await provider.lock({ name: 'report', lockAtMostFor: '1m' })
     await provider.lock({ name: 'eu-acme', lockAtMostFor: '1m' })
@@ -147,7 +147,7 @@ describe('a method with @SchedulerLock', () => {
         return activeLock()?.name
       }
     }
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const application = await start(provider, Jobs)
     const jobs = await application.get(ModuleRef).resolve(Jobs, undefined, { strict: false })
     expect(await jobs.run()).toBe('job')
@@ -155,14 +155,14 @@ describe('a method with @SchedulerLock', () => {
 
   test('uses the locks of its own application, when there are two in one process', async () => {
     const [one, two] = [await lockProvider(), await lockProvider()]
-    const inOne = (await start(one.provider, Reports)).get(Reports)
-    const inTwo = (await start(two.provider, Reports)).get(Reports)
-    await one.provider.lock({ name: 'report', lockAtMostFor: '1m' })
+    const inOne = (await start(one, Reports)).get(Reports)
+    const inTwo = (await start(two, Reports)).get(Reports)
+    await one.lock({ name: 'report', lockAtMostFor: '1m' })
     expect([await inOne.report(1, 1), await inTwo.report(1, 1)]).toEqual([undefined, 2])
   })
 
   test('may be in the very class that the lock provider is made from', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     @Injectable()
     class Database {
       readonly provider = provider
@@ -212,13 +212,13 @@ describe('several lock providers', () => {
     const application = await startApplication({
       imports: [
         ShedLockModule.forRoot({
-          lockProvider: main.provider,
-          lockProviders: { reports: reports.provider, audit: audit.provider },
+          lockProvider: main,
+          lockProviders: { reports, audit },
         }),
       ],
       providers: [Jobs, AuditJobs],
     })
-    await audit.provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    await audit.lock({ name: 'job', lockAtMostFor: '1m' })
     const jobs = application.get(Jobs)
     const auditJobs = application.get(AuditJobs)
     expect([await jobs.run(), await jobs.audit(), await auditJobs.run()]).toEqual([
@@ -235,7 +235,7 @@ describe('several lock providers', () => {
         @Inject(LockingTaskExecutors) readonly executors: LockingTaskExecutors,
       ) {}
     }
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const { executor, executors } = (await start(provider, Service)).get(Service)
     expect(executors.get()).toBe(executor)
     expect(await executor.executeWithLock({ name: 'job' }, () => 1)).toEqual({ executed: true, value: 1 })
@@ -316,7 +316,7 @@ describe('what can never work is refused', () => {
         // never called
       }
     }
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const starting = startApplication({
       imports: [ShedLockModule.forRoot({ lockProvider: provider })],
       providers: [Jobs],
@@ -325,7 +325,7 @@ describe('what can never work is refused', () => {
   })
 
   test('when the application starts: the module with two configurations', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const starting = startApplication({
       imports: [
         ShedLockModule.forRoot({ lockProvider: provider }),
@@ -337,7 +337,7 @@ describe('what can never work is refused', () => {
 
   test('when the module is configured', async () => {
     expect(() => ShedLockModule.forRoot({} as never)).toThrow(refused('lockProvider of ShedLockModule'))
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     expect(() => ShedLockModule.forRoot({ lockProvider: provider, shutdownTimeout: -1 })).toThrow(
       refused('shutdownTimeout'),
     )

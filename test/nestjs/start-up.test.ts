@@ -25,7 +25,7 @@ const places = (): string[] => logged.filter((line) => line.startsWith('log Lock
 
 describe('At its start the application says where its locks are', () => {
   test('in which table, for each provider', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     await start({ lockProvider: provider, lockProviders: { audit: provider } })
     expect(places()).toEqual([
       "log Locks are in the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
@@ -62,7 +62,7 @@ describe('In production', () => {
   })
 
   test('it does with locks in a table', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     await start({ lockProvider: provider })
     expect(places()).toEqual(['log Locks are in the table shedlock (sqlite)'])
   })

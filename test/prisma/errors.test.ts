@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { LockError } from '../../src/core'
 import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma'
 import { CONFLICTS, nativeCode, notSent } from '../../src/prisma/native-code'
 import { dialects } from '../../src/sql'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
-import { createTables } from './lock-table'
+import { openPrisma } from './lock-table'
 import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
 
@@ -16,17 +16,13 @@ const failure = (work: PromiseLike<unknown>): Promise<unknown> =>
   )
 
 describeBackends(prismaBackends())('errors of Prisma on $name by $adapter', (backend) => {
-  let database: PrismaTestDatabase
   let prisma: TestClient
 
   beforeEach(async () => {
-    database = await backend.create()
-    prisma = await database.connect()
+    ;({ prisma } = await openPrisma(backend))
   })
-  afterEach(() => database.drop())
 
   test('a row that is there already is a lost race', async () => {
-    await createTables(prisma, backend.dialect)
     const insert = `insert into shedlock values ('a', '2020-01-01 00:00:00.000', '2020-01-01 00:00:00.000', 'me')`
     await prisma.$executeRawUnsafe(insert)
     const code = nativeCode(await failure(prisma.$executeRawUnsafe(insert)))
@@ -57,10 +53,8 @@ describeBackends(servers)('connections of Prisma to $name by $adapter', (backend
   let database: PrismaTestDatabase
 
   beforeEach(async () => {
-    database = await backend.create()
-    await createTables(await database.connect(), backend.dialect)
+    ;({ database } = await openPrisma(backend))
   })
-  afterEach(() => database.drop())
 
   test('a pool that is exhausted by an open transaction ends in an error, and leaves nothing', async () => {
     const prisma = await database.connect({ max: 1, connectionLimit: 1, pool: { max: 1 } })

@@ -1,20 +1,19 @@
-import { DataSource, type Logger } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource, Logger } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { executeOnce, type SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
 describeBackends(availableBackends())('on $name', (backend) => {
   const statements: string[] = []
-  let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
     const logQuery = (statement: string): void => void statements.push(statement)
     const nothing = (): void => undefined
     const logger = {
@@ -25,17 +24,9 @@ describeBackends(availableBackends())('on $name', (backend) => {
       logMigration: nothing,
       log: nothing,
     }
-    dataSource = await new DataSource({
-      ...database.typeOrm,
-      logging: ['query'],
-      logger: logger satisfies Logger,
-    }).initialize()
+    const logging = { logging: ['query'], logger: logger satisfies Logger }
+    ;({ dataSource } = await openDatabase(backend, logging))
     provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   it('finds one lock by its name, held or not, and none that was never acquired', async () => {

@@ -1,8 +1,9 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 
 /** As ShedLock's documentation has them for Java services. */
 const TABLES: Readonly<Partial<Record<DialectName, string>>> = {
@@ -28,18 +29,11 @@ const of = <T>(dialect: DialectName, choice: Readonly<Partial<Record<DialectName
 const backends = availableBackends().filter(({ dialect }) => of(dialect, TABLES) !== undefined)
 
 describeBackends(backends)("a Java service's table on $name", (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend))
     await dataSource.query(of(backend.dialect, TABLES) ?? '')
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   it('keeps the locks as it is, and is fixed with a lock held', async () => {

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { migrationFiles } from '../../scripts/migration-files'
 import { dialects, migrationScripts, type LockTableOptions } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
 import { hostileNames } from './hostile-names'
 
@@ -35,13 +36,7 @@ describeBackends(availableBackends().filter(hasClient))(
     let dataSource: DataSource
 
     beforeEach(async () => {
-      database = await backend.create()
-      dataSource = await new DataSource(database.typeOrm).initialize()
-    })
-
-    afterEach(async () => {
-      await dataSource.destroy()
-      await database.drop()
+      ;({ database, dataSource } = await openDatabase(backend))
     })
 
     it.each(Object.entries(names))('makes a table that locks, and removes it: %s', async (_, options) => {

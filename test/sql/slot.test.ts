@@ -1,9 +1,11 @@
-import { DataSource } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type LockProvider } from '../../src/core'
 import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterFile } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
@@ -22,19 +24,13 @@ const time = (milliseconds: number): string =>
 const backends = availableBackends().filter(({ shared }) => shared)
 
 describeBackends(backends)('a slot on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
   let table: ReturnType<typeof observeLockTable>
 
   beforeAll(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend, {}, afterFile))
     table = observeLockTable(dataSource, backend.dialect)
     await table.createTable()
-  })
-  afterAll(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   it.each(['before', 'after'])(

@@ -1,7 +1,8 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 
 /** Tables with as much wrong as one table can have, and a lock that is held for nine minutes. */
 const POSTGRES = {
@@ -33,23 +34,14 @@ const backends = availableBackends().filter(({ dialect }) => dialect in WRONG)
 
 describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
   const { table, hold, zone, lease } = WRONG[backend.dialect] ?? POSTGRES
-  let database: TestDatabase
   let services: DataSource
   let operator: DataSource
 
-  /** One connection, so that what is set for its session stays. */
-  const connect = async (): Promise<DataSource> =>
-    new DataSource({ ...database.typeOrm, poolSize: 1 } as TestDatabase['typeOrm']).initialize()
-
   beforeEach(async () => {
-    database = await backend.create()
-    services = await connect()
-    operator = await connect()
-  })
-
-  afterEach(async () => {
-    await Promise.all([services.destroy(), operator.destroy()])
-    await database.drop()
+    // One connection, so that what is set for its session stays.
+    const opened = await openDatabase(backend, { poolSize: 1 })
+    services = opened.dataSource
+    operator = await opened.connect({ poolSize: 1 })
   })
 
   /** In winter and in summer alike, for servers that know no names. */

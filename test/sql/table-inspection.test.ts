@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import {
   dialects,
   lockTableNames,
@@ -9,7 +9,8 @@ import {
   type SqlLockProvider,
 } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { hostileNamesOn } from './hostile-names'
 import { tableFaults } from './table-faults'
@@ -35,17 +36,10 @@ const DROP_SCHEMA: Readonly<Record<string, (schema: string) => readonly string[]
 }
 
 describeBackends(availableBackends())('on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
+    ;({ dataSource } = await openDatabase(backend))
   })
 
   const run = async (statements: readonly string[]): Promise<void> => {
@@ -192,17 +186,15 @@ describeBackends(availableBackends())('on $name', (backend) => {
     },
   )
 
-  for (const { fault, make, code, severity = 'error' } of tableFaults[backend.dialect] ?? []) {
-    it(`finds and fixes: ${fault}`, async () => {
-      await run(make)
-      const provider = typeOrmLockProvider(dataSource)
+  it.each(tableFaults[backend.dialect] ?? [])('finds and fixes: %s', async (_, told, make) => {
+    await run(make)
+    const provider = typeOrmLockProvider(dataSource)
 
-      const findings = await provider.checkTable()
-      expect(findings).toMatchObject([{ code, severity }])
-      await run(findings.flatMap(({ fix }) => fix))
-      expect(await provider.checkTable()).toEqual([])
-      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-      expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
-    })
-  }
+    const findings = await provider.checkTable()
+    expect(findings.map(({ severity, code }) => `${severity}: ${code}`)).toEqual([told])
+    await run(findings.flatMap(({ fix }) => fix))
+    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
+    expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
+  })
 })

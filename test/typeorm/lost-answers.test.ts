@@ -1,7 +1,9 @@
-import { DataSource } from 'typeorm'
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterFile, afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { cuttingProxy, type CuttingProxy } from './cutting-proxy'
 import { eventually } from '../eventually'
@@ -12,39 +14,21 @@ const TAKING = /(insert into|update) .shedlock/
 const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
 
 describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
-  let database: TestDatabase
+  let opened: OpenDatabase
   let observer: DataSource
   let table: ReturnType<typeof observeLockTable>
-  const opened: DataSource[] = []
-  const proxies: CuttingProxy[] = []
-
-  const open = async (rest: object = {}): Promise<DataSource> => {
-    const dataSource = await new DataSource({
-      ...database.typeOrm,
-      ...rest,
-    }).initialize()
-    opened.push(dataSource)
-    return dataSource
-  }
+  const open = (options: object = {}): Promise<DataSource> => opened.connect(options, afterTest)
   const throughProxy = async (): Promise<{ dataSource: DataSource; proxy: CuttingProxy }> => {
-    const proxy = await cuttingProxy((database.typeOrm as { port: number }).port)
-    proxies.push(proxy)
+    const proxy = await cuttingProxy((opened.database.typeOrm as { port: number }).port)
+    afterTest(() => proxy.close())
     return { dataSource: await open({ host: '127.0.0.1', port: proxy.port }), proxy }
   }
 
   beforeAll(async () => {
-    database = await backend.create()
-    observer = await new DataSource(database.typeOrm).initialize()
+    opened = await openDatabase(backend, {}, afterFile)
+    observer = opened.dataSource
     table = observeLockTable(observer, backend.dialect)
     await table.createTable()
-  })
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((dataSource) => dataSource.destroy()))
-    for (const proxy of proxies.splice(0)) proxy.close()
-  })
-  afterAll(async () => {
-    await observer.destroy()
-    await database.drop()
   })
 
   it('says that the pool is exhausted, and frees the lock that it gets too late', async () => {

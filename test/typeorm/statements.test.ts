@@ -1,7 +1,9 @@
-import { AbstractLogger, DataSource, type DataSourceOptions, type LogLevel, type LogMessage } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { AbstractLogger, type DataSource, type LogLevel, type LogMessage } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterFile } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
@@ -38,23 +40,16 @@ const servers = availableBackends().filter(({ name }) => name in ROUND_TRIPS)
 describeBackends(servers)('the statements on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '10m' }
   const statements = new Statements(['query', 'error', 'warn'])
-  let database: TestDatabase
   let observer: DataSource
   let dataSource: DataSource
   let table: ReturnType<typeof observeLockTable>
 
   beforeAll(async () => {
-    database = await backend.create()
-    observer = await new DataSource(database.typeOrm).initialize()
-    const options = { ...database.typeOrm, logger: statements, logging: ['query', 'error', 'warn'] }
-    dataSource = await new DataSource(options as DataSourceOptions).initialize()
+    const opened = await openDatabase(backend, {}, afterFile)
+    observer = opened.dataSource
+    dataSource = await opened.connect({ logger: statements, logging: ['query', 'error', 'warn'] })
     table = observeLockTable(observer, backend.dialect)
     await table.createTable()
-  })
-  afterAll(async () => {
-    await dataSource.destroy()
-    await observer.destroy()
-    await database.drop()
   })
 
   it('are one round trip for a loss and for a release, and none is an error', async () => {
