@@ -104,16 +104,6 @@ describe('the signal of a task', () => {
     })
     expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
   })
-
-  it('aborts when the task has ended: what it left running hears that it is under no lock any more', async () => {
-    const result = await executor.executeWithLock(job, ({ signal }) => {
-      expect(signal.aborted).toBe(false)
-      return signal
-    })
-    expect(result).toMatchObject({
-      value: { aborted: true, reason: { code: 'NOT_LOCKED', lockName: 'job' } },
-    })
-  })
 })
 
 describe('await using', () => {

@@ -11,16 +11,9 @@ import {
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
+import { lockError } from '../lock-error'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-
-function lockError(code: string, message: RegExp) {
-  return expect.objectContaining({
-    name: 'LockError',
-    code,
-    message: expect.stringMatching(message),
-  })
-}
 
 describe('typeOrmLockProvider', () => {
   const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:' })

@@ -7,6 +7,7 @@ import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { cuttingProxy, type CuttingProxy } from './cutting-proxy'
 import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
 
 /** The statement that takes a row that is there: an upsert, or an update. */
 const TAKING = /(insert into|update) .shedlock/
@@ -57,9 +58,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     const blocker = observer.createQueryRunner()
     await blocker.startTransaction()
     await blocker.query(`select * from shedlock where name = 'slow' for update`)
-    await expect(provider.lock({ name: 'slow', lockAtMostFor: '5m' })).rejects.toMatchObject({
-      code: 'TIMEOUT',
-    })
+    await expect(provider.lock({ name: 'slow', lockAtMostFor: '5m' })).rejects.toEqual(lockError('TIMEOUT'))
     const before = await table.findRow('slow')
     await blocker.commitTransaction()
     await blocker.release()
@@ -75,9 +74,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       await (await provider.lock({ name: 'known', lockAtMostFor: '5m' }))?.unlock()
       const before = await table.findRow(name)
       const cut = proxy.cutAfter(name === 'new' ? /insert into .shedlock/ : TAKING)
-      await expect(provider.lock({ name, lockAtMostFor: '5m' })).rejects.toMatchObject({
-        code: 'DATABASE_ERROR',
-      })
+      await expect(provider.lock({ name, lockAtMostFor: '5m' })).rejects.toEqual(lockError('DATABASE_ERROR'))
       await cut
       await eventually(async () =>
         expect((await table.findRow(name))?.lockedAt ?? before?.lockedAt).not.toBe(before?.lockedAt),
@@ -95,9 +92,9 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await blocker.startTransaction()
     await blocker.query(`select * from shedlock where name = 'waits' for update`)
     const cut = proxy.cutAfter(TAKING)
-    await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toMatchObject({
-      code: 'DATABASE_ERROR',
-    })
+    await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toEqual(
+      lockError('DATABASE_ERROR'),
+    )
     await cut
     // Time for a release that comes too early.
     await new Promise((resolve) => setTimeout(resolve, 300))

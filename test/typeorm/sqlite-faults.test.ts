@@ -6,7 +6,7 @@ describe('SQLite in memory', () => {
   it('of sql.js is not saved when a lock was merely refused', async () => {
     let saved = 0
     const autoSaveCallback = (): number => saved++
-    const options = { type: 'sqljs', autoSave: true, autoSaveCallback }
+    const options = { type: 'sqljs', database: undefined, autoSave: true, autoSaveCallback }
     const provider = typeOrmLockProvider(await openMemory({ ...migrated(), ...options }))
     const job = { name: 'job', lockAtMostFor: '1h' }
     const before = saved
