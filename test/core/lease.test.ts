@@ -1,20 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { createLock, InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
-import { FaultyLockProvider } from './faulty-lock-provider'
+import { createLock, LockError, LockingTaskExecutor } from '../../src/core'
 import { LateAnswers } from './late-answers'
 import { recorder } from './recorder'
+import { faultyExecutor } from './faulty-executor'
 
 const DAY = 86_400_000
 const job = { name: 'job', lockAtMostFor: '10m' }
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let executor: LockingTaskExecutor
+let { storage, provider, executor } = faultyExecutor()
 
 beforeEach(() => {
   jest.useFakeTimers()
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  executor = new LockingTaskExecutor(provider)
+  ;({ storage, provider, executor } = faultyExecutor())
 })
 
 afterEach(() => {

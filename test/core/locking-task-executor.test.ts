@@ -9,24 +9,16 @@ import {
   LockingTaskExecutor,
 } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { FaultyLockProvider } from './faulty-lock-provider'
-import { recorder } from './recorder'
 import { eventually } from '../eventually'
+import { faultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const other = { name: 'other', lockAtMostFor: '10m' }
 
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let executor: LockingTaskExecutor
-let heard: string[]
+let { storage, provider, executor, heard } = faultyExecutor()
 
 beforeEach(() => {
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  const { listener, heard: events } = recorder()
-  heard = events
-  executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+  ;({ storage, provider, executor, heard } = faultyExecutor())
 })
 
 afterEach(() => {

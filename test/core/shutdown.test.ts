@@ -2,26 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   assertLocked,
-  InMemoryLockProvider,
   LockError,
   LockingTaskExecutor,
   type LockProvider,
   type LockSkippedEvent,
 } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { FaultyLockProvider } from './faulty-lock-provider'
 import { recorder } from './recorder'
 import { eventually } from '../eventually'
+import { faultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let executor: LockingTaskExecutor
+let { storage, provider, executor } = faultyExecutor()
 
 beforeEach(() => {
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  executor = new LockingTaskExecutor(provider)
+  ;({ storage, provider, executor } = faultyExecutor())
 })
 
 const locked = () => eventually(() => expect(storage.isLocked('job')).toBe(true))
@@ -127,8 +122,9 @@ describe('shutdown', () => {
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
     provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
-    const run = executor.executeWithLock(job, () => 'late')
-    const shutdown = executor.shutdown()
+    const silent = new LockingTaskExecutor(provider)
+    const run = silent.executeWithLock(job, () => 'late')
+    const shutdown = silent.shutdown()
     gate.resolve()
     await shutdown
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })

@@ -1,4 +1,4 @@
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource, type DataSourceOptions, type TableColumn } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { dialects, type DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
@@ -50,10 +50,21 @@ interface Scripted {
   readonly broken: readonly (string | number)[]
   /** How the statement begins that releases a lock. */
   readonly release: RegExp
+  /** What TypeORM makes from the entity, where it is in the options: the table, and its columns as in the migration. */
+  readonly made?: readonly string[]
 }
 
 /** The real TypeORM with a fake client, and what every database promises that is answered by one. */
-export function scriptedClient({ dialect, options, catalog, columns, refusal, broken, release }: Scripted) {
+export function scriptedClient({
+  dialect,
+  options,
+  catalog,
+  columns,
+  refusal,
+  broken,
+  release,
+  made,
+}: Scripted) {
   const script = {
     asked: [] as Request[],
     answers: [] as Answer[],
@@ -77,6 +88,17 @@ export function scriptedClient({ dialect, options, catalog, columns, refusal, br
     script.dataSource = await new DataSource(options(answer)).initialize()
   })
   afterEach(() => script.dataSource.destroy())
+
+  if (made)
+    it('lets TypeORM make the columns of the migration', () => {
+      const { driver } = script.dataSource
+      const { columns, tableName } = script.dataSource.getMetadata('ShedLock')
+      const types = columns.map(({ databaseName, type, length, precision }) => {
+        const column = { type: driver.normalizeType({ type }), length, precision }
+        return `${databaseName} ${driver.createFullType(column as TableColumn)}`
+      })
+      expect([tableName, ...types]).toEqual(made)
+    })
 
   it('loses in one round trip', async () => {
     script.answers = [HELD]

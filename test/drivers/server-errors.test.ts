@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import type { Duration, LockErrorCode } from '../../src/core'
+import type { Duration } from '../../src/core'
 import { dialects, type DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends } from '../backends'

@@ -1,10 +1,18 @@
 import { once } from 'node:events'
-import { applyDecorators, Inject, Injectable, Module, Scope, SetMetadata } from '@nestjs/common'
+import {
+  applyDecorators,
+  Inject,
+  Injectable,
+  Module,
+  Scope,
+  SetMetadata,
+  type Provider,
+} from '@nestjs/common'
 import { ModuleRef, Reflector } from '@nestjs/core'
 import { describe, expect, test } from '@jest/globals'
 import { activeLock, LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { LockingTaskExecutors, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
-import { startApplication } from './application'
+import { startApplication, startWith } from './application'
 import { lockProvider } from './lock-provider'
 import { lockError } from '../lock-error'
 
@@ -38,12 +46,8 @@ class Reports {
   }
 }
 
-async function start(provider: LockProvider, ...providers: (new (...args: never[]) => unknown)[]) {
-  return startApplication({
-    imports: [ShedLockModule.forRoot({ lockProvider: provider, defaultLockAtMostFor: '1m' })],
-    providers,
-  })
-}
+const start = (lockProvider: LockProvider, ...providers: Provider[]) =>
+  startWith({ lockProvider, defaultLockAtMostFor: '1m' }, ...providers)
 
 function method(owner: { prototype: object }, name: string): (...args: unknown[]) => unknown {
   return (owner.prototype as Record<string, (...args: unknown[]) => unknown>)[name] as never
@@ -207,15 +211,11 @@ describe('several lock providers', () => {
 
   test('are named by the class, the subclass or the method', async () => {
     const [main, reports, audit] = [await lockProvider(), await lockProvider(), await lockProvider()]
-    const application = await startApplication({
-      imports: [
-        ShedLockModule.forRoot({
-          lockProvider: main,
-          lockProviders: { reports, audit },
-        }),
-      ],
-      providers: [Jobs, AuditJobs],
-    })
+    const application = await startWith(
+      { lockProvider: main, lockProviders: { reports, audit } },
+      Jobs,
+      AuditJobs,
+    )
     await audit.lock({ name: 'job', lockAtMostFor: '1m' })
     const jobs = application.get(Jobs)
     const auditJobs = application.get(AuditJobs)
@@ -311,11 +311,7 @@ describe('what can never work is refused', () => {
       }
     }
     const provider = await lockProvider()
-    const starting = startApplication({
-      imports: [ShedLockModule.forRoot({ lockProvider: provider })],
-      providers: [Jobs],
-    })
-    await expect(starting).rejects.toThrow(refused(message))
+    await expect(startWith({ lockProvider: provider }, Jobs)).rejects.toThrow(refused(message))
   })
 
   test('when the application starts: the module with two configurations', async () => {

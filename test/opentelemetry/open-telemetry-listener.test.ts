@@ -6,12 +6,12 @@ import {
   PeriodicExportingMetricReader,
   type Histogram,
 } from '@opentelemetry/sdk-metrics'
-import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
 import { openTelemetryListener } from '../../src/opentelemetry'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm'
 import { afterTest } from '../after-test'
+import { migrated, openMemory } from '../backends/open-database'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -38,6 +38,9 @@ afterEach(async () => {
   await meterProvider.shutdown()
 })
 
+const listenedTo = (options: object = { meterProvider }) =>
+  new LockingTaskExecutor(provider, { listeners: [openTelemetryListener(options)] })
+
 /** All values as `metric{attributes}`: numbers, and for the histogram how often it was recorded. */
 async function measured(source = meterProvider): Promise<Record<string, number>> {
   exporter.reset()
@@ -57,9 +60,7 @@ async function measured(source = meterProvider): Promise<Record<string, number>>
 
 describe('the OpenTelemetry listener', () => {
   it('measures a task that runs, and one that is skipped, by the names of ShedLock', async () => {
-    const executor = new LockingTaskExecutor(provider, {
-      listeners: [openTelemetryListener({ meterProvider })],
-    })
+    const executor = listenedTo()
     await executor.executeWithLock(job, async () =>
       expect(await measured()).toMatchObject({ 'shedlock.execution.active{job}': 1 }),
     )
@@ -94,14 +95,7 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('tells no age of a lock that was paused and never taken', async () => {
-    const dataSource = await new DataSource({
-      type: 'better-sqlite3',
-      database: ':memory:',
-      migrations: [createShedLockMigration()],
-      migrationsRun: true,
-    }).initialize()
-    afterTest(() => dataSource.destroy())
-    const lockProvider = typeOrmLockProvider(dataSource)
+    const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
     await lockProvider.pauseLock('paused', { for: '1h', reason: 'none' })
     await lockProvider.lock(job)
     openTelemetryListener({ meterProvider, lockProvider })
@@ -125,9 +119,7 @@ describe('the OpenTelemetry listener', () => {
 
   it('says the type of an error, and never its text', async () => {
     class BusinessError extends Error {}
-    const executor = new LockingTaskExecutor(provider, {
-      listeners: [openTelemetryListener({ meterProvider })],
-    })
+    const executor = listenedTo()
     const fails = (error: unknown) =>
       executor
         .executeWithLock(job, () => {
@@ -160,9 +152,7 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('counts extensions and lost locks', async () => {
-    const executor = new LockingTaskExecutor(provider, {
-      listeners: [openTelemetryListener({ meterProvider })],
-    })
+    const executor = listenedTo()
     await executor.executeWithLock(job, async ({ lock }) => {
       await lock.extend('20m')
       provider.refusesExtensions = true
@@ -172,7 +162,7 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('shows named locks at 0 before they were ever used, and counts on from there', async () => {
-    const listener = openTelemetryListener({ meterProvider, lockNames: ['job'] })
+    const executor = listenedTo({ meterProvider, lockNames: ['job'] })
     expect(await measured()).toEqual({
       'shedlock.lock.attempts{job}': 0,
       'shedlock.lock.acquired{job}': 0,
@@ -181,7 +171,7 @@ describe('the OpenTelemetry listener', () => {
       'shedlock.lock.lost{job}': 0,
       'shedlock.execution.active{job}': 0,
     })
-    await new LockingTaskExecutor(provider, { listeners: [listener] }).executeWithLock(job, () => 'done')
+    await executor.executeWithLock(job, () => 'done')
     expect(await measured()).toMatchObject({ 'shedlock.lock.attempts{job}': 1 })
   })
 
@@ -191,8 +181,7 @@ describe('the OpenTelemetry listener', () => {
       views: [{ instrumentName: 'shedlock.lock.attempts', aggregationCardinalityLimit: 4 }],
     })
     afterTest(() => meters.shutdown())
-    const listener = openTelemetryListener({ meterProvider: meters, lockNames: ['named'] })
-    const executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+    const executor = listenedTo({ meterProvider: meters, lockNames: ['named'] })
     for (const customer of ['a', 'b', 'c', 'd', 'a', 'd', 'named']) {
       await executor.executeWithLock({ ...job, name: customer }, () => 'done')
     }
@@ -207,9 +196,9 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('measures by a global provider that is registered after it was made', async () => {
-    const listener = openTelemetryListener({ lockNames: ['job'] })
+    const executor = listenedTo({ lockNames: ['job'] })
     metrics.setGlobalMeterProvider(meterProvider)
-    await new LockingTaskExecutor(provider, { listeners: [listener] }).executeWithLock(job, () => 'done')
+    await executor.executeWithLock(job, () => 'done')
     expect(await measured()).toMatchObject({ 'shedlock.lock.attempts{job}': 1, 'shedlock.lock.lost{job}': 0 })
   })
 

@@ -10,6 +10,7 @@ import { openDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
 import { hostileNames } from './hostile-names'
 
+const job = { name: 'job', lockAtMostFor: '1m' }
 const folder = join(__dirname, '../../migrations')
 
 describe('the files under migrations', () => {
@@ -45,14 +46,14 @@ describeBackends(availableBackends().filter(hasClient))(
       expect(runScript(backend, database, up)).toMatchObject({ ok: true })
       const provider = typeOrmLockProvider(dataSource, options)
       expect(await provider.checkTable()).toEqual([])
-      const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      const lock = await provider.lock(job)
       expect(lock).toBeDefined()
-      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+      expect(await provider.lock(job)).toBeUndefined()
       expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
       await lock?.unlock()
 
       expect(runScript(backend, database, down)).toMatchObject({ ok: true })
-      await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+      await expect(provider.lock(job)).rejects.toMatchObject({
         code: 'TABLE_MISSING',
       })
     })
@@ -61,10 +62,10 @@ describeBackends(availableBackends().filter(hasClient))(
       const { up } = migrationScripts(dialect)
       runScript(backend, database, up)
       const provider = typeOrmLockProvider(dataSource)
-      await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      await provider.lock(job)
 
       expect(runScript(backend, database, up)).toMatchObject({ ok: true })
-      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+      expect(await provider.lock(job)).toBeUndefined()
     })
 
     it('fails when there is another table of that name', async () => {

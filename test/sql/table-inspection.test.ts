@@ -15,6 +15,7 @@ import { itIf } from '../it-if'
 import { hostileNamesOn } from './hostile-names'
 import { tableFaults } from './table-faults'
 
+const job = { name: 'job', lockAtMostFor: '1h' }
 /** What a service whose clock is ahead writes. */
 const AHEAD: Readonly<Record<string, (seconds: number) => string>> = {
   postgres: (seconds) => `locked_at + interval '${seconds} seconds'`,
@@ -77,18 +78,18 @@ describeBackends(availableBackends())('on $name', (backend) => {
 
   it('releases a lock only from the owner that it is told', async () => {
     const provider = await migrated()
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const lock = await provider.lock(job)
     const owner = (await provider.listLocks())[0]?.lockedBy ?? ''
 
     expect(await provider.releaseLock('job', 'somebody else')).toBe(false)
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeUndefined()
     expect(await provider.releaseLock('job', owner)).toBe(true)
     expect(await provider.releaseLock('job', owner)).toBe(false)
-    const next = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const next = await provider.lock(job)
     expect(next).toBeDefined()
     expect(await provider.releaseLock('job', owner)).toBe(false)
     await lock?.unlock()
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeUndefined()
   })
 
   it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
@@ -105,7 +106,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     ['ours, further than any slot', undefined, 90],
   ] as const)('finds a row that was locked in the future: %s', async (_, owner, seconds) => {
     const provider = await migrated()
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const lock = await provider.lock(job)
     if (owner !== undefined) await run([`update shedlock set locked_by = '${owner}'`])
     await run([`update shedlock set locked_at = ${AHEAD[backend.dialect]?.(seconds) ?? ''}`])
     const { columnNames } = lockTableNames({}, dialects[backend.dialect])
@@ -141,7 +142,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await provider.overdueLocks({ job: '1h' })).toEqual([])
     await lock?.unlock()
     expect(await provider.checkTable()).toEqual([])
-    const next = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const next = await provider.lock(job)
     expect(await next?.fencingToken()).toBe(ahead.slot + 1)
     await provider.pauseLock('other', { for: '1h', reason: 'r' })
     expect(await provider.checkTable()).toEqual([])

@@ -32,6 +32,17 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await table.createTable()
   })
 
+  /** Keeps the row in another transaction until it is called. */
+  const blockRow = async (name: string): Promise<() => Promise<void>> => {
+    const blocker = observer.createQueryRunner()
+    await blocker.startTransaction()
+    await blocker.query(`select * from shedlock where name = '${name}' for update`)
+    return async () => {
+      await blocker.commitTransaction()
+      await blocker.release()
+    }
+  }
+
   it('says that the pool is exhausted, and frees the lock that it gets too late', async () => {
     const dataSource = await open({ poolSize: 1 })
     const provider = typeOrmLockProvider(dataSource, { timeLimit: '2s' })
@@ -55,13 +66,10 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
   it('frees the lock whose statement waited for the row longer than the time limit', async () => {
     const provider = typeOrmLockProvider(await open(), { timeLimit: '2s' })
     await (await provider.lock({ name: 'slow', lockAtMostFor: '5m' }))?.unlock()
-    const blocker = observer.createQueryRunner()
-    await blocker.startTransaction()
-    await blocker.query(`select * from shedlock where name = 'slow' for update`)
+    const unblock = await blockRow('slow')
     await expect(provider.lock({ name: 'slow', lockAtMostFor: '5m' })).rejects.toEqual(lockError('TIMEOUT'))
     const before = await table.findRow('slow')
-    await blocker.commitTransaction()
-    await blocker.release()
+    await unblock()
     await eventually(async () => expect((await table.findRow('slow'))?.lockedAt).not.toBe(before?.lockedAt))
     await eventually(async () => expect(await table.isHeld('slow')).toBe(false))
   })
@@ -88,9 +96,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock({ name: 'waits', lockAtMostFor: '5m' }))?.unlock()
     const before = await table.findRow('waits')
-    const blocker = observer.createQueryRunner()
-    await blocker.startTransaction()
-    await blocker.query(`select * from shedlock where name = 'waits' for update`)
+    const unblock = await blockRow('waits')
     const cut = proxy.cutAfter(TAKING)
     await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toEqual(
       lockError('DATABASE_ERROR'),
@@ -98,8 +104,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await cut
     // Time for a release that comes too early.
     await new Promise((resolve) => setTimeout(resolve, 300))
-    await blocker.commitTransaction()
-    await blocker.release()
+    await unblock()
     await eventually(async () => expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt))
     await eventually(async () => expect(await table.isHeld('waits')).toBe(false))
   })

@@ -1,4 +1,4 @@
-import { AbstractLogger, type DataSource, type LogLevel, type LogMessage } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { assertLocked, LockingTaskExecutor, type Lock } from '../../src/core'
 import { isNameRefused, MOST_PREPARED } from '../../src/drivers/sql-executor'
@@ -11,19 +11,7 @@ import { address } from '../backends/server'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-
-class Warnings extends AbstractLogger {
-  readonly seen: string[] = []
-
-  protected writeLog(
-    level: LogLevel,
-    message: LogMessage | string | number | (LogMessage | string | number)[],
-  ) {
-    for (const each of [message].flat())
-      if (level !== 'query' && level !== 'log')
-        this.seen.push(`${level}: ${typeof each === 'object' ? each.message : each}`)
-  }
-}
+import { Log } from './log'
 
 const REFUSED =
   /^warn: shedlock-orm sends its statements without names from now on, because a name was refused: /
@@ -36,7 +24,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   let observer: DataSource
   let dataSource: DataSource
   let table: ReturnType<typeof observeLockTable>
-  let warnings: Warnings
+  let warnings: Log
 
   const open = (rest: object = {}): Promise<DataSource> =>
     opened.connect({ poolSize: 1, logger: warnings, logging: ['error', 'warn'], ...rest })
@@ -44,7 +32,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   beforeEach(async () => {
     opened = await openDatabase(backend)
     observer = opened.dataSource
-    warnings = new Warnings(['error', 'warn'])
+    warnings = new Log(['error', 'warn'])
     table = observeLockTable(observer, backend.dialect)
     await table.createTable()
     dataSource = await open()
