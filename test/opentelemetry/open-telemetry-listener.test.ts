@@ -1,36 +1,22 @@
 import { metrics } from '@opentelemetry/api'
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-  type Histogram,
-} from '@opentelemetry/sdk-metrics'
+import type { Histogram } from '@opentelemetry/sdk-metrics'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { LockError, LockingTaskExecutor } from '../../src/core'
 import { openTelemetryListener } from '../../src/opentelemetry'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
-import { FaultyLockProvider } from '../core/faulty-lock-provider'
+import { faultyExecutor } from '../core/faulty-executor'
+import { exportedMetrics, type Exported } from './exported-metrics'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let exporter: InMemoryMetricExporter
-let meterProvider: MeterProvider
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-
-function newMeterProvider() {
-  return new MeterProvider({
-    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
-  })
-}
+let { storage, provider } = faultyExecutor()
+let meterProvider: Exported['meterProvider']
+let exported: Exported['exported']
 
 beforeEach(() => {
-  exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  meterProvider = newMeterProvider()
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
+  ;({ storage, provider } = faultyExecutor())
+  ;({ meterProvider, exported } = exportedMetrics())
 })
 
 afterEach(async () => {
@@ -42,19 +28,13 @@ const listenedTo = (options: object = { meterProvider }) =>
   new LockingTaskExecutor(provider, { listeners: [openTelemetryListener(options)] })
 
 /** All values as `metric{attributes}`: numbers, and for the histogram how often it was recorded. */
-async function measured(source = meterProvider): Promise<Record<string, number>> {
-  exporter.reset()
-  await source.forceFlush()
-  const points = exporter
-    .getMetrics()
-    .flatMap(({ scopeMetrics }) => scopeMetrics)
-    .flatMap((scope) => scope.metrics)
-    .flatMap(({ descriptor, dataPoints }) =>
-      dataPoints.map(({ attributes, value }) => [
-        `${descriptor.name}{${Object.values(attributes).join(',')}}`,
-        typeof value === 'number' ? value : (value as Histogram).count,
-      ]),
-    )
+async function measured(source = exported): Promise<Record<string, number>> {
+  const points = (await source()).flatMap(({ descriptor, dataPoints }) =>
+    dataPoints.map(({ attributes, value }) => [
+      `${descriptor.name}{${Object.values(attributes).join(',')}}`,
+      typeof value === 'number' ? value : (value as Histogram).count,
+    ]),
+  )
   return Object.fromEntries(points) as Record<string, number>
 }
 
@@ -106,10 +86,9 @@ describe('the OpenTelemetry listener', () => {
     const listener = openTelemetryListener({ meterProvider })
     const configuration = { name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 0 }
     listener.onTaskFinished?.({ name: 'job', configuration, duration: 1_500, outcome: 'success' })
-    await meterProvider.forceFlush()
-    const metric = exporter
-      .getMetrics()[0]
-      ?.scopeMetrics[0]?.metrics.find(({ descriptor }) => descriptor.name === 'shedlock.execution.duration')
+    const metric = (await exported()).find(
+      ({ descriptor }) => descriptor.name === 'shedlock.execution.duration',
+    )
     expect(metric?.descriptor.unit).toBe('s')
     expect(metric?.dataPoints[0]?.value).toMatchObject({
       sum: 1.5,
@@ -176,16 +155,15 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('leaves it to the SDK how many lock names it tells apart', async () => {
-    const meters = new MeterProvider({
-      readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
-      views: [{ instrumentName: 'shedlock.lock.attempts', aggregationCardinalityLimit: 4 }],
-    })
+    const { meterProvider: meters, exported: limited } = exportedMetrics([
+      { instrumentName: 'shedlock.lock.attempts', aggregationCardinalityLimit: 4 },
+    ])
     afterTest(() => meters.shutdown())
     const executor = listenedTo({ meterProvider: meters, lockNames: ['named'] })
     for (const customer of ['a', 'b', 'c', 'd', 'a', 'd', 'named']) {
       await executor.executeWithLock({ ...job, name: customer }, () => 'done')
     }
-    const values = Object.entries(await measured(meters))
+    const values = Object.entries(await measured(limited))
     expect(values.filter(([metric]) => metric.startsWith('shedlock.lock.attempts'))).toEqual([
       ['shedlock.lock.attempts{named}', 1],
       ['shedlock.lock.attempts{a}', 2],
