@@ -35,7 +35,11 @@ export default tseslint.config(
   {
     // The entity is a TypeORM EntitySchema by structure and by its mark, so that TypeORM is not imported.
     files: ['test/**'],
-    rules: { '@typescript-eslint/no-unsafe-class-instance-assignment': 'off' },
+    rules: {
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // A condition that is awaited stands in one line: `eventually(() => expect(…).toBe(…))`.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+    },
   },
   { files: ['**/*.mjs', '**/*.js', '**/*.cjs'], extends: [tseslint.configs.disableTypeChecked] },
 )

@@ -1,12 +1,23 @@
-import { afterEach } from '@jest/globals'
+import { afterAll, afterEach } from '@jest/globals'
 
-const closers: (() => unknown)[] = []
+type Close = () => unknown
 
-/** Does it after the test, the latest first. Not for concurrent tests: Jest runs no hook for them. */
-export function afterTest(close: () => unknown): void {
-  closers.push(close)
+const ofTest: Close[] = []
+const ofFile: Close[] = []
+
+async function closeAll(closers: Close[]): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await close()
 }
 
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
+/** Does it after the test, the latest first. Not for concurrent tests: Jest runs no hook for them. */
+export function afterTest(close: Close): void {
+  ofTest.push(close)
+}
+
+/** Does it after all tests of the file, for what `beforeAll` makes. */
+export function afterFile(close: Close): void {
+  ofFile.push(close)
+}
+
+afterEach(() => closeAll(ofTest))
+afterAll(() => closeAll(ofFile))

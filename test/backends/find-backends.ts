@@ -119,12 +119,10 @@ function answers(url: string): Promise<void> {
       socket.destroy()
       resolve()
     })
-    socket.on('timeout', () => {
-      fail('does not answer')
-    })
-    socket.on('error', ({ message }) => {
-      fail(message.includes('ECONNREFUSED') ? 'refuses connections' : message)
-    })
+    socket.on('timeout', () => fail('does not answer'))
+    socket.on('error', ({ message }) =>
+      fail(message.includes('ECONNREFUSED') ? 'refuses connections' : message),
+    )
   })
 }
 

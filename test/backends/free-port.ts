@@ -5,9 +5,7 @@ export function freePort(): Promise<number> {
     const server = createServer().once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const { port } = server.address() as AddressInfo
-      server.close(() => {
-        resolve(port)
-      })
+      server.close(() => resolve(port))
     })
   })
 }

@@ -28,8 +28,6 @@ function dockerAnswers(): Promise<boolean> {
       resolve(true)
     })
     request.on('timeout', () => request.destroy())
-    request.on('error', () => {
-      resolve(false)
-    })
+    request.on('error', () => resolve(false))
   })
 }

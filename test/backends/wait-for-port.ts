@@ -9,9 +9,7 @@ export async function waitForPort(port: number, limit = 60_000): Promise<void> {
         socket.destroy()
         resolve(true)
       })
-      socket.on('error', () => {
-        resolve(false)
-      })
+      socket.on('error', () => resolve(false))
     })
     if (listens) return
     if (Date.now() > deadline) throw new Error(`Nothing listens on port ${port}.`)

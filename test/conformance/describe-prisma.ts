@@ -28,9 +28,9 @@ function variantsOf({ name, adapter }: PrismaBackend): readonly { variant: strin
 export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): void {
   const backends = prismaBackends(conformanceBackends()).filter(isOurs)
   const cases = backends.flatMap((backend) => variantsOf(backend).map((variant) => ({ backend, ...variant })))
-  describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', ({ backend, wal }) => {
-    describeSuites(backend, wal)
-  })
+  describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', ({ backend, wal }) =>
+    describeSuites(backend, wal),
+  )
 }
 
 function describeSuites(backend: PrismaBackend, wal: boolean): void {

@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm'
+import { afterAll, beforeAll } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma'
 import type { DialectName, SqlExecutor, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
@@ -61,6 +62,30 @@ export function everyClient(): ClientCase[] {
       }),
     ),
   ]
+}
+
+/** One that is open for all tests of a `describe`. */
+export function openedClient(
+  each: Pick<ClientCase, 'open'>,
+  ...options: Parameters<ClientCase['open']>
+): Omit<OpenClient, 'close'> {
+  let client: OpenClient
+  beforeAll(async () => {
+    client = await each.open(...options)
+  })
+  afterAll(() => client.close())
+  return {
+    get executor() {
+      return client.executor
+    },
+    get table() {
+      return client.table
+    },
+    get observer() {
+      return client.observer
+    },
+    createProvider: (wanted) => client.createProvider(wanted),
+  }
 }
 
 type Connected = Pick<OpenClient, 'executor' | 'createProvider'> & { disconnect?: () => Promise<void> }

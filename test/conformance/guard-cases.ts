@@ -5,6 +5,7 @@ import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../..
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 
+const job = { name: 'job', lockAtMostFor: '1m' }
 /** What runs a statement. */
 interface Queryable {
   query(sql: string): PromiseLike<unknown>
@@ -62,16 +63,14 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
     whenTaken: async (): Promise<Lock> => {
       const provider = client().createOther()
       for (;;) {
-        const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+        const lock = await provider.lock(job)
         if (lock) return lock
         await sleep(5)
       }
     },
     expectFree: async (): Promise<void> => {
       const provider = client().createProvider()
-      await eventually(async () => {
-        expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-      })
+      await eventually(async () => expect(await provider.lock(job)).toBeDefined())
     },
   }
 }
@@ -88,7 +87,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
 
   it('lets a transaction commit under the active lock, also when that was extended', async () => {
     const executor = new LockingTaskExecutor(client().createProvider())
-    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, async ({ lock }) => {
+    await executor.executeWithLock(job, async ({ lock }) => {
       for (let round = 0; round < 2; round++) {
         await client().transaction(async (transaction) => {
           await work(transaction)
@@ -116,7 +115,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
   })
 
   it('refuses to work without a lock, and with a lock that is not in SQL', async () => {
-    const elsewhere = await new InMemoryLockProvider().lock({ name: 'job', lockAtMostFor: '1m' })
+    const elsewhere = await new InMemoryLockProvider().lock(job)
     await client().transaction(async (transaction) => {
       await expect(transaction.guard()).rejects.toMatchObject({ code: 'NOT_LOCKED' })
       await expect(transaction.guard(elsewhere)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
@@ -125,7 +124,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
 
   it('keeps this lock busy, but never for ever, when its own task extends it inside of the pin', async () => {
     const executor = new LockingTaskExecutor(client().createProvider({ timeLimit: '2s' }))
-    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1m' }, async ({ lock }) => {
+    await executor.executeWithLock(job, async ({ lock }) => {
       await client().transaction(async (transaction) => {
         await transaction.guard()
         await expect(lock.extend('1m')).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -140,7 +139,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
     const impatient = client().createOther({ timeLimit: '10s' })
     await client().transaction(async (transaction) => {
       await transaction.guard(lock)
-      await expect(impatient.lock({ name: 'job', lockAtMostFor: '1m' })).resolves.toBeUndefined()
+      await expect(impatient.lock(job)).resolves.toBeUndefined()
     })
     await lock.unlock()
   })

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type LockConfiguration } from '../../src/core'
 import type { LastRun, SqlLockProvider } from '../../src/sql'
 import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
-import { everyClient, type OpenClient } from './every-client'
+import { everyClient, openedClient } from './every-client'
 
 const HOUR = 3_600_000
 
 describeBackends(everyClient())('the last run by $title', (each) => {
-  let client: OpenClient
+  const client = openedClient(each)
   let provider: SqlLockProvider
 
-  beforeAll(async () => {
-    client = await each.open()
+  beforeAll(() => {
     provider = client.createProvider({ lockedBy: 'x/failed' })
-  })
-  afterAll(async () => {
-    await client.close()
   })
 
   const lastRun = async (name: string): Promise<LastRun | undefined> => {
@@ -31,9 +27,7 @@ describeBackends(everyClient())('the last run by $title', (each) => {
   it('is told with its times by the clock of the database, and not while one goes on', async () => {
     const configuration = { name: 'times', lockAtMostFor: '1h', slot: Date.now() - HOUR }
     const before = await client.table.clock()
-    await execute(configuration, async () => {
-      expect(await lastRun('times')).toBeUndefined()
-    })
+    await execute(configuration, async () => expect(await lastRun('times')).toBeUndefined())
     const after = await client.table.clock()
     const { outcome, startedAt, endedAt, duration } = (await lastRun('times')) ?? {}
     expect(outcome).toBe('succeeded')
@@ -70,9 +64,7 @@ describeBackends(everyClient())('the last run by $title', (each) => {
 
   it('has died when its lease is over, until its holder tells more', async () => {
     const lock = await provider.lock({ name: 'died', lockAtMostFor: '1s' })
-    await eventually(async () => {
-      expect((await provider.findLock('died'))?.held).toBe(false)
-    })
+    await eventually(async () => expect((await provider.findLock('died'))?.held).toBe(false))
     const { lockUntil } = (await provider.findLock('died')) ?? {}
     expect(await lastRun('died')).toEqual({ outcome: 'died', endedAt: lockUntil })
     expect(await provider.releaseLock('died', (await provider.findLock('died'))?.lockedBy ?? '')).toBe(false)
@@ -106,9 +98,7 @@ describeBackends(everyClient())('the last run by $title', (each) => {
       (await provider.overdueLocks(limits, { succeeded: true, runningAtMost: 0 })).map(({ reason }) => reason)
     expect(await overdue()).toEqual(['late'])
     await execute({ name: 'overdue', lockAtMostFor: '1h' }, async () => {
-      await eventually(async () => {
-        expect(await overdue()).toEqual(['running'])
-      })
+      await eventually(async () => expect(await overdue()).toEqual(['running']))
       expect(await provider.overdueLocks(limits, { succeeded: true })).toEqual([])
     })
     expect(await overdue()).toEqual([])

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { dialects, SqlLockProvider } from '../../src/sql'
 import { eventually } from '../eventually'
 import { PostalSqlExecutor } from './postal-sql-executor'
-import { everyClient, type OpenClient } from './every-client'
+import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 
 const LEASE = 1_000
@@ -12,14 +12,7 @@ const LEASE = 1_000
 const clients = everyClient().filter(({ orm }) => orm === 'TypeORM')
 
 describeBackends(clients)('a lock that comes too late by $title', (each) => {
-  let client: OpenClient
-
-  beforeAll(async () => {
-    client = await each.open()
-  })
-  afterAll(async () => {
-    await client.close()
-  })
+  const client = openedClient(each)
 
   /** Takes a lock whose lease is over on the holder's side when the database hears of it. */
   const lockTooLate = async (name: string, timeLimit: string): Promise<PostalSqlExecutor> => {
@@ -45,14 +38,7 @@ describeBackends(clients)('a lock that comes too late by $title', (each) => {
   ])('%s is given back', async (title, timeLimit) => {
     const post = await lockTooLate(title, timeLimit)
     // One statement took it, and another one freed it.
-    await eventually(
-      () => {
-        expect(post.sent).toBeGreaterThan(1)
-      },
-      { timeout: 5_000 },
-    )
-    await eventually(async () => {
-      expect(await client.table.isHeld(title)).toBe(false)
-    })
+    await eventually(() => expect(post.sent).toBeGreaterThan(1), { timeout: 5_000 })
+    await eventually(async () => expect(await client.table.isHeld(title)).toBe(false))
   })
 })

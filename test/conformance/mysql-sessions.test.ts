@@ -12,9 +12,7 @@ const clients = everyClient().filter(({ dialect }) => dialect === 'mysql' || dia
 describeBackends(clients)('a session of $title', (each) => {
   let client: OpenClient
 
-  afterEach(async () => {
-    await client.close()
-  })
+  afterEach(() => client.close())
 
   it('that counts changed rows only finds its lock when an extension changes nothing', async () => {
     // Time stands still in the session, so that each lease ends in the same millisecond.

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { everyClient, type OpenClient } from './every-client'
+import { expect, it } from '@jest/globals'
+import { everyClient, openedClient } from './every-client'
 import { play, type Story } from './orders-of-delivery'
 import type { Delivery } from './postal-sql-executor'
 import { describeBackends } from '../backends'
@@ -20,15 +20,8 @@ const AT_ONCE = 16
 const clients = everyClient().filter(({ orm }) => orm === 'TypeORM')
 
 describeBackends(clients)('whatever is late or lost, by $title', (each) => {
-  let client: OpenClient
+  const client = openedClient(each)
   let stories = 0
-
-  beforeAll(async () => {
-    client = await each.open()
-  })
-  afterAll(async () => {
-    await client.close()
-  })
 
   const playAll = async (unnamed: readonly Omit<Story, 'name'>[]): Promise<string[]> => {
     const wrong: string[] = []

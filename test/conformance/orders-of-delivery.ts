@@ -20,7 +20,11 @@ const ROUNDING = 2
 const LOCK_AT_MOST_FOR = '1h'
 
 /** Plays one order of delivery on a real database. @returns what went wrong */
-export async function play(client: OpenClient, dialect: DialectName, story: Story): Promise<string[]> {
+export async function play(
+  client: Pick<OpenClient, 'executor' | 'table'>,
+  dialect: DialectName,
+  story: Story,
+): Promise<string[]> {
   const { name, lockAtLeastFor } = story
   const { table } = client
   const wrong: string[] = []

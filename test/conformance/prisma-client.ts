@@ -1,14 +1,8 @@
 import { prismaLockProvider, type RawClientLike } from '../../src/prisma'
 import type { PrismaBackend, PrismaTestDatabase, TestClient } from '../prisma/clients'
 import type { SqlClient } from './sql-environment'
+import { OFFSETS } from './zone-offsets'
 
-/** New York and its like in winter, for servers that know no names. */
-const OFFSETS: Readonly<Record<string, string>> = {
-  'America/New_York': '-05:00',
-  UTC: '+00:00',
-  'Asia/Tokyo': '+09:00',
-  'Europe/Prague': '+01:00',
-}
 const POOLS = 4
 
 type Options = Readonly<Record<string, unknown>>

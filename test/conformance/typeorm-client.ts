@@ -3,6 +3,7 @@ import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import type { Backend } from '../backends'
 import type { SqlClient } from './sql-environment'
+import { OFFSETS } from './zone-offsets'
 
 const SQLITE_REASONS = {
   createProviderInTimeZone: 'SQLite has no time zones of sessions',
@@ -25,13 +26,6 @@ const REASONS: Readonly<Record<DialectName, SqlClient['reasons']>> = {
     createProviderInTimeZone: 'Spanner has no time zones of sessions',
     createProviderAtTime: 'Spanner has no clock of a session',
   },
-}
-/** New York and its like in winter, for servers that know no names. */
-const OFFSETS: Readonly<Record<string, string>> = {
-  'America/New_York': '-05:00',
-  UTC: '+00:00',
-  'Asia/Tokyo': '+09:00',
-  'Europe/Prague': '+01:00',
 }
 const POOLS = 4
 

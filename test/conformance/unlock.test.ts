@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql'
-import { everyClient, type OpenClient } from './every-client'
+import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 import { isWrite } from './postal-sql-executor'
 
 describeBackends(everyClient())('an unlock by $title', (each) => {
-  let client: OpenClient
-
-  beforeAll(async () => {
-    client = await each.open()
-  })
-  afterAll(async () => {
-    await client.close()
-  })
+  const client = openedClient(each)
 
   it('ends what the holder trusts, also when the database refuses it, and may then be called again', async () => {
     const { executor, table } = client

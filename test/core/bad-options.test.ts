@@ -13,17 +13,15 @@ const wrong: readonly (readonly [string, unknown])[] = [
 ]
 
 describe('listeners that are none', () => {
-  it.each(wrong)('are refused by the executor at start-up: %s', (_title, listeners) => {
-    expect(() => new LockingTaskExecutor(new InMemoryLockProvider(), { listeners } as object)).toThrow(
-      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
-    )
-  })
-
-  it.each(wrong)('are refused by the keep-alive provider at start-up: %s', (_title, listeners) => {
-    expect(() => new KeepAliveLockProvider(new InMemoryLockProvider(), { listeners } as object)).toThrow(
-      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
-    )
-  })
+  it.each(wrong)(
+    'are refused at start-up, by the executor and the keep-alive provider: %s',
+    (_, listeners) => {
+      for (const Listening of [LockingTaskExecutor, KeepAliveLockProvider])
+        expect(() => new Listening(new InMemoryLockProvider(), { listeners } as object)).toThrow(
+          expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
+        )
+    },
+  )
 })
 
 describe('shutdown', () => {

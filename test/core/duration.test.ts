@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
 import { milliseconds } from '../../src/core'
+import { lockError } from '../lock-error'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -87,11 +88,7 @@ describe('milliseconds', () => {
     10n,
   ])('refuses %o', (duration) => {
     expect(() => milliseconds(duration as string, 'lockAtMostFor')).toThrow(
-      expect.objectContaining({
-        name: 'LockError',
-        code: 'INVALID_CONFIGURATION',
-        message: expect.stringMatching(/^lockAtMostFor is [^]*not a duration – pass/),
-      }),
+      lockError('INVALID_CONFIGURATION', /^lockAtMostFor is [^]*not a duration – pass/),
     )
   })
 

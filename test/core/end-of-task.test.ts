@@ -47,34 +47,4 @@ describe('a run inside of its own lock', () => {
     })
     expect(together).toBe(1)
   })
-
-  it('is skipped as nested while its sibling runs', async () => {
-    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-    await executor.executeWithLock(job, async () => {
-      const goOn = promiseWithResolvers()
-      const first = executor.executeWithLock(job, () => goOn.promise)
-      expect(await executor.executeWithLock(job, () => undefined)).toEqual({
-        executed: false,
-        reason: 'nested',
-      })
-      goOn.resolve()
-      expect(await first).toMatchObject({ executed: true })
-    })
-  })
-})
-
-describe('a run that is skipped says why', () => {
-  it('held: somebody else has the lock', async () => {
-    const provider = new InMemoryLockProvider()
-    await provider.lock(job)
-    const result = await new LockingTaskExecutor(provider).executeWithLock(job, () => undefined)
-    expect(result).toEqual({ executed: false, reason: 'held' })
-  })
-
-  it('shutdown: the executor lets nothing begin', async () => {
-    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-    await executor.shutdown()
-    const result = await executor.executeWithLock(job, () => undefined)
-    expect(result).toEqual({ executed: false, reason: 'shutdown' })
-  })
 })

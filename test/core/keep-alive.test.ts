@@ -1,26 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, KeepAliveLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { KeepAliveLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { FaultyLockProvider } from './faulty-lock-provider'
 import { LateAnswers } from './late-answers'
 import { recorder } from './recorder'
+import { faultyExecutor } from './faulty-executor'
 
 const MINUTE = 60_000
 const job = { name: 'job', lockAtMostFor: '10m' }
 const gone = new LockError('DATABASE_ERROR', 'gone')
 
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let heard: string[]
-let executor: LockingTaskExecutor
+let { storage, provider, executor, heard } = faultyExecutor()
 
 beforeEach(() => {
   jest.useFakeTimers()
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  const { listener, heard: events } = recorder()
-  heard = events
-  executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+  ;({ storage, provider, executor, heard } = faultyExecutor())
 })
 
 afterEach(() => {
@@ -300,9 +293,7 @@ describe('keepAlive: { atMost }', () => {
 
   it('releases the lock of a task that stops when it is told to', async () => {
     await executor.executeWithLock(limited, async ({ signal }) => {
-      const stopped = new Promise((resolve) => {
-        signal.addEventListener('abort', resolve)
-      })
+      const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
       await jest.advanceTimersByTimeAsync(30 * MINUTE)
       await stopped
     })

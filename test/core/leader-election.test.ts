@@ -44,9 +44,7 @@ it('one leads, and the next one when it stops and has put its work away', async 
       told.push('first has put its work away')
     },
   })
-  await eventually(() => {
-    expect(told).toEqual(['first elected'])
-  })
+  await eventually(() => expect(told).toEqual(['first elected']))
   const second = stand(provider, {
     onElected: async (lock) => {
       tokens.push(await lock.fencingToken())
@@ -55,15 +53,11 @@ it('one leads, and the next one when it stops and has put its work away', async 
   })
   expect([first.isLeader(), second.isLeader()]).toEqual([true, false])
   const stopped = first.stop()
-  await eventually(() => {
-    expect(told).toEqual(['first elected', 'first stepped down: SHUTDOWN'])
-  })
+  await eventually(() => expect(told).toEqual(['first elected', 'first stepped down: SHUTDOWN']))
   expect([first.isLeader(), second.isLeader()]).toEqual([false, false])
   putAway.resolve()
   expect(await stopped).toBe(true)
-  await eventually(() => {
-    expect(told.slice(2)).toEqual(['first has put its work away', 'second elected'])
-  })
+  await eventually(() => expect(told.slice(2)).toEqual(['first has put its work away', 'second elected']))
   expect(tokens[1]).toBeGreaterThan(Number(tokens[0]))
 })
 
@@ -76,9 +70,7 @@ it('whoever lost the lock is told at once, and stands again', async () => {
       onElected: (lock) => {
         told.push('elected')
         return new Promise<void>((resolve) => {
-          lock.signal.addEventListener('abort', () => {
-            resolve()
-          })
+          lock.signal.addEventListener('abort', () => resolve())
         })
       },
       onStepDown: (reason) => told.push((reason as LockError).code),
@@ -86,20 +78,14 @@ it('whoever lost the lock is told at once, and stands again', async () => {
     '2s',
   )
   // Kept alive.
-  await eventually(() => {
-    expect([election.isLeader(), extended > 0]).toEqual([true, true])
-  })
+  await eventually(() => expect([election.isLeader(), extended > 0]).toEqual([true, true]))
   // Somebody took the row away; the next extension finds nothing.
   provider.clear()
   const rival = await provider.lock({ name: 'leader', lockAtMostFor: '1h' })
-  await eventually(() => {
-    expect(told).toEqual(['elected', 'LOCK_LOST'])
-  })
+  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST']))
   expect(election.isLeader()).toBe(false)
   await rival?.unlock()
-  await eventually(() => {
-    expect(told).toEqual(['elected', 'LOCK_LOST', 'elected'])
-  })
+  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST', 'elected']))
 })
 
 it('a process leads again only when its work has ended', async () => {
@@ -117,24 +103,16 @@ it('a process leads again only when its work has ended', async () => {
     },
     '1s',
   )
-  await eventually(() => {
-    expect(told).toEqual(['elected'])
-  })
+  await eventually(() => expect(told).toEqual(['elected']))
   // The next extension finds nothing.
   provider.clear()
-  await eventually(() => {
-    expect(told).toEqual(['elected', 'LOCK_LOST'])
-  })
+  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST']))
   const second = stand(provider, { onElected: () => told.push('second') })
-  await eventually(() => {
-    expect(second.isLeader()).toBe(true)
-  })
+  await eventually(() => expect(second.isLeader()).toBe(true))
   await second.stop()
   expect(told).toEqual(['elected', 'LOCK_LOST', 'second'])
   work.resolve()
-  await eventually(() => {
-    expect(told).toEqual(['elected', 'LOCK_LOST', 'second', 'elected'])
-  })
+  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST', 'second', 'elected']))
 })
 
 it('an onElected that throws gives the lock away, and the error is told', async () => {
@@ -153,9 +131,7 @@ it('an onElected that throws gives the lock away, and the error is told', async 
       throw new Error('dropped, but for a warning')
     },
   })
-  await eventually(() => {
-    expect(attempts).toBe(3)
-  })
+  await eventually(() => expect(attempts).toBe(3))
   expect(errors).toEqual([failure, failure])
   expect(stepDowns).toEqual([failure, failure])
 })
@@ -169,9 +145,7 @@ it('a database that does not answer is told, and asked again', async () => {
   }
   const errors: unknown[] = []
   const election = stand(provider, { onElected: () => undefined, onError: (error) => errors.push(error) })
-  await eventually(() => {
-    expect(election.isLeader()).toBe(true)
-  })
+  await eventually(() => expect(election.isLeader()).toBe(true))
   expect(errors).toEqual([failure])
 })
 

@@ -1,20 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { createLock, InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
-import { FaultyLockProvider } from './faulty-lock-provider'
+import { createLock, LockError, LockingTaskExecutor } from '../../src/core'
 import { LateAnswers } from './late-answers'
 import { recorder } from './recorder'
+import { faultyExecutor } from './faulty-executor'
 
 const DAY = 86_400_000
 const job = { name: 'job', lockAtMostFor: '10m' }
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let executor: LockingTaskExecutor
+let { storage, provider, executor } = faultyExecutor()
 
 beforeEach(() => {
   jest.useFakeTimers()
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  executor = new LockingTaskExecutor(provider)
+  ;({ storage, provider, executor } = faultyExecutor())
 })
 
 afterEach(() => {
@@ -103,16 +99,6 @@ describe('the signal of a task', () => {
       void lock.extend('20m')
     })
     expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
-  })
-
-  it('aborts when the task has ended: what it left running hears that it is under no lock any more', async () => {
-    const result = await executor.executeWithLock(job, ({ signal }) => {
-      expect(signal.aborted).toBe(false)
-      return signal
-    })
-    expect(result).toMatchObject({
-      value: { aborted: true, reason: { code: 'NOT_LOCKED', lockName: 'job' } },
-    })
   })
 })
 

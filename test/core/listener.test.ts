@@ -1,22 +1,19 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
-  InMemoryLockProvider,
   LockError,
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
 } from '../../src/core'
-import { FaultyLockProvider } from './faulty-lock-provider'
 import { EVENTS, recorder } from './recorder'
+import { faultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
+let { storage, provider } = faultyExecutor()
 
 beforeEach(() => {
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
+  ;({ storage, provider } = faultyExecutor())
 })
 
 /** Makes every event happen once. */

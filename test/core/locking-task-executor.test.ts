@@ -9,24 +9,16 @@ import {
   LockingTaskExecutor,
 } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { FaultyLockProvider } from './faulty-lock-provider'
-import { recorder } from './recorder'
 import { eventually } from '../eventually'
+import { faultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const other = { name: 'other', lockAtMostFor: '10m' }
 
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let executor: LockingTaskExecutor
-let heard: string[]
+let { storage, provider, executor, heard } = faultyExecutor()
 
 beforeEach(() => {
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  const { listener, heard: events } = recorder()
-  heard = events
-  executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+  ;({ storage, provider, executor, heard } = faultyExecutor())
 })
 
 afterEach(() => {
@@ -103,9 +95,7 @@ describe('a task', () => {
       provider.gate = gate.promise
       extension = lock.extend('20m')
     })
-    await eventually(() => {
-      expect(provider.calls).toEqual(['lock', 'extend'])
-    })
+    await eventually(() => expect(provider.calls).toEqual(['lock', 'extend']))
     gate.resolve()
     await run
     await extension
@@ -304,9 +294,7 @@ describe('assertLocked', () => {
     let stray: Promise<void> | undefined
     await executor.executeWithLock(job, () => {
       stray = ended.promise.then(assertLocked)
-      setTimeout(() => {
-        fired.resolve(activeLock())
-      }, 5)
+      setTimeout(() => fired.resolve(activeLock()), 5)
     })
     ended.resolve()
     await expect(stray).rejects.toMatchObject({ code: 'NOT_LOCKED' })
@@ -331,9 +319,7 @@ describe('assertLocked', () => {
   it('does not leak from one task into another that runs beside it', async () => {
     const inner = promiseWithResolvers()
     const first = executor.executeWithLock(job, () => inner.promise)
-    await executor.executeWithLock(other, () => {
-      expect(activeLock()?.name).toBe('other')
-    })
+    await executor.executeWithLock(other, () => expect(activeLock()?.name).toBe('other'))
     expect(activeLock()).toBeUndefined()
     inner.resolve()
     await first

@@ -69,9 +69,7 @@ describe('runNow', () => {
     }
     const nightly = executor.wrap({ ...lock, slot: (job: Cron) => slotOf(job), onError }, task)
     const job = new Cron('0 3 * * *', { paused: true }, nightly)
-    afterTest(() => {
-      job.stop()
-    })
+    afterTest(() => job.stop())
     await job.trigger()
     await job.trigger()
     expect(task).toHaveBeenCalledTimes(1)

@@ -10,14 +10,6 @@ import {
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
-it('two providers in one process hold the same name apart', async () => {
-  const [one, other] = [new InMemoryLockProvider(), new InMemoryLockProvider()]
-  const result = await new LockingTaskExecutor(one).executeWithLock(job, () =>
-    new LockingTaskExecutor(other).executeWithLock(job, () => [one.isLocked('job'), other.isLocked('job')]),
-  )
-  expect(result).toEqual({ executed: true, value: { executed: true, value: [true, true] } })
-})
-
 it('two providers of one storage skip a task inside of a task of the same name', async () => {
   const storage = new InMemoryLockProvider()
   const executor = () => new LockingTaskExecutor({ lock: (...request) => storage.lock(...request) })

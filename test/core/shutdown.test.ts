@@ -2,32 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   assertLocked,
-  InMemoryLockProvider,
   LockError,
   LockingTaskExecutor,
   type LockProvider,
   type LockSkippedEvent,
 } from '../../src/core'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { FaultyLockProvider } from './faulty-lock-provider'
 import { recorder } from './recorder'
 import { eventually } from '../eventually'
+import { faultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let executor: LockingTaskExecutor
+let { storage, provider, executor } = faultyExecutor()
 
 beforeEach(() => {
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  executor = new LockingTaskExecutor(provider)
+  ;({ storage, provider, executor } = faultyExecutor())
 })
 
-const locked = () =>
-  eventually(() => {
-    expect(storage.isLocked('job')).toBe(true)
-  })
+const locked = () => eventually(() => expect(storage.isLocked('job')).toBe(true))
 
 describe('shutdown', () => {
   it('aborts the tasks that run and waits until they have ended and are unlocked', async () => {
@@ -41,9 +33,7 @@ describe('shutdown', () => {
 
   it('leaves a task its lock while it cleans up', async () => {
     const run = executor.executeWithLock(job, async ({ signal, lock }) => {
-      await new Promise((resolve) => {
-        signal.addEventListener('abort', resolve)
-      })
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
       assertLocked()
       await lock.extend('20m')
       return 'cleaned up'
@@ -83,9 +73,7 @@ describe('shutdown', () => {
     expect(await shutdown).toEqual([])
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
     expect(task).not.toHaveBeenCalled()
-    await eventually(() => {
-      expect(storage.isLocked('job')).toBe(false)
-    })
+    await eventually(() => expect(storage.isLocked('job')).toBe(false))
   })
 
   it('tells listeners of a lock that it no longer waits for: not acquired, because of the shutdown', async () => {
@@ -99,9 +87,7 @@ describe('shutdown', () => {
     const stalled: LockProvider = {
       lock: (_, { signal } = {}) =>
         new Promise((_resolve, reject) => {
-          signal?.addEventListener('abort', () => {
-            reject(signal.reason as Error)
-          })
+          signal?.addEventListener('abort', () => reject(signal.reason as Error))
           asked.resolve()
         }),
     }
@@ -136,8 +122,9 @@ describe('shutdown', () => {
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
     provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
-    const run = executor.executeWithLock(job, () => 'late')
-    const shutdown = executor.shutdown()
+    const silent = new LockingTaskExecutor(provider)
+    const run = silent.executeWithLock(job, () => 'late')
+    const shutdown = silent.shutdown()
     gate.resolve()
     await shutdown
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })

@@ -88,9 +88,7 @@ describe('the slot of a cron expression', () => {
     afterTest(() => {
       for (const job of jobs) job.stop()
     })
-    await eventually(() => {
-      expect(runs.length).toBeGreaterThan(3)
-    })
+    await eventually(() => expect(runs.length).toBeGreaterThan(3))
     expect(runs).toEqual([...new Set(runs)].sort())
   })
 })

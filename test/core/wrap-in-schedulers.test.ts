@@ -15,22 +15,16 @@ import { eventually } from '../eventually'
 const hosts: Readonly<Record<string, (task: () => Promise<void>) => () => unknown>> = {
   setInterval: (task) => {
     const interval = setInterval(() => void task(), 20)
-    return () => {
-      clearInterval(interval)
-    }
+    return () => clearInterval(interval)
   },
   croner: (task) => {
     const job = new Cron('* * * * * *', task)
-    return () => {
-      job.stop()
-    }
+    return () => job.stop()
   },
   'toad-scheduler': (task) => {
     const scheduler = new ToadScheduler()
     scheduler.addSimpleIntervalJob(new SimpleIntervalJob({ milliseconds: 20 }, new AsyncTask('job', task)))
-    return () => {
-      scheduler.stop()
-    }
+    return () => scheduler.stop()
   },
   'node-cron': (task) => {
     const job = cron.schedule('* * * * * *', task)
@@ -61,9 +55,7 @@ describe.each(Object.entries(hosts))('a wrapped task in %s', (_, start) => {
     const executor = new LockingTaskExecutor(provider ?? new InMemoryLockProvider())
     const stop = start(executor.wrap({ name: 'job', lockAtMostFor: '1m', onError }, task))
     try {
-      await eventually(() => {
-        expect(onError.mock.calls.length).toBeGreaterThan(1)
-      })
+      await eventually(() => expect(onError.mock.calls.length).toBeGreaterThan(1))
       expect(onError).toHaveBeenLastCalledWith(expect.objectContaining({ message }))
     } finally {
       void stop()
@@ -83,14 +75,10 @@ describe.each(Object.entries(hosts))('a wrapped task in %s', (_, start) => {
     )
     try {
       const other = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-      await eventually(() => {
-        expect(skipped).toHaveBeenCalled()
-      })
+      await eventually(() => expect(skipped).toHaveBeenCalled())
       expect(ran).toEqual([])
       await other?.unlock()
-      await eventually(() => {
-        expect(ran).toContain('job')
-      })
+      await eventually(() => expect(ran).toContain('job'))
     } finally {
       void stop()
     }

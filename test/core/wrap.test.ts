@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, LockError, LockingTaskExecutor, type TaskResult } from '../../src/core'
-import { FaultyLockProvider } from './faulty-lock-provider'
+import { LockError, LockingTaskExecutor, type TaskResult } from '../../src/core'
+import { faultyExecutor } from './faulty-executor'
 
 /** For the compiler: whether two types are one. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- compared as a whole, so `any` is not all
@@ -8,14 +8,10 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-let executor: LockingTaskExecutor
+let { storage, provider, executor } = faultyExecutor()
 
 beforeEach(() => {
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
-  executor = new LockingTaskExecutor(provider)
+  ;({ storage, provider, executor } = faultyExecutor())
 })
 
 describe('wrap', () => {
@@ -204,9 +200,9 @@ describe('the executor', () => {
       defaultLockAtMostFor: '3m',
       defaultLockAtLeastFor: '2m',
     })
-    await defaults.executeWithLock({ name: 'job', lockAtMostFor: undefined }, ({ lock }) => {
-      expect(lock.remaining()).toBeGreaterThan(170_000)
-    })
+    await defaults.executeWithLock({ name: 'job', lockAtMostFor: undefined }, ({ lock }) =>
+      expect(lock.remaining()).toBeGreaterThan(170_000),
+    )
     expect(storage.isLocked('job')).toBe(true)
   })
 })

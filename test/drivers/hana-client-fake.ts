@@ -30,19 +30,13 @@ export function fakeHanaClient(answer: (request: Request) => Answer) {
           )
         } else callback(undefined, 'rows' in answered ? answered.rows : answered.changed)
       },
-      disconnect: (callback: Callback) => {
-        callback(undefined)
-      },
+      disconnect: (callback: Callback) => callback(undefined),
     }
   }
   return {
     createPool: () => ({
-      getConnection: (callback: Callback) => {
-        callback(undefined, connection())
-      },
-      clear: (callback: Callback) => {
-        callback(undefined)
-      },
+      getConnection: (callback: Callback) => callback(undefined, connection()),
+      clear: (callback: Callback) => callback(undefined),
     }),
   }
 }

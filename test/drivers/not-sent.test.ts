@@ -38,9 +38,7 @@ const CLIENTS: Record<string, (url: string, backend: Backend) => Client | Promis
     })
     const hold = async (): Promise<void> => {
       const client = await pool.connect()
-      afterTest(() => {
-        client.release()
-      })
+      afterTest(() => client.release())
     }
     return { executor, hold }
   },
@@ -54,9 +52,7 @@ const CLIENTS: Record<string, (url: string, backend: Backend) => Client | Promis
     })
     const hold = async (): Promise<void> => {
       const connection = await pool.getConnection()
-      afterTest(() => {
-        connection.release()
-      })
+      afterTest(() => connection.release())
     }
     return { executor, hold }
   },
@@ -282,9 +278,7 @@ describe('A statement by mssql', () => {
     const { pool, executor } = poolAt(await server())
     await pool.connect()
     const connection = await pool.acquire({})
-    afterTest(() => {
-      pool.release(connection)
-    })
+    afterTest(() => pool.release(connection))
     expect(await failure(executor)).toEqual(NOT_SENT)
   })
 
@@ -306,9 +300,7 @@ describe('A statement by mssql', () => {
     const executor = typeOrmExecutor(dataSource, 'mssql')
     await close()
     // The first may go to the connection that has just broken.
-    await eventually(async () => {
-      expect(await failure(executor)).toEqual(NOT_SENT)
-    })
+    await eventually(async () => expect(await failure(executor)).toEqual(NOT_SENT))
   })
 })
 

@@ -20,18 +20,12 @@ export function fakeOracledb(answer: (request: Request) => Answer) {
   }
   type Callback = (error: unknown, result?: unknown) => void
   const pool = {
-    getConnection: (callback: Callback) => {
-      callback(undefined, connection)
-    },
-    close: (callback: Callback) => {
-      callback(undefined)
-    },
+    getConnection: (callback: Callback) => callback(undefined, connection),
+    close: (callback: Callback) => callback(undefined),
   }
   return {
     OUT_FORMAT_OBJECT: 4002,
-    createPool: (_options: unknown, callback: Callback) => {
-      callback(undefined, pool)
-    },
+    createPool: (_options: unknown, callback: Callback) => callback(undefined, pool),
   }
 }
 

@@ -1,8 +1,9 @@
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import { DataSource, type DataSourceOptions, type TableColumn } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { dialects, type DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
 
 /** What a fake client is told to answer: rows of a query, a count of changed rows, or an error of the server. */
 export type Answer =
@@ -49,10 +50,21 @@ interface Scripted {
   readonly broken: readonly (string | number)[]
   /** How the statement begins that releases a lock. */
   readonly release: RegExp
+  /** What TypeORM makes from the entity, where it is in the options: the table, and its columns as in the migration. */
+  readonly made?: readonly string[]
 }
 
 /** The real TypeORM with a fake client, and what every database promises that is answered by one. */
-export function scriptedClient({ dialect, options, catalog, columns, refusal, broken, release }: Scripted) {
+export function scriptedClient({
+  dialect,
+  options,
+  catalog,
+  columns,
+  refusal,
+  broken,
+  release,
+  made,
+}: Scripted) {
   const script = {
     asked: [] as Request[],
     answers: [] as Answer[],
@@ -77,6 +89,17 @@ export function scriptedClient({ dialect, options, catalog, columns, refusal, br
   })
   afterEach(() => script.dataSource.destroy())
 
+  if (made)
+    it('lets TypeORM make the columns of the migration', () => {
+      const { driver } = script.dataSource
+      const { columns, tableName } = script.dataSource.getMetadata('ShedLock')
+      const types = columns.map(({ databaseName, type, length, precision }) => {
+        const column = { type: driver.normalizeType({ type }), length, precision }
+        return `${databaseName} ${driver.createFullType(column as TableColumn)}`
+      })
+      expect([tableName, ...types]).toEqual(made)
+    })
+
   it('loses in one round trip', async () => {
     script.answers = [HELD]
     expect(await script.lock()).toBeUndefined()
@@ -100,18 +123,13 @@ export function scriptedClient({ dialect, options, catalog, columns, refusal, br
 
   it('fails with any other error of the server', async () => {
     script.answers = [FREE, refusal]
-    await expect(script.lock()).rejects.toMatchObject({
-      code: 'DATABASE_ERROR',
-      message: expect.stringContaining(`error ${refusal.code}`),
-    })
+    await expect(script.lock()).rejects.toEqual(lockError('DATABASE_ERROR', `error ${refusal.code}`))
   })
 
   it.each(broken)('frees the lock behind error %s, which leaves the outcome open', async (code) => {
     script.answers = [FREE, { code, message: 'the connection is gone' }, TAKEN]
     await expect(script.lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-    await eventually(() => {
-      expect(script.asked.length).toBe(3)
-    })
+    await eventually(() => expect(script.asked.length).toBe(3))
     expect(script.asked[2]?.text).toMatch(release)
   })
 

@@ -1,9 +1,11 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import type { Duration, LockErrorCode } from '../../src/core'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
+import type { Duration } from '../../src/core'
 import { dialects, type DialectName } from '../../src/sql'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
+import { lockError } from '../lock-error'
 
 /** Real servers, on which a trigger raises the errors that are hard to come by. */
 const RAISE: Partial<Record<DialectName, (code: string) => readonly string[]>> = {
@@ -32,19 +34,10 @@ const cases = availableBackends().flatMap((backend) => {
 })
 
 describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dialect, raise }) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    const migrations = [createShedLockMigration()]
-    dataSource = await new DataSource({ ...database.typeOrm, logging: false, migrations }).initialize()
-    await dataSource.runMigrations()
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
+    ;({ dataSource } = await openDatabase(backend, migrated()))
   })
 
   const lock = (timeLimit: Duration = '2s') =>
@@ -65,19 +58,15 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
   )
   it.each(transient)('tries again after error %s, and fails in the end: %s', async (code) => {
     await raiseAlways(code)
-    await expect(lock('300ms')).rejects.toMatchObject({
-      code: 'TIMEOUT' satisfies LockErrorCode,
-      message: expect.stringContaining('too busy'),
-    })
+    await expect(lock('300ms')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
   })
 
   for (const code of UNKNOWN[backend.dialect] ?? []) {
     it(`does not take error ${code} for an answer`, async () => {
       await raiseAlways(code)
-      await expect(lock()).rejects.toMatchObject({
-        code: 'DATABASE_ERROR' satisfies LockErrorCode,
-        message: expect.stringContaining('The connection to the database failed'),
-      })
+      await expect(lock()).rejects.toEqual(
+        lockError('DATABASE_ERROR', 'The connection to the database failed'),
+      )
     })
   }
 })

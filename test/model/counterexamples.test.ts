@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { dialects, SqlLockProvider, type SqlExecutor, type Statement, type Values } from '../../src/sql'
-import { everyClient, type OpenClient } from '../conformance/every-client'
+import { everyClient, openedClient, type OpenClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -21,7 +21,7 @@ const keepsOwner: Break = (statement, values) => [
 ]
 
 /** @returns whether what the model calls WRONG has happened */
-type Story = (connect: () => Connection, client: OpenClient, name: string) => Promise<boolean>
+type Story = (connect: () => Connection, client: Pick<OpenClient, 'table'>, name: string) => Promise<boolean>
 type Connection = readonly [provider: SqlLockProvider, post: PostalSqlExecutor]
 
 const twoTrustTheLock: Story = async (connect, { table }, name) => {
@@ -89,14 +89,7 @@ const stories: readonly (readonly [mutant: string, broken: Break, story: Story])
 const sqlite = everyClient().filter(({ orm, dialect }) => orm === 'TypeORM' && dialect === 'sqlite')
 
 describe.each(sqlite)('the counterexamples of the model by $title', (each) => {
-  let client: OpenClient
-
-  beforeAll(async () => {
-    client = await each.open()
-  })
-  afterAll(async () => {
-    await client.close()
-  })
+  const client = openedClient(each)
 
   /** A provider with a network of its own. */
   const connectWith = (broken: Break) => (): Connection => {
@@ -138,9 +131,7 @@ describe.each(sqlite)('the counterexamples of the model by $title', (each) => {
     delivered?.resolve()
     await acquired?.promise
     heard?.resolve()
-    const released = async (): Promise<void> => {
-      expect(await client.table.isHeld(name)).toBe(false)
-    }
+    const released = async (): Promise<void> => expect(await client.table.isHeld(name)).toBe(false)
     await eventually(released, { timeout: 3_000 })
   })
 })

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
-import { Module, type INestApplicationContext, type ModuleMetadata } from '@nestjs/common'
+import { Module, type INestApplicationContext, type ModuleMetadata, type Provider } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
+import { ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
 import { afterTest } from '../after-test'
 
 @Module({})
@@ -15,3 +16,7 @@ export async function startApplication(metadata: ModuleMetadata): Promise<INestA
   afterTest(() => application.close())
   return application
 }
+
+/** One with these locks and providers. */
+export const startWith = (options: ShedLockModuleOptions, ...providers: Provider[]) =>
+  startApplication({ imports: [ShedLockModule.forRoot(options)], providers })

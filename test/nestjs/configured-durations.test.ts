@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { describe, expect, test } from '@jest/globals'
 import { activeLock, InMemoryLockProvider } from '../../src/core'
-import { SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
-import { startApplication } from './application'
+import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
+import { startWith } from './application'
 
 const CONFIG = Symbol('config')
 
@@ -24,10 +24,7 @@ class Reports {
 }
 
 const start = (config: object) =>
-  startApplication({
-    imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider() })],
-    providers: [Reports, { provide: CONFIG, useValue: config }],
-  })
+  startWith({ lockProvider: new InMemoryLockProvider() }, Reports, { provide: CONFIG, useValue: config })
 
 describe('A duration of @SchedulerLock that is a function', () => {
   test('is taken from what the application injected, for each run', async () => {

@@ -7,7 +7,7 @@ import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
-import { startApplication } from './application'
+import { startWith } from './application'
 
 const BERLIN = { timeZone: 'Europe/Berlin' }
 
@@ -44,8 +44,13 @@ class Jobs {
 }
 
 async function start(provider: InMemoryLockProvider, cronTime?: typeof CronTime): Promise<Jobs> {
-  const imports = [ShedLockModule.forRoot({ lockProvider: provider, cronTime })]
-  return (await startApplication({ imports, providers: [Jobs] })).get(Jobs)
+  return (await startWith({ lockProvider: provider, cronTime }, Jobs)).get(Jobs)
+}
+
+async function inTurn(jobs: Jobs, ...names: ('inside' | 'byHandToo' | 'interval')[]): Promise<unknown[]> {
+  const values: unknown[] = []
+  for (const name of names) values.push(await Promise.resolve(jobs[name]()))
+  return values
 }
 
 describe('@SchedulerLock beside @Cron, with cronTime', () => {
@@ -72,27 +77,15 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
 
   test('has a slot of its own, or none', async () => {
     const jobs = await start(new InMemoryLockProvider(), CronTime)
-    expect([await Promise.resolve(jobs.byHandToo()), await Promise.resolve(jobs.byHandToo())]).toEqual([
-      'ran',
-      'ran',
-    ])
-    expect([
-      await Promise.resolve(jobs.own(2)),
-      await Promise.resolve(jobs.own(2)),
-      await Promise.resolve(jobs.own(3)),
-    ]).toEqual(['ran', undefined, 'ran'])
-    expect([await Promise.resolve(jobs.interval()), await Promise.resolve(jobs.interval())]).toEqual([
-      'ran',
-      'ran',
-    ])
+    expect(await inTurn(jobs, 'byHandToo', 'byHandToo')).toEqual(['ran', 'ran'])
+    const own = [await Promise.resolve(jobs.own(2)), await Promise.resolve(jobs.own(2))]
+    expect([...own, await Promise.resolve(jobs.own(3))]).toEqual(['ran', undefined, 'ran'])
+    expect(await inTurn(jobs, 'interval', 'interval')).toEqual(['ran', 'ran'])
   })
 
   test('has none without cronTime', async () => {
     const jobs = await start(new InMemoryLockProvider())
-    expect([await Promise.resolve(jobs.inside()), await Promise.resolve(jobs.inside())]).toEqual([
-      'ran',
-      'ran',
-    ])
+    expect(await inTurn(jobs, 'inside', 'inside')).toEqual(['ran', 'ran'])
   })
 
   test('is refused for wrong options', () => {
@@ -123,21 +116,17 @@ describe('@SchedulerLock with catchUp', () => {
 
   test('runs at the start what was due last, once, and bears its error', async () => {
     const lockProvider = new InMemoryLockProvider()
-    const imports = [ShedLockModule.forRoot({ lockProvider, cronTime: CronTime })]
-    await startApplication({ imports, providers: [CatchingUp] })
-    await eventually(() => {
-      expect(runs).toBe(1)
-    })
-    const second = await startApplication({ imports, providers: [CatchingUp] })
+    const locks = { lockProvider, cronTime: CronTime }
+    await startWith(locks, CatchingUp)
+    await eventually(() => expect(runs).toBe(1))
+    const second = await startWith(locks, CatchingUp)
     await second.close()
     expect(runs).toBe(1)
   })
 
   test('takes a refusal for what it is, and any other error for an error', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
-    afterTest(() => {
-      error.mockRestore()
-    })
+    afterTest(() => error.mockRestore())
     const storage = new InMemoryLockProvider()
     const asked: string[] = []
     const lockProvider = {
@@ -155,9 +144,8 @@ describe('@SchedulerLock with catchUp', () => {
         throw new Error('boom')
       }
     }
-    const imports = [ShedLockModule.forRoot({ lockProvider, cronTime: CronTime })]
     for (const starts of [1, 2, 3]) {
-      const application = await startApplication({ imports, providers: [Throwing] })
+      const application = await startWith({ lockProvider, cronTime: CronTime }, Throwing)
       await application.close()
       expect(asked).toHaveLength(starts)
     }
@@ -167,9 +155,8 @@ describe('@SchedulerLock with catchUp', () => {
 
   test('is refused at the start for a method without slots', async () => {
     const lockProvider = new InMemoryLockProvider()
-    for (const providers of [[WithoutSlots], [CatchingUp]]) {
-      const imports = [ShedLockModule.forRoot({ lockProvider })]
-      await expect(startApplication({ imports, providers })).rejects.toMatchObject({
+    for (const job of [WithoutSlots, CatchingUp]) {
+      await expect(startWith({ lockProvider }, job)).rejects.toMatchObject({
         code: 'INVALID_CONFIGURATION',
         message: expect.stringContaining('cannot catch up'),
       })
@@ -283,9 +270,7 @@ describe('the slot of @Cron', () => {
 
   test('is had by one look of the library when a run is on time, and by none until it is due again', () => {
     const looks = jest.spyOn(CronTime.prototype, 'getNextDateFrom')
-    afterTest(() => {
-      looks.mockRestore()
-    })
+    afterTest(() => looks.mockRestore())
     const lookedFor = (now: number): number => {
       looks.mockClear()
       slots.slotOf(method, now)

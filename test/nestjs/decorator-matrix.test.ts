@@ -24,7 +24,7 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
     test.each(Object.entries(provisions))(
       'runs under its lock, and not when somebody else holds it, in %s',
       async (_, provision) => {
-        const { provider } = await lockProvider()
+        const provider = await lockProvider()
         const application = await startApplication({
           imports: [
             ScheduleModule.forRoot(),
@@ -33,9 +33,7 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
           providers: [provision(job)],
         })
         const scheduled = application.get(job)
-        await eventually(() => {
-          expect(scheduled.ranUnder.length).toBeGreaterThan(2)
-        })
+        await eventually(() => expect(scheduled.ranUnder.length).toBeGreaterThan(2))
         expect(new Set(scheduled.ranUnder)).toEqual(new Set(['job']))
 
         await using other = await eventually(async () => {

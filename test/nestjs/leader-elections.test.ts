@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, type ActiveLock, type LockError } from '../../src/core'
-import { LeaderElections, ShedLockModule } from '../../src/nestjs'
+import { LeaderElections } from '../../src/nestjs'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
-import { startApplication } from './application'
+import { startWith } from './application'
 
 @Injectable()
 class Feed implements OnApplicationBootstrap {
@@ -18,9 +18,7 @@ class Feed implements OnApplicationBootstrap {
     this.elections.join(
       { name: 'feed', lockAtMostFor: '1m', provider: 'other' },
       {
-        onElected: (lock) => {
-          this.elected.resolve(lock)
-        },
+        onElected: (lock) => this.elected.resolve(lock),
         onStepDown: (reason) => this.stepDowns.push(reason),
       },
     )
@@ -29,10 +27,8 @@ class Feed implements OnApplicationBootstrap {
 
 test('a service joins an election, and steps down when the application shuts down', async () => {
   const other = new InMemoryLockProvider()
-  const application = await startApplication({
-    imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), lockProviders: { other } })],
-    providers: [Feed],
-  })
+  const locks = { lockProvider: new InMemoryLockProvider(), lockProviders: { other } }
+  const application = await startWith(locks, Feed)
   const feed = application.get(Feed)
   const lock = await feed.elected.promise
   expect(lock.remaining()).toBeGreaterThan(0)
@@ -49,13 +45,9 @@ test('a service joins an election, and steps down when the application shuts dow
 
 test('a leader that does not end is waited for only so long, and named', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
-  afterTest(() => {
-    warn.mockRestore()
-  })
+  afterTest(() => warn.mockRestore())
   const lockProvider = new InMemoryLockProvider()
-  const application = await startApplication({
-    imports: [ShedLockModule.forRoot({ lockProvider, shutdownTimeout: 20 })],
-  })
+  const application = await startWith({ lockProvider, shutdownTimeout: 20 })
   const elections = application.get(LeaderElections)
   const [elected, work] = [promiseWithResolvers(), promiseWithResolvers()]
   const onElected = (): Promise<unknown> => {
@@ -69,7 +61,5 @@ test('a leader that does not end is waited for only so long, and named', async (
   expect(warn.mock.calls).toEqual([[expect.stringMatching(/^Leaders did not step down .*: stubborn$/)]])
   expect(lockProvider.isLocked('stubborn')).toBe(true)
   work.resolve()
-  await eventually(() => {
-    expect(lockProvider.isLocked('stubborn')).toBe(false)
-  })
+  await eventually(() => expect(lockProvider.isLocked('stubborn')).toBe(false))
 })

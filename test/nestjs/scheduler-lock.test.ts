@@ -1,11 +1,20 @@
 import { once } from 'node:events'
-import { applyDecorators, Inject, Injectable, Module, Scope, SetMetadata } from '@nestjs/common'
+import {
+  applyDecorators,
+  Inject,
+  Injectable,
+  Module,
+  Scope,
+  SetMetadata,
+  type Provider,
+} from '@nestjs/common'
 import { ModuleRef, Reflector } from '@nestjs/core'
 import { describe, expect, test } from '@jest/globals'
 import { activeLock, LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { LockingTaskExecutors, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
-import { startApplication } from './application'
+import { startApplication, startWith } from './application'
 import { lockProvider } from './lock-provider'
+import { lockError } from '../lock-error'
 
 @Injectable()
 class Reports {
@@ -37,11 +46,12 @@ class Reports {
   }
 }
 
-async function start(provider: LockProvider, ...providers: (new (...args: never[]) => unknown)[]) {
-  return startApplication({
-    imports: [ShedLockModule.forRoot({ lockProvider: provider, defaultLockAtMostFor: '1m' })],
-    providers,
-  })
+const start = (lockProvider: LockProvider, ...providers: Provider[]) =>
+  startWith({ lockProvider, defaultLockAtMostFor: '1m' }, ...providers)
+
+async function startReports() {
+  const provider = await lockProvider()
+  return { provider, reports: (await start(provider, Reports)).get(Reports) }
 }
 
 function method(owner: { prototype: object }, name: string): (...args: unknown[]) => unknown {
@@ -50,8 +60,7 @@ function method(owner: { prototype: object }, name: string): (...args: unknown[]
 
 describe('a method with @SchedulerLock', () => {
   test('returns its own value, and is given this and its arguments', async () => {
-    const { provider } = await lockProvider()
-    const reports = (await start(provider, Reports)).get(Reports)
+    const { reports } = await startReports()
     expect(await reports.report(40, 2)).toBe(42)
     expect(await reports.perTenant('acme')).toEqual({ tenant: 'acme', lock: 'eu-acme' })
   })
@@ -74,26 +83,21 @@ describe('a method with @SchedulerLock', () => {
       if (signal && !signal.aborted) await once(signal, 'abort')
       return signal?.reason
     }
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const imports = (await start(provider, Imports)).get(Imports)
-    const limitIsOver = expect.objectContaining({
-      code: 'LOCK_LOST',
-      message: expect.stringContaining('keepAlive.atMost is over'),
-    })
+    const limitIsOver = lockError('LOCK_LOST', 'keepAlive.atMost is over')
     expect(await Promise.all([imports.limited(), imports.ownLimit()])).toEqual([limitIsOver, limitIsOver])
   })
 
   test('throws its own error', async () => {
-    const { provider } = await lockProvider()
-    const reports = (await start(provider, Reports)).get(Reports)
+    const { reports } = await startReports()
     const failure = reports.fail()
     await expect(failure).rejects.toBeInstanceOf(RangeError)
     await expect(failure).rejects.toThrow('my own')
   })
 
   test('returns undefined when it is skipped, or throws if that was asked for', async () => {
-    const { provider } = await lockProvider()
-    const reports = (await start(provider, Reports)).get(Reports)
+    const { provider, reports } = await startReports()
     await provider.lock({ name: 'report', lockAtMostFor: '1m' })
     await provider.lock({ name: 'eu-acme', lockAtMostFor: '1m' })
     await provider.lock({ name: 'strict', lockAtMostFor: '1m' })
@@ -112,13 +116,10 @@ describe('a method with @SchedulerLock', () => {
       }
     }
     const jobs = (await startApplication({ providers: [Jobs] })).get(Jobs)
-    const error = {
-      code: 'INVALID_CONFIGURATION',
-      message: expect.stringContaining('ShedLockModule'),
-    }
-    await expect(jobs.run()).rejects.toMatchObject(error)
-    await expect(new Jobs().run()).rejects.toMatchObject(error)
-    await expect(Reflect.apply(method(Jobs, 'run'), undefined, [])).rejects.toMatchObject(error)
+    const error = lockError('INVALID_CONFIGURATION', 'ShedLockModule')
+    await expect(jobs.run()).rejects.toEqual(error)
+    await expect(new Jobs().run()).rejects.toEqual(error)
+    await expect(Reflect.apply(method(Jobs, 'run'), undefined, [])).rejects.toEqual(error)
     expect(ran).toBe(0)
   })
 
@@ -147,7 +148,7 @@ describe('a method with @SchedulerLock', () => {
         return activeLock()?.name
       }
     }
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const application = await start(provider, Jobs)
     const jobs = await application.get(ModuleRef).resolve(Jobs, undefined, { strict: false })
     expect(await jobs.run()).toBe('job')
@@ -155,14 +156,14 @@ describe('a method with @SchedulerLock', () => {
 
   test('uses the locks of its own application, when there are two in one process', async () => {
     const [one, two] = [await lockProvider(), await lockProvider()]
-    const inOne = (await start(one.provider, Reports)).get(Reports)
-    const inTwo = (await start(two.provider, Reports)).get(Reports)
-    await one.provider.lock({ name: 'report', lockAtMostFor: '1m' })
+    const inOne = (await start(one, Reports)).get(Reports)
+    const inTwo = (await start(two, Reports)).get(Reports)
+    await one.lock({ name: 'report', lockAtMostFor: '1m' })
     expect([await inOne.report(1, 1), await inTwo.report(1, 1)]).toEqual([undefined, 2])
   })
 
   test('may be in the very class that the lock provider is made from', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     @Injectable()
     class Database {
       readonly provider = provider
@@ -209,16 +210,12 @@ describe('several lock providers', () => {
 
   test('are named by the class, the subclass or the method', async () => {
     const [main, reports, audit] = [await lockProvider(), await lockProvider(), await lockProvider()]
-    const application = await startApplication({
-      imports: [
-        ShedLockModule.forRoot({
-          lockProvider: main.provider,
-          lockProviders: { reports: reports.provider, audit: audit.provider },
-        }),
-      ],
-      providers: [Jobs, AuditJobs],
-    })
-    await audit.provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const application = await startWith(
+      { lockProvider: main, lockProviders: { reports, audit } },
+      Jobs,
+      AuditJobs,
+    )
+    await audit.lock({ name: 'job', lockAtMostFor: '1m' })
     const jobs = application.get(Jobs)
     const auditJobs = application.get(AuditJobs)
     expect([await jobs.run(), await jobs.audit(), await auditJobs.run()]).toEqual([
@@ -235,7 +232,7 @@ describe('several lock providers', () => {
         @Inject(LockingTaskExecutors) readonly executors: LockingTaskExecutors,
       ) {}
     }
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const { executor, executors } = (await start(provider, Service)).get(Service)
     expect(executors.get()).toBe(executor)
     expect(await executor.executeWithLock({ name: 'job' }, () => 1)).toEqual({ executed: true, value: 1 })
@@ -244,11 +241,7 @@ describe('several lock providers', () => {
 })
 
 describe('what can never work is refused', () => {
-  const refused = (message: string) =>
-    expect.objectContaining({
-      code: 'INVALID_CONFIGURATION',
-      message: expect.stringContaining(message),
-    })
+  const refused = (message: string) => lockError('INVALID_CONFIGURATION', message)
 
   test.each([
     ['an empty name', { name: '' }, 'has no name'],
@@ -316,16 +309,12 @@ describe('what can never work is refused', () => {
         // never called
       }
     }
-    const { provider } = await lockProvider()
-    const starting = startApplication({
-      imports: [ShedLockModule.forRoot({ lockProvider: provider })],
-      providers: [Jobs],
-    })
-    await expect(starting).rejects.toThrow(refused(message))
+    const provider = await lockProvider()
+    await expect(startWith({ lockProvider: provider }, Jobs)).rejects.toThrow(refused(message))
   })
 
   test('when the application starts: the module with two configurations', async () => {
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     const starting = startApplication({
       imports: [
         ShedLockModule.forRoot({ lockProvider: provider }),
@@ -337,7 +326,7 @@ describe('what can never work is refused', () => {
 
   test('when the module is configured', async () => {
     expect(() => ShedLockModule.forRoot({} as never)).toThrow(refused('lockProvider of ShedLockModule'))
-    const { provider } = await lockProvider()
+    const provider = await lockProvider()
     expect(() => ShedLockModule.forRoot({ lockProvider: provider, shutdownTimeout: -1 })).toThrow(
       refused('shutdownTimeout'),
     )

@@ -4,11 +4,11 @@ import { DataSource } from 'typeorm'
 import { expect, jest, test } from '@jest/globals'
 import { activeLock, InMemoryLockProvider } from '../../src/core'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, testBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { startApplication } from './application'
-import { afterTest } from '../after-test'
 
 function signal(): AbortSignal {
   const lock = activeLock()
@@ -25,9 +25,7 @@ class Jobs {
   async listening(): Promise<string | undefined> {
     const stop = signal()
     this.started.resolve(stop)
-    await new Promise((resolve) => {
-      stop.addEventListener('abort', resolve)
-    })
+    await new Promise((resolve) => stop.addEventListener('abort', resolve))
     stop.throwIfAborted()
     return 'not stopped'
   }
@@ -44,14 +42,7 @@ const backends = availableBackends().filter(({ shared }) => shared)
 testBackends(backends)(
   'at shutdown runs are told to stop, and their locks are freed before TypeORM closes its pool, on $name',
   async (backend) => {
-    const database = await backend.create()
-    afterTest(() => database.drop())
-    const other = await new DataSource({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration()],
-      migrationsRun: true,
-    }).initialize()
-    afterTest(() => other.destroy())
+    const { database, dataSource: other } = await openDatabase(backend, migrated())
     const application = await startApplication({
       imports: [
         TypeOrmModule.forRoot(database.typeOrm),

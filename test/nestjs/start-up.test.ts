@@ -2,9 +2,9 @@ import { Injectable, Logger, Scope } from '@nestjs/common'
 import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, KeepAliveLockProvider, type LockProvider } from '../../src/core'
-import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
+import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { afterTest } from '../after-test'
-import { startApplication } from './application'
+import { startWith } from './application'
 import { lockProvider } from './lock-provider'
 
 const NEVER = '0 0 31 2 *'
@@ -18,15 +18,12 @@ beforeEach(() => {
   afterTest(() => jest.restoreAllMocks())
 })
 
-const start = (options: ShedLockModuleOptions, ...providers: (new () => object)[]) =>
-  startApplication({ imports: [ShedLockModule.forRoot(options)], providers })
-
 const places = (): string[] => logged.filter((line) => line.startsWith('log Locks are in'))
 
 describe('At its start the application says where its locks are', () => {
   test('in which table, for each provider', async () => {
-    const { provider } = await lockProvider()
-    await start({ lockProvider: provider, lockProviders: { audit: provider } })
+    const provider = await lockProvider()
+    await startWith({ lockProvider: provider, lockProviders: { audit: provider } })
     expect(places()).toEqual([
       "log Locks are in the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
     ])
@@ -37,7 +34,7 @@ describe('At its start the application says where its locks are', () => {
       lock = () => Promise.resolve(undefined)
     }
     const around = new KeepAliveLockProvider(new InMemoryLockProvider())
-    await start({ lockProvider: around, lockProviders: { other: new Elsewhere() } })
+    await startWith({ lockProvider: around, lockProviders: { other: new Elsewhere() } })
     expect(places()).toEqual([
       "log Locks are in the memory of this process, which other instances do not see; Elsewhere for 'other'",
     ])
@@ -58,17 +55,17 @@ describe('In production', () => {
       lockProviders: { audit: new InMemoryLockProvider() },
     },
   ])('it does not start with locks in memory', async (options) => {
-    await expect(start(options)).rejects.toThrow(/in memory, and NODE_ENV is production/)
+    await expect(startWith(options)).rejects.toThrow(/in memory, and NODE_ENV is production/)
   })
 
   test('it does with locks in a table', async () => {
-    const { provider } = await lockProvider()
-    await start({ lockProvider: provider })
+    const provider = await lockProvider()
+    await startWith({ lockProvider: provider })
     expect(places()).toEqual(['log Locks are in the table shedlock (sqlite)'])
   })
 
   test('it does for an application of a single instance', async () => {
-    await start({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
+    await startWith({ lockProvider: new InMemoryLockProvider(), allowInMemory: true })
     expect(places()).toEqual([
       'log Locks are in the memory of this process, which other instances do not see',
     ])
@@ -134,12 +131,12 @@ describe('Of methods with @Cron or @Interval and without @SchedulerLock', () => 
   const provider = new InMemoryLockProvider()
 
   test('nobody hears, unless it is wanted', async () => {
-    await start({ lockProvider: provider }, Jobs)
+    await startWith({ lockProvider: provider }, Jobs)
     expect(warnings()).toEqual([])
   })
 
   test('each is told, those of superclasses too', async () => {
-    await start({ lockProvider: provider, warnOfUnlockedCrons: true }, Jobs, Heir)
+    await startWith({ lockProvider: provider, warnOfUnlockedCrons: true }, Jobs, Heir)
     expect(unlocked()).toEqual([
       ...['Heir.again', 'Heir.everywhere', 'Heir.locked', 'Heir.own'],
       ...['Jobs.again', 'Jobs.everywhere'],
@@ -150,7 +147,7 @@ describe('Of methods with @Cron or @Interval and without @SchedulerLock', () => 
 
   test('those that need none are not', async () => {
     const except = ['Jobs.everywhere', 'Jobs.again']
-    await start({ lockProvider: provider, warnOfUnlockedCrons: { except } }, Jobs)
+    await startWith({ lockProvider: provider, warnOfUnlockedCrons: { except } }, Jobs)
     expect(unlocked()).toEqual([])
   })
 
@@ -162,7 +159,7 @@ describe('Of methods with @Cron or @Interval and without @SchedulerLock', () => 
         return 'ran'
       }
     }
-    await start({ lockProvider: provider, warnOfUnlockedCrons: true }, OfRequest)
+    await startWith({ lockProvider: provider, warnOfUnlockedCrons: true }, OfRequest)
     expect(unlocked()).toEqual(['OfRequest.run'])
   })
 

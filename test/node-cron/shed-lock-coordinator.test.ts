@@ -1,29 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import cron, { type RunCoordinator, type SkipReason } from 'node-cron'
-import { DataSource } from 'typeorm'
 import { describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, LockError, type LockProvider, type LockSkippedEvent } from '../../src/core'
 import { shedLockCoordinator } from '../../src/node-cron'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, testBackends, type Backend } from '../backends'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends, testBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const backends = availableBackends().filter(({ shared }) => shared)
-
-async function table(backend: Backend): Promise<() => Promise<DataSource>> {
-  const database = await backend.create()
-  afterTest(() => database.drop())
-  const connect = async (): Promise<DataSource> => {
-    const migrations = [createShedLockMigration()]
-    const dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
-    afterTest(() => dataSource.destroy())
-    return dataSource
-  }
-  await (await connect()).runMigrations()
-  return connect
-}
 
 const SECOND = 1_000
 const MIDNIGHT = Date.parse('2026-11-20T00:00:00.000Z')
@@ -32,7 +19,7 @@ const key = (second: number, task = 'report'): string =>
 
 describeBackends(backends)('node-cron on $name', (backend) => {
   test('runs each of 50 fires once, though one instance is late each time and the run is short', async () => {
-    const connect = await table(backend)
+    const { connect } = await openDatabase(backend, migrated())
     const instances = [
       { late: 0, coordinator: shedLockCoordinator(typeOrmLockProvider(await connect())) },
       { late: 60, coordinator: shedLockCoordinator(typeOrmLockProvider(await connect())) },
@@ -54,7 +41,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
   })
 
   test('skips a fire while the run before lasts, and whatever else locks its name', async () => {
-    const connect = await table(backend)
+    const { connect } = await openDatabase(backend, migrated())
     const provider = typeOrmLockProvider(await connect())
     const [one, two] = [shedLockCoordinator(provider), shedLockCoordinator(provider)]
     expect(await one.shouldRun(key(0), 30_000)).toBe(true)
@@ -66,7 +53,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
   })
 
   test('runs no fire again, and none before one that ran, however late an instance is', async () => {
-    const connect = await table(backend)
+    const { connect } = await openDatabase(backend, migrated())
     const reasons: string[] = []
     const listeners = [{ onLockNotAcquired: ({ reason }: LockSkippedEvent) => void reasons.push(reason) }]
     const coordinator = shedLockCoordinator(typeOrmLockProvider(await connect()), { listeners })
@@ -79,7 +66,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
   })
 
   test('at shutdown lets no more run, and waits until the locks are free', async () => {
-    const connect = await table(backend)
+    const { connect } = await openDatabase(backend, migrated())
     const provider = typeOrmLockProvider(await connect())
     const coordinator = shedLockCoordinator(provider)
     expect(await coordinator.shouldRun(key(0), 30_000)).toBe(true)
@@ -96,7 +83,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
   })
 
   test('takes one row, however many fires there were', async () => {
-    const connect = await table(backend)
+    const { connect } = await openDatabase(backend, migrated())
     const dataSource = await connect()
     const coordinator = shedLockCoordinator(typeOrmLockProvider(dataSource))
     for (let minute = 0; minute < 3; minute++) {
@@ -121,9 +108,7 @@ describe('with node-cron itself', () => {
     const options = { name, distributed: true, runCoordinator: coordinator, logger: silent }
     const task = cron.schedule('* * * * * *', run, options)
     task.on('execution:skipped', ({ reason }) => void ticks.skipped.push(reason))
-    afterTest(async () => {
-      await task.destroy()
-    })
+    afterTest(() => task.destroy())
     return ticks
   }
 
@@ -132,9 +117,7 @@ describe('with node-cron itself', () => {
       lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer')),
     }
     const ticks = everySecond(shedLockCoordinator(broken), 'job')
-    await eventually(() => {
-      expect(ticks.skipped).toContain('coordinator-error')
-    })
+    await eventually(() => expect(ticks.skipped).toContain('coordinator-error'))
     expect(ticks.ran).toEqual([])
   })
 
@@ -159,12 +142,8 @@ describe('with node-cron itself', () => {
     const [acquired, lost] = [promiseWithResolvers(), promiseWithResolvers()]
     const listeners = [
       {
-        onLockAcquired: () => {
-          acquired.resolve()
-        },
-        onLockLost: () => {
-          lost.resolve()
-        },
+        onLockAcquired: () => acquired.resolve(),
+        onLockLost: () => lost.resolve(),
       },
     ]
     const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners })
@@ -185,7 +164,7 @@ describe('with node-cron itself', () => {
   testBackends(some)(
     'an instance that is 200 ms late on $name runs nothing again, and misses nothing',
     async (backend) => {
-      const connect = await table(backend)
+      const { connect } = await openDatabase(backend, migrated())
       // A scheduler on a busy machine may itself leave out a second. What it asked for is what has to run.
       const asked = new Set<string>()
       const instance = async (late: number): Promise<RunCoordinator> => {
@@ -204,12 +183,7 @@ describe('with node-cron itself', () => {
       const ran = (): string[] => ticks.flatMap((each) => each.ran).sort()
       const timeout = fires * SECOND + 60_000
       // One more, so that the late instance has had its say about the last one that counts.
-      await eventually(
-        () => {
-          expect(ran().length).toBeGreaterThan(fires)
-        },
-        { timeout, interval: 100 },
-      )
+      await eventually(() => expect(ran().length).toBeGreaterThan(fires), { timeout, interval: 100 })
       expect(ran().slice(0, fires)).toEqual([...asked].sort().slice(0, fires))
     },
   )

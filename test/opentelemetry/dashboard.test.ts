@@ -1,15 +1,9 @@
-import {
-  AggregationTemporality,
-  DataPointType,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-  type Histogram,
-} from '@opentelemetry/sdk-metrics'
+import { DataPointType, type Histogram } from '@opentelemetry/sdk-metrics'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { openTelemetryListener } from '../../src/opentelemetry'
+import { exportedMetrics } from './exported-metrics'
 
 const guides = join(__dirname, '../../docs/guides')
 const dashboard = readFileSync(join(guides, 'grafana-dashboard.json'), 'utf8')
@@ -22,10 +16,7 @@ let bounds: readonly number[]
 
 /** One of every event, so that every meter has a value. */
 beforeAll(async () => {
-  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const meterProvider = new MeterProvider({
-    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
-  })
+  const { meterProvider, exported } = exportedMetrics()
   const now = new Date()
   const lockProvider = { listLocks: () => Promise.resolve([{ name: 'job', lockedAt: now, now }]) }
   const listener = openTelemetryListener({ meterProvider, lockNames: ['job'], lockProvider })
@@ -35,8 +26,7 @@ beforeAll(async () => {
   listener.onExtendFailed?.(failure)
   listener.onUnlockFailed?.(failure)
   listener.onTaskFinished?.({ ...failure, duration: 1, outcome: 'success' })
-  await meterProvider.forceFlush()
-  const metrics = exporter.getMetrics().flatMap((each) => each.scopeMetrics.flatMap((scope) => scope.metrics))
+  const metrics = await exported()
   names = metrics.flatMap(({ descriptor, dataPointType, ...rest }) => {
     const name = descriptor.name.replaceAll('.', '_')
     if (dataPointType === DataPointType.HISTOGRAM) return [`${name}_bucket`, `${name}_count`, `${name}_sum`]

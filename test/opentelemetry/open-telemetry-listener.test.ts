@@ -1,36 +1,22 @@
 import { metrics } from '@opentelemetry/api'
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-  type Histogram,
-} from '@opentelemetry/sdk-metrics'
-import { DataSource } from 'typeorm'
+import type { Histogram } from '@opentelemetry/sdk-metrics'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { LockError, LockingTaskExecutor } from '../../src/core'
 import { openTelemetryListener } from '../../src/opentelemetry'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm'
 import { afterTest } from '../after-test'
-import { FaultyLockProvider } from '../core/faulty-lock-provider'
+import { migrated, openMemory } from '../backends/open-database'
+import { faultyExecutor } from '../core/faulty-executor'
+import { exportedMetrics, type Exported } from './exported-metrics'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let exporter: InMemoryMetricExporter
-let meterProvider: MeterProvider
-let storage: InMemoryLockProvider
-let provider: FaultyLockProvider
-
-function newMeterProvider() {
-  return new MeterProvider({
-    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
-  })
-}
+let { storage, provider } = faultyExecutor()
+let meterProvider: Exported['meterProvider']
+let exported: Exported['exported']
 
 beforeEach(() => {
-  exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  meterProvider = newMeterProvider()
-  storage = new InMemoryLockProvider()
-  provider = new FaultyLockProvider(storage)
+  ;({ storage, provider } = faultyExecutor())
+  ;({ meterProvider, exported } = exportedMetrics())
 })
 
 afterEach(async () => {
@@ -38,31 +24,26 @@ afterEach(async () => {
   await meterProvider.shutdown()
 })
 
+const listenedTo = (options: object = { meterProvider }) =>
+  new LockingTaskExecutor(provider, { listeners: [openTelemetryListener(options)] })
+
 /** All values as `metric{attributes}`: numbers, and for the histogram how often it was recorded. */
-async function measured(source = meterProvider): Promise<Record<string, number>> {
-  exporter.reset()
-  await source.forceFlush()
-  const points = exporter
-    .getMetrics()
-    .flatMap(({ scopeMetrics }) => scopeMetrics)
-    .flatMap((scope) => scope.metrics)
-    .flatMap(({ descriptor, dataPoints }) =>
-      dataPoints.map(({ attributes, value }) => [
-        `${descriptor.name}{${Object.values(attributes).join(',')}}`,
-        typeof value === 'number' ? value : (value as Histogram).count,
-      ]),
-    )
+async function measured(source = exported): Promise<Record<string, number>> {
+  const points = (await source()).flatMap(({ descriptor, dataPoints }) =>
+    dataPoints.map(({ attributes, value }) => [
+      `${descriptor.name}{${Object.values(attributes).join(',')}}`,
+      typeof value === 'number' ? value : (value as Histogram).count,
+    ]),
+  )
   return Object.fromEntries(points) as Record<string, number>
 }
 
 describe('the OpenTelemetry listener', () => {
   it('measures a task that runs, and one that is skipped, by the names of ShedLock', async () => {
-    const executor = new LockingTaskExecutor(provider, {
-      listeners: [openTelemetryListener({ meterProvider })],
-    })
-    await executor.executeWithLock(job, async () => {
-      expect(await measured()).toMatchObject({ 'shedlock.execution.active{job}': 1 })
-    })
+    const executor = listenedTo()
+    await executor.executeWithLock(job, async () =>
+      expect(await measured()).toMatchObject({ 'shedlock.execution.active{job}': 1 }),
+    )
     await storage.lock({ ...job, name: 'other' })
     await executor.executeWithLock({ ...job, name: 'other' }, () => 'skipped')
     expect(await measured()).toEqual({
@@ -94,14 +75,7 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('tells no age of a lock that was paused and never taken', async () => {
-    const dataSource = await new DataSource({
-      type: 'better-sqlite3',
-      database: ':memory:',
-      migrations: [createShedLockMigration()],
-      migrationsRun: true,
-    }).initialize()
-    afterTest(() => dataSource.destroy())
-    const lockProvider = typeOrmLockProvider(dataSource)
+    const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
     await lockProvider.pauseLock('paused', { for: '1h', reason: 'none' })
     await lockProvider.lock(job)
     openTelemetryListener({ meterProvider, lockProvider })
@@ -112,10 +86,9 @@ describe('the OpenTelemetry listener', () => {
     const listener = openTelemetryListener({ meterProvider })
     const configuration = { name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 0 }
     listener.onTaskFinished?.({ name: 'job', configuration, duration: 1_500, outcome: 'success' })
-    await meterProvider.forceFlush()
-    const metric = exporter
-      .getMetrics()[0]
-      ?.scopeMetrics[0]?.metrics.find(({ descriptor }) => descriptor.name === 'shedlock.execution.duration')
+    const metric = (await exported()).find(
+      ({ descriptor }) => descriptor.name === 'shedlock.execution.duration',
+    )
     expect(metric?.descriptor.unit).toBe('s')
     expect(metric?.dataPoints[0]?.value).toMatchObject({
       sum: 1.5,
@@ -125,9 +98,7 @@ describe('the OpenTelemetry listener', () => {
 
   it('says the type of an error, and never its text', async () => {
     class BusinessError extends Error {}
-    const executor = new LockingTaskExecutor(provider, {
-      listeners: [openTelemetryListener({ meterProvider })],
-    })
+    const executor = listenedTo()
     const fails = (error: unknown) =>
       executor
         .executeWithLock(job, () => {
@@ -160,9 +131,7 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('counts extensions and lost locks', async () => {
-    const executor = new LockingTaskExecutor(provider, {
-      listeners: [openTelemetryListener({ meterProvider })],
-    })
+    const executor = listenedTo()
     await executor.executeWithLock(job, async ({ lock }) => {
       await lock.extend('20m')
       provider.refusesExtensions = true
@@ -172,7 +141,7 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('shows named locks at 0 before they were ever used, and counts on from there', async () => {
-    const listener = openTelemetryListener({ meterProvider, lockNames: ['job'] })
+    const executor = listenedTo({ meterProvider, lockNames: ['job'] })
     expect(await measured()).toEqual({
       'shedlock.lock.attempts{job}': 0,
       'shedlock.lock.acquired{job}': 0,
@@ -181,22 +150,20 @@ describe('the OpenTelemetry listener', () => {
       'shedlock.lock.lost{job}': 0,
       'shedlock.execution.active{job}': 0,
     })
-    await new LockingTaskExecutor(provider, { listeners: [listener] }).executeWithLock(job, () => 'done')
+    await executor.executeWithLock(job, () => 'done')
     expect(await measured()).toMatchObject({ 'shedlock.lock.attempts{job}': 1 })
   })
 
   it('leaves it to the SDK how many lock names it tells apart', async () => {
-    const meters = new MeterProvider({
-      readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
-      views: [{ instrumentName: 'shedlock.lock.attempts', aggregationCardinalityLimit: 4 }],
-    })
+    const { meterProvider: meters, exported: limited } = exportedMetrics([
+      { instrumentName: 'shedlock.lock.attempts', aggregationCardinalityLimit: 4 },
+    ])
     afterTest(() => meters.shutdown())
-    const listener = openTelemetryListener({ meterProvider: meters, lockNames: ['named'] })
-    const executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+    const executor = listenedTo({ meterProvider: meters, lockNames: ['named'] })
     for (const customer of ['a', 'b', 'c', 'd', 'a', 'd', 'named']) {
       await executor.executeWithLock({ ...job, name: customer }, () => 'done')
     }
-    const values = Object.entries(await measured(meters))
+    const values = Object.entries(await measured(limited))
     expect(values.filter(([metric]) => metric.startsWith('shedlock.lock.attempts'))).toEqual([
       ['shedlock.lock.attempts{named}', 1],
       ['shedlock.lock.attempts{a}', 2],
@@ -207,9 +174,9 @@ describe('the OpenTelemetry listener', () => {
   })
 
   it('measures by a global provider that is registered after it was made', async () => {
-    const listener = openTelemetryListener({ lockNames: ['job'] })
+    const executor = listenedTo({ lockNames: ['job'] })
     metrics.setGlobalMeterProvider(meterProvider)
-    await new LockingTaskExecutor(provider, { listeners: [listener] }).executeWithLock(job, () => 'done')
+    await executor.executeWithLock(job, () => 'done')
     expect(await measured()).toMatchObject({ 'shedlock.lock.attempts{job}': 1, 'shedlock.lock.lost{job}': 0 })
   })
 

@@ -1,4 +1,5 @@
 import { pgliteAdapter } from '../backends/pglite'
+import { address } from '../backends/server'
 import type { lockStatementName, PrismaClientLike, ShedLockClient, ShedLockExtension } from '../../src/prisma'
 
 /**
@@ -33,18 +34,8 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'mssql', backend: 'mssql', provider: 'sqlserver', make: mssql },
   { name: 'better-sqlite3', backend: 'sqlite', provider: 'sqlite', make: betterSqlite3 },
   { name: 'better-sqlite3', backend: 'sqlite-memory', provider: 'sqlite', make: betterSqlite3 },
-  {
-    name: 'libsql',
-    backend: 'sqlite',
-    provider: 'sqlite',
-    make: (url, rest) => libsql({ ...rest, url }),
-  },
-  {
-    name: 'libsql',
-    backend: 'sqlite-memory',
-    provider: 'sqlite',
-    make: () => libsql({ url: ':memory:' }),
-  },
+  { name: 'libsql', backend: 'sqlite', provider: 'sqlite', make: libsql },
+  { name: 'libsql', backend: 'sqlite-memory', provider: 'sqlite', make: () => libsql(':memory:') },
 ]
 
 async function pg(url: string, { statementNameGenerator, ...options }: Readonly<Record<string, unknown>>) {
@@ -54,30 +45,16 @@ async function pg(url: string, { statementNameGenerator, ...options }: Readonly<
 }
 
 async function mariaDb(url: string, options: object) {
-  const { hostname, port, username, password, pathname } = new URL(url)
+  const { username: user, ...rest } = address(url)
   const { PrismaMariaDb } = await import('@prisma/adapter-mariadb')
-  return new PrismaMariaDb({
-    host: hostname,
-    port: Number(port || 3306),
-    user: username,
-    password,
-    database: pathname.slice(1),
-    ...options,
-  })
+  return new PrismaMariaDb({ ...rest, user, ...options })
 }
 
 async function mssql(url: string, options: object) {
-  const { hostname, port, username, password, pathname } = new URL(url)
+  const { host: server, username: user, ...rest } = address(url)
   const { PrismaMssql } = await import('@prisma/adapter-mssql')
-  return new PrismaMssql({
-    server: hostname,
-    port: Number(port || 1433),
-    user: username,
-    password,
-    database: pathname.slice(1),
-    options: { encrypt: false, trustServerCertificate: true },
-    ...options,
-  })
+  const trusting = { encrypt: false, trustServerCertificate: true }
+  return new PrismaMssql({ ...rest, server, user, options: trusting, ...options })
 }
 
 async function betterSqlite3(url: string, options: object) {
@@ -85,9 +62,9 @@ async function betterSqlite3(url: string, options: object) {
   return new PrismaBetterSqlite3({ ...options, url: url.replace('file::memory:', ':memory:') })
 }
 
-async function libsql(options: { url: string }) {
+async function libsql(url: string, options: object = {}) {
   const { PrismaLibSql } = await import('@prisma/adapter-libsql')
-  return new PrismaLibSql(options)
+  return new PrismaLibSql({ ...options, url })
 }
 
 export async function connect(

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import { assertLocked } from '../../src/core'
 import { prismaLockProvider, shedlock, type PrismaClientLike, type ShedLockClient } from '../../src/prisma'
-import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
-import { createTables } from './lock-table'
+import { prismaBackends, type TestClient } from './clients'
+import { openPrisma } from './lock-table'
 import { describeBackends } from '../backends'
 
 /** The first of each provider: extensions have nothing to do with adapters. */
@@ -12,15 +12,11 @@ const backends = prismaBackends().filter(
 )
 
 describeBackends(backends)('client extensions on $name', (backend) => {
-  let database: PrismaTestDatabase
   let prisma: TestClient
 
   beforeEach(async () => {
-    database = await backend.create()
-    prisma = await database.connect()
-    await createTables(prisma, backend.dialect)
+    ;({ prisma } = await openPrisma(backend))
   })
-  afterEach(() => database.drop())
 
   const isFree = async (client: PrismaClientLike): Promise<boolean> => {
     const lock = await prismaLockProvider(client).lock({ name: 'job', lockAtMostFor: '1m' })
@@ -28,22 +24,11 @@ describeBackends(backends)('client extensions on $name', (backend) => {
     return lock !== undefined
   }
 
-  const hooked = (seen: string[]) => ({
+  const hooked = {
     query: {
-      $allOperations: ({
-        operation,
-        args,
-        query,
-      }: {
-        operation: string
-        args: unknown
-        query: (args: unknown) => unknown
-      }) => {
-        seen.push(operation)
-        return query(args)
-      },
+      $allOperations: ({ args, query }: { args: unknown; query: (args: unknown) => unknown }) => query(args),
     },
-  })
+  }
 
   test('shedlock adds its members, before and behind other extensions', async () => {
     const other = { client: { $other: () => 'other' } }
@@ -51,11 +36,11 @@ describeBackends(backends)('client extensions on $name', (backend) => {
       prisma.$extends(shedlock({ defaultLockAtMostFor: '1m' })),
       prisma
         .$extends(other)
-        .$extends(hooked([]))
+        .$extends(hooked)
         .$extends(shedlock({ defaultLockAtMostFor: '1m' })),
       prisma
         .$extends(shedlock({ defaultLockAtMostFor: '1m' }))
-        .$extends(hooked([]))
+        .$extends(hooked)
         .$extends(other) as never,
     ] as (TestClient & ShedLockClient)[]
     for (const client of clients) {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import { guard, prismaLockProvider, type PrismaClientLike } from '../../src/prisma'
+import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
 import { guardCases, type GuardedClient } from '../conformance/guard-cases'
-import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
-import { createTables } from './lock-table'
+import { prismaBackends, type TestClient } from './clients'
+import { openPrisma } from './lock-table'
 
 const LEVELS = ['ReadCommitted', 'RepeatableRead', 'Serializable'] as const
 /** Of the databases that are tried at each of their levels. */
@@ -27,14 +28,13 @@ const backends = prismaBackends().filter(
 
 describeBackends(backends)('guard on $name by $adapter', (backend) => {
   const { dialect, shared } = backend
-  let database: PrismaTestDatabase
   let prisma: TestClient
   let client: GuardedClient
 
   beforeAll(async () => {
-    database = await backend.create()
-    prisma = await database.connect()
-    await createTables(prisma, dialect)
+    const opened = await openPrisma(backend, afterFile)
+    const { database } = opened
+    prisma = opened.prisma
     await prisma.$executeRawUnsafe('create table work (step varchar(64))')
     if (dialect === 'mssql')
       await prisma.$executeRawUnsafe('alter database current set allow_snapshot_isolation on')
@@ -54,7 +54,6 @@ describeBackends(backends)('guard on $name by $adapter', (backend) => {
       query: (sql) => query(other, sql),
     }
   })
-  afterAll(() => database.drop())
 
   guardCases(() => client, {
     ...{ dialect, shared, levels: LEVELS_OF[dialect] ?? [] },

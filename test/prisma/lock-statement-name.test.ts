@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import { beforeEach, expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import { MOST_PREPARED } from '../../src/drivers/sql-executor'
 import { guard, lockStatementName, prismaLockProvider } from '../../src/prisma'
@@ -9,7 +9,7 @@ import { hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
 import { ADAPTERS, connect } from './adapters'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
-import { createTables } from './lock-table'
+import { openPrisma } from './lock-table'
 
 const backends = prismaBackends().filter(({ adapter, dialect }) => adapter === 'pg' && dialect === 'postgres')
 
@@ -23,12 +23,8 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
   const warnings = () => warn.mock.calls.map(([warning]) => warning)
 
   beforeEach(async () => {
-    database = await backend.create()
-    await createTables(await database.connect(), backend.dialect)
+    ;({ database } = await openPrisma(backend))
     prisma = await database.connect({ max: 1, ...named })
-  })
-  afterEach(async () => {
-    await database.drop()
   })
 
   const everyQuestion = async (provider: SqlLockProvider): Promise<void> => {

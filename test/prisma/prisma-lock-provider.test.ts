@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma'
-import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
-import { createTables } from './lock-table'
+import { prismaBackends, type TestClient } from './clients'
+import { openPrisma } from './lock-table'
 import { describeBackends } from '../backends'
 
 describeBackends(prismaBackends())('Prisma on $name by $adapter', (backend) => {
-  let database: PrismaTestDatabase
   let prisma: TestClient
 
   beforeEach(async () => {
-    database = await backend.create()
-    prisma = await database.connect()
-    await createTables(prisma, backend.dialect)
+    ;({ prisma } = await openPrisma(backend))
   })
-  afterEach(() => database.drop())
 
   test('locks can be listed, and released by the owner that was listed', async () => {
     const provider = prismaLockProvider(prisma, { lockedBy: 'me' })

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { prismaFiles } from '../../scripts/prisma-files'
 import { prismaLockProvider, prismaMigration, prismaModel } from '../../src/prisma'
 import { dialects, tableDefinition } from '../../src/sql'
 import { prismaBackends, type PrismaBackend, type PrismaTestDatabase, type TestClient } from './clients'
+import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
 import { itIf } from '../it-if'
 
@@ -66,9 +67,9 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
 
   beforeEach(async () => {
     database = await backend.create()
+    afterTest(() => database.drop())
     prisma = (await database.connect()) as ModelClient
   })
-  afterEach(() => database.drop())
 
   const run = async (script: string): Promise<void> => {
     // Between two statements there is an empty line; within one, of PostgreSQL, there may be semicolons.

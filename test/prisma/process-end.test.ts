@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { cuttingProxy } from '../typeorm/cutting-proxy'
 import { prismaBackends } from './clients'
@@ -16,16 +16,11 @@ describeBackends(servers)('a process with Prisma on $name', (backend) => {
     ['is there again', '1m'],
     ['is gone', '1s'],
   ])('ends by itself after a lock whose connection broke, when the server %s', async (server, timeout) => {
-    const database = await backend.create()
-    afterTest(() => database.drop())
-    const observer = await new DataSource(database.typeOrm).initialize()
-    afterTest(() => observer.destroy())
-    const table = observeLockTable(observer, backend.dialect)
+    const { database, dataSource } = await openDatabase(backend)
+    const table = observeLockTable(dataSource, backend.dialect)
     await table.createTable()
     const proxy = await cuttingProxy((database.typeOrm as { port: number }).port)
-    afterTest(() => {
-      proxy.close()
-    })
+    afterTest(() => proxy.close())
     const url = new URL(database.url)
     url.host = `127.0.0.1:${proxy.port}`
     const ended = promisify(execFile)(

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import type { Lock } from '../../src/core'
 import { prismaLockProvider, type RawClientLike } from '../../src/prisma'
-import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
-import { createTables } from './lock-table'
+import { prismaBackends, type TestClient } from './clients'
+import { openPrisma } from './lock-table'
 import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
 import { itIf } from '../it-if'
@@ -13,15 +13,11 @@ const note = (client: RawClientLike, text: string): PromiseLike<number> =>
   client.$executeRawUnsafe('insert into orders (note) values (?)', text)
 
 describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend) => {
-  let database: PrismaTestDatabase
   let prisma: TestClient
 
   beforeEach(async () => {
-    database = await backend.create()
-    prisma = await database.connect()
-    await createTables(prisma, 'sqlite')
+    ;({ prisma } = await openPrisma(backend))
   })
-  afterEach(() => database.drop())
 
   const isHeld = async (lockName: string): Promise<boolean> => {
     const rows = await prisma.$queryRawUnsafe(
@@ -102,9 +98,9 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
         })
       })
       expect(await prisma.$queryRawUnsafe(`select note from orders`)).toEqual([{ note: 'open' }])
-      await eventually(async () => {
-        expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
-      })
+      await eventually(async () =>
+        expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined(),
+      )
     },
   )
 })

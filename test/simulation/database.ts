@@ -236,9 +236,7 @@ export class Database {
     // What a statement has seen may have changed when it writes; but a read that locks its row sees the row as it is.
     if (!this.twin && this.random.chance(SLOW)) {
       const snapshot = request.transaction ? undefined : this.table.copy()
-      this.world.at(this.random.next() * 3, undefined, 'other', () => {
-        this.#decide(request, since, snapshot)
-      })
+      this.world.at(this.random.next() * 3, undefined, 'other', () => this.#decide(request, since, snapshot))
     } else this.#decide(request, since)
   }
 

@@ -128,12 +128,8 @@ export class Instance implements LockProvider {
           if (handle) referee.ended(handle, 'succeeded', 0)
           process.world.trace(process.name, `leads ${name}`)
         },
-        onStepDown: () => {
-          process.world.trace(process.name, `leads ${name} no more`)
-        },
-        onError: (error) => {
-          this.failed(error)
-        },
+        onStepDown: () => process.world.trace(process.name, `leads ${name} no more`),
+        onError: (error) => this.failed(error),
       },
     )
     this.elections.push(election)

@@ -31,9 +31,7 @@ export async function bytesLeftByEachRun(runs: number): Promise<number> {
         if (executed) ran++
         else again()
       },
-      () => {
-        again()
-      },
+      () => again(),
     )
   }
   world.at(0, process, 'other', again)

@@ -107,9 +107,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       world.fail('nothing goes on asking', `${process.name} sends a statement after its last caller has gone`)
     return new Promise((resolve, reject) => {
       const fail = (pause: number, why: string): void => {
-        world.at(pause, process, 'message', () => {
-          reject(new DriverError(undefined, why))
-        })
+        world.at(pause, process, 'message', () => reject(new DriverError(undefined, why)))
       }
       const { lost, cut } = this.quality
       const isCutOff = (): boolean => process.cutOffUntil > world.now
@@ -141,9 +139,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       const delay = this.#delay()
       // Who sent it hears that the connection is gone, and it arrives all the same.
       if (cut > 0 && random.chance(cut / 1_000)) fail(random.next() * 2 * delay, 'the connection was cut')
-      world.at(delay, undefined, 'message', () => {
-        database.arrive(request)
-      })
+      world.at(delay, undefined, 'message', () => database.arrive(request))
     })
   }
 }

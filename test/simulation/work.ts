@@ -143,9 +143,7 @@ export class Work {
   async #extend(lock: ActiveLock): Promise<void> {
     const shorter = this.instance.process.random.chance(0.5) ? 10 : 1
     const extended = lock.extend(Math.max(100, this.job.lockAtMostFor / shorter))
-    await extended.catch((error: unknown) => {
-      this.instance.failed(error)
-    })
+    await extended.catch((error: unknown) => this.instance.failed(error))
   }
 
   async #askToken(lock: ActiveLock): Promise<void> {
@@ -170,9 +168,7 @@ export class Work {
         if (handle) instance.referee.ended(handle, 'succeeded', 0)
       })
     // Under the waiting provider it is another lock, which is held, or given when the lease has ended meanwhile.
-    await Promise.all([inside(), inside()]).catch((error: unknown) => {
-      instance.failed(error)
-    })
+    await Promise.all([inside(), inside()]).catch((error: unknown) => instance.failed(error))
   }
 
   /** Whoever is awake hears in time that its lease is over. */
@@ -232,9 +228,7 @@ export class Work {
     await this.#workUnder(lock)
     if (random.chance(0.3)) await this.#askToken(lock)
     if (random.chance(0.3)) {
-      await lock.extend(this.job.lockAtMostFor).catch((error: unknown) => {
-        instance.failed(error)
-      })
+      await lock.extend(this.job.lockAtMostFor).catch((error: unknown) => instance.failed(error))
     }
     // Some forget it: then the lease ends it.
     if (this.job.lockAtMostFor <= 10_000 && random.chance(0.1)) return

@@ -1,25 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
-import { everyClient, type OpenClient } from '../conformance/every-client'
+import { everyClient, openedClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
 
-const [each] = everyClient().filter(({ dialect }) => dialect === 'sqlite')
+const sqlite = everyClient().filter(({ orm, dialect }) => orm === 'TypeORM' && dialect === 'sqlite')
 /** Beside each other: they wait for leases and time limits. */
 const it = test.concurrent
-const describeIf = each ? describe : describe.skip
 
-describeIf('asking again', () => {
-  let client: OpenClient
-
-  beforeAll(async () => {
-    if (each) client = await each.open()
+describeBackends(sqlite)('asking again, by $title', (each) => {
+  const client = openedClient(each)
+  /** The client, whose statement is `execute`. */
+  const executing = (execute: SqlExecutor['execute']): SqlExecutor => ({
+    query: (...all) => client.executor.query(...all),
+    execute,
   })
-  afterAll(async () => {
-    await client.close()
-  })
+  /** From when it is told, it delivers nothing. */
+  const swallowing = () => {
+    const state = { swallows: false }
+    const execute: SqlExecutor['execute'] = (...all) =>
+      state.swallows ? new Promise(() => undefined) : client.executor.execute(...all)
+    return Object.assign(state, executing(execute))
+  }
 
   it('an extension whose request was swallowed is sent again before the lease is over', async () => {
     const post = new PostalSqlExecutor(client.executor)
@@ -32,15 +37,10 @@ describeIf('asking again', () => {
   })
 
   it('an extension ends with the lease, however long the time limit is', async () => {
-    let swallows = false
-    const { executor } = client
-    const swallowing: SqlExecutor = {
-      query: (...all) => executor.query(...all),
-      execute: (...all) => (swallows ? new Promise(() => undefined) : executor.execute(...all)),
-    }
-    const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '1h' })
+    const line = swallowing()
+    const provider = new SqlLockProvider(line, dialects.sqlite, { timeLimit: '1h' })
     const lock = await provider.lock({ name: 'ends', lockAtMostFor: '2s' })
-    swallows = true
+    line.swallows = true
     await expect(lock?.extend('1h')).rejects.toMatchObject({
       code: 'TIMEOUT',
       message: expect.stringMatching(/all that was left of its lease\. Extend it earlier/),
@@ -48,15 +48,11 @@ describeIf('asking again', () => {
   }, 20_000)
 
   it('a lock that is in the way is told, also when the last attempt had no time for an answer', async () => {
-    const { executor } = client
     const answers = [new DriverError('SQLITE_BUSY', 'database is locked')]
-    const busy: SqlExecutor = {
-      query: (...all) => executor.query(...all),
-      execute: () => {
-        const answer = answers.shift()
-        return answer ? Promise.reject(answer) : new Promise(() => undefined)
-      },
-    }
+    const busy = executing(() => {
+      const answer = answers.shift()
+      return answer ? Promise.reject(answer) : new Promise(() => undefined)
+    })
     const provider = new SqlLockProvider(busy, dialects.sqlite, { timeLimit: '300ms' })
     await expect(provider.lock({ name: 'in the way', lockAtMostFor: '1m' })).rejects.toMatchObject({
       code: 'TIMEOUT',
@@ -65,24 +61,16 @@ describeIf('asking again', () => {
   })
 
   it('an unlock in the background is sent again though an attempt was swallowed', async () => {
-    const { executor, table } = client
-    let swallows = false
-    const swallowing: SqlExecutor = {
-      query: (...all) => executor.query(...all),
-      execute: (...all) => (swallows ? new Promise(() => undefined) : executor.execute(...all)),
-    }
-    const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '300ms' })
+    const line = swallowing()
+    const provider = new SqlLockProvider(line, dialects.sqlite, { timeLimit: '300ms' })
     const lock = await provider.lock({ name: 'background', lockAtMostFor: '1h' })
-    swallows = true
+    line.swallows = true
     await expect(lock?.unlock()).rejects.toMatchObject({ code: 'TIMEOUT' })
     // The first attempt in the background was made before the error was thrown.
-    swallows = false
-    await eventually(
-      async () => {
-        expect(await table.isHeld('background')).toBe(false)
-      },
-      { timeout: 10_000 },
-    )
+    line.swallows = false
+    await eventually(async () => expect(await client.table.isHeld('background')).toBe(false), {
+      timeout: 10_000,
+    })
   })
 
   it('a pause whose request is late does not come when the pause was ended', async () => {
@@ -95,30 +83,23 @@ describeIf('asking again', () => {
     await paused.catch(() => undefined)
     await provider.resumeLock('paused')
     await post.deliver('late')
-    await eventually(async () => {
-      expect(await table.isHeld('paused')).toBe(false)
-    })
+    await eventually(async () => expect(await table.isHeld('paused')).toBe(false))
     await expect(paused).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
   it('a lock is given back though the answer was swallowed and its connection never tells', async () => {
     const { executor, table } = client
     let swallows = true
-    const swallowing: SqlExecutor = {
-      query: (...all) => executor.query(...all),
-      execute: async (...all) => {
-        const changed = await executor.execute(...all)
-        if (!swallows) return changed
-        swallows = false
-        return new Promise(() => undefined)
-      },
-    }
-    const provider = new SqlLockProvider(swallowing, dialects.sqlite, { timeLimit: '300ms' })
+    const halfOpen = executing(async (...all) => {
+      const changed = await executor.execute(...all)
+      if (!swallows) return changed
+      swallows = false
+      return new Promise(() => undefined)
+    })
+    const provider = new SqlLockProvider(halfOpen, dialects.sqlite, { timeLimit: '300ms' })
     const locking = provider.lock({ name: 'half open', lockAtMostFor: '1h' })
     await expect(locking).rejects.toMatchObject({ code: 'TIMEOUT' })
-    await eventually(async () => {
-      expect(await table.isHeld('half open')).toBe(false)
-    })
+    await eventually(async () => expect(await table.isHeld('half open')).toBe(false))
   })
 
   it('an error is explained within the same time limit', async () => {
@@ -146,20 +127,13 @@ describeIf('asking again', () => {
   })
 
   it('all attempts together have one time limit', async () => {
-    const { executor } = client
     let attempts = 0
-    const provider = new SqlLockProvider(
-      {
-        query: (...all) => executor.query(...all),
-        execute: async () => {
-          if (++attempts > 1) return new Promise<number>(() => undefined)
-          await sleep(2_000)
-          throw new DriverError('SQLITE_BUSY', 'another connection writes')
-        },
-      },
-      dialects.sqlite,
-      { timeLimit: '3s' },
-    )
+    const busy = executing(async () => {
+      if (++attempts > 1) return new Promise<number>(() => undefined)
+      await sleep(2_000)
+      throw new DriverError('SQLITE_BUSY', 'another connection writes')
+    })
+    const provider = new SqlLockProvider(busy, dialects.sqlite, { timeLimit: '3s' })
     const answer = provider.lock({ name: 'attempts', lockAtMostFor: '1h' }).catch((error: unknown) => error)
     const outcome = await Promise.race([answer, sleep(4_500, 'still waiting')])
     expect(outcome).toMatchObject({ code: 'TIMEOUT' })
@@ -174,9 +148,7 @@ describeIf('asking again', () => {
       post.next = 'late'
       let settled = false
       const extended = lock.extend('1h').finally(() => (settled = true))
-      await eventually(() => {
-        expect(settled || lock.remaining() < 1_900).toBe(true)
-      })
+      await eventually(() => expect(settled || lock.remaining() < 1_900).toBe(true))
       await post.deliver('late')
       await extended
       expect(lock.remaining()).toBeGreaterThan(1_800_000)

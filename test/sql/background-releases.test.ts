@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import type { LockErrorCode } from '../../src/core'
 import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { typeOrmExecutor } from '../conformance/sql-executors'
@@ -47,6 +48,13 @@ class Line implements SqlExecutor {
     } finally {
       this.#underWay--
     }
+  }
+
+  /** Lets them wait until the gate is resolved. */
+  stall(what: 'writes' | 'reads') {
+    const gate = promiseWithResolvers()
+    this.gate[what] = gate.promise
+    return gate
   }
 
   /** A server that was slow gets the requests of clients that are gone. */
@@ -106,6 +114,13 @@ async function acquireUnanswered(
   line.state = 'up'
 }
 
+/** Sees a step fail within its time limit. */
+async function expectFailure(step: Promise<unknown> | undefined, code: LockErrorCode): Promise<void> {
+  const failed = expect(step).rejects.toMatchObject({ code })
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  await failed
+}
+
 /** The pauses between the writes since a moment, in milliseconds. */
 function pauses(since = 0): number[] {
   return line.sent.slice(1).flatMap((time, index) => {
@@ -135,8 +150,7 @@ it('sends nothing for acquisitions that had no connection', async () => {
 
 it('sends one statement at a time', async () => {
   await acquireUnanswered('answer lost', 50)
-  const gate = promiseWithResolvers()
-  line.gate.writes = gate.promise
+  const gate = line.stall('writes')
   await jest.advanceTimersByTimeAsync(1)
   line.gate = {}
   // One more, while the first release is under way.
@@ -205,8 +219,7 @@ it('remembers a thousand, and leaves the oldest to expire', async () => {
 })
 
 it.each(['acquired it', 'found it held'])('hears a late answer: the statement %s', async (answer) => {
-  const gate = promiseWithResolvers()
-  line.gate.writes = gate.promise
+  const gate = line.stall('writes')
   const refused = expect(provider.lock(job('late'))).rejects.toMatchObject({ code: 'TIMEOUT' })
   await jest.advanceTimersByTimeAsync(1)
   // It was free when it was looked at.
@@ -224,11 +237,8 @@ it.each(['acquired it', 'found it held'])('hears a late answer: the statement %s
 })
 
 it('does not acquire what nobody waits for any more', async () => {
-  const gate = promiseWithResolvers()
-  line.gate.reads = gate.promise
-  const refused = expect(provider.lock(job('given up'))).rejects.toMatchObject({ code: 'TIMEOUT' })
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await refused
+  const gate = line.stall('reads')
+  await expectFailure(provider.lock(job('given up')), 'TIMEOUT')
   gate.resolve()
   await jest.advanceTimersByTimeAsync(HOUR)
   expect(line.sent).toEqual([])
@@ -260,13 +270,9 @@ it.each(['acquired it', 'found it held'])(
 it('releases a lock after an outage for as long as an extension without an answer may last', async () => {
   const lock = await provider.lock({ name: 'extended', lockAtMostFor: MINUTE })
   line.state = 'answer lost'
-  const extended = expect(lock?.extend(2 * HOUR)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await extended
+  await expectFailure(lock?.extend(2 * HOUR), 'DATABASE_ERROR')
   line.state = 'request lost'
-  const unlocked = expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await unlocked
+  await expectFailure(lock?.unlock(), 'DATABASE_ERROR')
   await jest.advanceTimersByTimeAsync(30 * MINUTE)
   expect(await held()).toEqual(['extended'])
   line.state = 'up'
@@ -276,8 +282,7 @@ it('releases a lock after an outage for as long as an extension without an answe
 
 it('drain() waits for the releases', async () => {
   await acquireUnanswered('answer lost', 3)
-  const gate = promiseWithResolvers()
-  line.gate.writes = gate.promise
+  const gate = line.stall('writes')
   let isDrained = false
   const drained = provider.drain().then(() => (isDrained = true))
   await jest.advanceTimersByTimeAsync(SECOND)
@@ -290,11 +295,8 @@ it('drain() waits for the releases', async () => {
 })
 
 it('drain() waits for the answer to an acquisition that is still under way', async () => {
-  const gate = promiseWithResolvers()
-  line.gate.writes = gate.promise
-  const refused = expect(provider.lock(job('late'))).rejects.toMatchObject({ code: 'TIMEOUT' })
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await refused
+  const gate = line.stall('writes')
+  await expectFailure(provider.lock(job('late')), 'TIMEOUT')
   // Releases get through, and find nothing.
   line.gate = {}
   const drained = provider.drain()
@@ -333,9 +335,7 @@ it('drain() gives up after its timeout, and nothing is sent afterwards until the
   await drained
   line.gate = {}
   line.state = 'request lost'
-  const unlocked = expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await unlocked
+  await expectFailure(lock?.unlock(), 'DATABASE_ERROR')
   line.state = 'up'
   line.sent.length = 0
   await jest.advanceTimersByTimeAsync(2 * HOUR)

@@ -1,8 +1,9 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 
 /** How a Java service says it, with the database's clock: what differs between the databases. */
@@ -26,20 +27,13 @@ const backends = availableBackends().filter(({ name }) =>
 )
 
 describeBackends(backends)('beside a Java service on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
   const { dialect } = backend
   const { now, plus } = JAVA[dialect === 'postgres' || dialect === 'sqlite' ? dialect : 'mysql']
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend))
     await typeOrmLockProvider(dataSource).createTable()
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   /** What it sends to acquire and to release, and whether it got the lock. */
@@ -104,9 +98,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
       }),
     )
     // Some may never have got the lock, so each has it once without the others.
-    await eventually(async () => {
-      expect((await provider.findLock('job'))?.held).toBe(false)
-    })
+    await eventually(async () => expect((await provider.findLock('job'))?.held).toBe(false))
     for (const turn of all) await turn()
     expect([...told.keys()].sort()).toEqual(
       expect.arrayContaining(['java', 'succeeded', 'failed', 'unlocked']),

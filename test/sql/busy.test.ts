@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql'
 import { describeBackends } from '../backends'
-import { everyClient, type OpenClient } from '../conformance/every-client'
+import { everyClient, openedClient } from '../conformance/every-client'
 import type { SessionSettings } from '../conformance/session-settings'
 import { eventually } from '../eventually'
 import { recorder } from '../core/recorder'
@@ -37,14 +37,10 @@ async function block(observer: DataSource, dialect: DialectName): Promise<() => 
 }
 
 describeBackends(clients)('a lock that is free, and something in its way, by $title', (each) => {
-  let client: OpenClient
+  const client = openedClient(each, PATIENCE[each.dialect])
 
   beforeAll(async () => {
-    client = await each.open(PATIENCE[each.dialect])
     await (await client.createProvider().lock(job))?.unlock()
-  })
-  afterAll(async () => {
-    await client.close()
   })
 
   it('is not held: the task fails, because nobody knows', async () => {
@@ -80,9 +76,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     await provider.listLocks()
     const unblock = await block(client.observer, each.dialect)
     const locking = provider.lock(job)
-    await eventually(() => {
-      expect(failed).toBeGreaterThan(1)
-    })
+    await eventually(() => expect(failed).toBeGreaterThan(1))
     await unblock()
     const lock = await locking
     expect(lock).toBeDefined()

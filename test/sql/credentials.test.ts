@@ -3,9 +3,10 @@ import { inspect } from 'node:util'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type LockProvider } from '../../src/core'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm'
 import { prismaLockProvider } from '../../src/prisma'
 import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase, openMemory } from '../backends/open-database'
 import { prismaBackends } from '../prisma/clients'
 
 const SECRET = 'hunter2-s3cret'
@@ -32,15 +33,10 @@ async function logged(provider: LockProvider): Promise<string> {
 
 describeBackends(servers)('A URL with a password for $name', (backend) => {
   it('is in no error, cause or event when the server refuses the user', async () => {
-    const database = await backend.create()
+    const { database, dataSource: admin } = await openDatabase(backend, migrated())
     const user = `shedlock_${randomBytes(4).toString('hex')}`
-    const admin = await new DataSource({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration()],
-    }).initialize()
     const postgres = backend.dialect === 'postgres'
     try {
-      await admin.runMigrations()
       await admin.query(
         postgres ? `create role "${user}" login` : `create user '${user}'@'%' identified by '${SECRET}'`,
       )
@@ -69,8 +65,6 @@ describeBackends(servers)('A URL with a password for $name', (backend) => {
         await admin.query(`drop owned by "${user}"`)
         await admin.query(`drop role "${user}"`)
       }
-      await admin.destroy()
-      await database.drop()
     }
   })
 })
@@ -101,14 +95,8 @@ describeBackends(
 })
 
 it('An owner tells the host and the process, and nothing else', async () => {
-  const dataSource = await new DataSource({
-    type: 'better-sqlite3',
-    database: ':memory:',
-    migrations: [createShedLockMigration()],
-  }).initialize()
-  await dataSource.runMigrations()
+  const dataSource = await openMemory(migrated())
   await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1m' })
   const [row] = await dataSource.query<{ locked_by: string }[]>('select locked_by from shedlock')
   expect(row?.locked_by).toMatch(/^[^/]+\/\d+(\/\d+)?\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-  await dataSource.destroy()
 })

@@ -1,29 +1,23 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it, jest } from '@jest/globals'
 import { LockError, type Task } from '../../src/core'
 import { dialects, DriverError, executeOnce, SqlLockProvider, type SqlExecutor } from '../../src/sql'
 import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
 describeBackends(availableBackends())('on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend))
     provider = typeOrmLockProvider(dataSource)
     await provider.createTable()
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   it('what succeeds is done once for each slot, by one of many', async () => {
@@ -87,8 +81,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
 })
 
 it('a success whose release is answered by nobody is told again', async () => {
-  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
-  const executor = sqliteSqlExecutor(await database.initialize())
+  const executor = sqliteSqlExecutor(await openMemory())
   let losses = 0
   const losing: SqlExecutor = {
     query: (...all) => executor.query(...all),
@@ -104,31 +97,27 @@ it('a success whose release is answered by nobody is told again', async () => {
   expect(await migrate()).toEqual({ executed: true, value: 'done' })
   expect(losses).toBeGreaterThan(2)
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
-  await database.destroy()
 })
 
 it('what succeeded after its lease counts as done, if nobody has begun since', async () => {
   const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
-  const provider = typeOrmLockProvider(await database.initialize())
+  const provider = typeOrmLockProvider(await openMemory())
   await provider.createTable()
   const configuration = { name: 'migrate', slot: SLOT, lockAtMostFor: 50, keepAlive: false }
   const migrate = () =>
     executeOnce(provider, configuration, async () => {
-      await eventually(async () => {
-        expect((await provider.findLock('migrate'))?.lastRun).toMatchObject({ outcome: 'died' })
-      })
+      await eventually(async () =>
+        expect((await provider.findLock('migrate'))?.lastRun).toMatchObject({ outcome: 'died' }),
+      )
     })
   expect((await migrate()).executed).toBe(true)
   expect(warning).toHaveBeenCalledTimes(1)
   warning.mockRestore()
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
-  await database.destroy()
 })
 
 it('is done on an instance whose clock is wrong', async () => {
-  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
-  const provider = typeOrmLockProvider(await database.initialize())
+  const provider = typeOrmLockProvider(await openMemory())
   await provider.createTable()
   const slot = Date.now()
   const clock = jest.spyOn(Date, 'now').mockReturnValue(slot - 7_200_000)
@@ -138,13 +127,11 @@ it('is done on an instance whose clock is wrong', async () => {
     expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
   } finally {
     clock.mockRestore()
-    await database.destroy()
   }
 })
 
 it('throws when it waited in vain, or is told to stop', async () => {
-  const database = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
-  const provider = typeOrmLockProvider(await database.initialize())
+  const provider = typeOrmLockProvider(await openMemory())
   await provider.createTable()
   await provider.lock({ name: 'migrate', lockAtMostFor: '1m' })
   const task = () => undefined
@@ -159,5 +146,4 @@ it('throws when it waited in vain, or is told to stop', async () => {
   await expect(executeOnce(provider, { name: 'migrate', wait: 20 }, task)).rejects.toBeInstanceOf(LockError)
   // That signal has ended its own run, and nothing of the provider, which others use.
   expect(drain).not.toHaveBeenCalled()
-  await database.destroy()
 })

@@ -1,41 +1,23 @@
-import { DataSource, type Logger } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { executeOnce, type SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
+import { Log } from '../typeorm/log'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
 describeBackends(availableBackends())('on $name', (backend) => {
-  const statements: string[] = []
-  let database: TestDatabase
+  let log: Log
   let dataSource: DataSource
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
-    const logQuery = (statement: string): void => void statements.push(statement)
-    const nothing = (): void => undefined
-    const logger = {
-      logQuery,
-      logQueryError: nothing,
-      logQuerySlow: nothing,
-      logSchemaBuild: nothing,
-      logMigration: nothing,
-      log: nothing,
-    }
-    dataSource = await new DataSource({
-      ...database.typeOrm,
-      logging: ['query'],
-      logger: logger satisfies Logger,
-    }).initialize()
+    log = new Log(['query'])
+    ;({ dataSource } = await openDatabase(backend, { logging: ['query'], logger: log }))
     provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   it('finds one lock by its name, held or not, and none that was never acquired', async () => {
@@ -53,11 +35,11 @@ describeBackends(availableBackends())('on $name', (backend) => {
   it('reads the table only when it is asked for all locks', async () => {
     await provider.createTable()
     await provider.pauseLock('job', { for: '1h', reason: 'r' })
-    statements.length = 0
+    log.seen.length = 0
     expect(await provider.overdueLocks({ job: '1h', other: '1h' })).toHaveLength(1)
     expect(await provider.resumeLock('job')).toBe(true)
     expect((await executeOnce(provider, { name: 'once', slot: SLOT }, () => undefined)).executed).toBe(true)
-    const reads = statements.filter((statement) => /^select .*lock_name/i.test(statement))
+    const reads = log.seen.filter((statement) => /^query: select .*lock_name/i.test(statement))
     if (backend.dialect !== 'sqlite') expect(reads).toHaveLength(3)
     expect(reads.filter((statement) => !/ where .?name.? = /i.test(statement))).toEqual([])
   })

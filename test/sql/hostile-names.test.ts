@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { everyClient, type OpenClient } from '../conformance/every-client'
+import { expect, it } from '@jest/globals'
+import { everyClient, openedClient } from '../conformance/every-client'
 import { HOSTILE_LOCK_NAMES, quotingModes } from './quoting-modes'
 import { describeBackends } from '../backends'
 
@@ -8,14 +8,7 @@ const cases = everyClient().flatMap((client) =>
 )
 
 describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (each) => {
-  let client: OpenClient
-
-  beforeAll(async () => {
-    client = await each.open(each.mode)
-  })
-  afterAll(async () => {
-    await client.close()
-  })
+  const client = openedClient(each, each.mode)
 
   const rowsOf = async (): Promise<string[]> => {
     const rows = await client.observer.query<{ name: string }[]>('select name from shedlock')

@@ -1,61 +1,49 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it, jest } from '@jest/globals'
 import type { LockOptions } from '../../src/core'
 import { executeOnce, type DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 
 const END = new Date('9999-12-31T23:59:59.999Z')
-const FOR_EVER = { held: true, lockUntil: END }
 
-interface InvalidTime {
-  readonly title: string
-  /** SQL for `lock_until`, and what the row then is. */
-  readonly until: string
-  readonly shown: { readonly held: boolean; readonly lockUntil: Date }
+/** What the row then is. */
+interface Shown {
+  readonly held: boolean
+  readonly lockUntil: Date
 }
+const FOR_EVER: Shown = { held: true, lockUntil: END }
+const since = (time: string): Shown => ({ held: false, lockUntil: new Date(time) })
 
-const at = (time: string): Date => new Date(time)
-const NULL: InvalidTime = { title: 'null', until: 'null', shown: FOR_EVER }
-const ZERO: InvalidTime[] = [
-  {
-    title: 'a zero date',
-    until: `'0000-00-00 00:00:00'`,
-    shown: { held: false, lockUntil: at('1970-01-01Z') },
-  },
-  {
-    title: 'a day zero',
-    until: `'2020-01-00 00:00:00'`,
-    shown: { held: false, lockUntil: at('1970-01-01Z') },
-  },
-  { title: 'the end of the calendar', until: `'9999-12-31 23:59:59.999'`, shown: FOR_EVER },
+/** SQL for `lock_until`, and what is shown. */
+type InvalidTime = readonly [title: string, until: string, shown: Shown]
+
+const CALENDAR: InvalidTime = ['the end of the calendar', `'9999-12-31 23:59:59.999'`, FOR_EVER]
+const NULL: InvalidTime = ['null', 'null', FOR_EVER]
+const ZERO: readonly InvalidTime[] = [
+  ['a zero date', `'0000-00-00 00:00:00'`, since('1970-01-01Z')],
+  ['a day zero', `'2020-01-00 00:00:00'`, since('1970-01-01Z')],
+  CALENDAR,
   NULL,
 ]
 const INVALID: Readonly<Partial<Record<DialectName, readonly InvalidTime[]>>> = {
   postgres: [
-    { title: 'infinity', until: `'infinity'`, shown: FOR_EVER },
-    {
-      title: '-infinity',
-      until: `'-infinity'`,
-      shown: { held: false, lockUntil: at('0001-01-01T00:00:00Z') },
-    },
-    { title: 'a year that no Date has', until: `'294276-01-01'`, shown: FOR_EVER },
-    {
-      title: 'a year before Christ',
-      until: `'4713-01-01 BC'`,
-      shown: { held: false, lockUntil: at('0001-01-01T00:00:00Z') },
-    },
+    ['infinity', `'infinity'`, FOR_EVER],
+    ['-infinity', `'-infinity'`, since('0001-01-01T00:00:00Z')],
+    ['a year that no Date has', `'294276-01-01'`, FOR_EVER],
+    ['a year before Christ', `'4713-01-01 BC'`, since('0001-01-01T00:00:00Z')],
     NULL,
   ],
-  mssql: [{ title: 'the end of the calendar', until: `'9999-12-31 23:59:59.999'`, shown: FOR_EVER }, NULL],
+  mssql: [CALENDAR, NULL],
   mysql: ZERO,
   mariadb: ZERO,
   sqlite: [
-    { title: 'words', until: `'tomorrow'`, shown: FOR_EVER },
-    { title: 'another number', until: '1e300', shown: { held: false, lockUntil: at('1970-01-01Z') } },
-    { title: 'milliseconds', until: '1763000000000', shown: { held: false, lockUntil: at('1970-01-01Z') } },
-    { title: 'an empty text', until: `''`, shown: { held: false, lockUntil: at('1970-01-01Z') } },
-    { title: 'bytes', until: `x'00ff'`, shown: FOR_EVER },
+    ['words', `'tomorrow'`, FOR_EVER],
+    ['another number', '1e300', since('1970-01-01Z')],
+    ['milliseconds', '1763000000000', since('1970-01-01Z')],
+    ['an empty text', `''`, since('1970-01-01Z')],
+    ['bytes', `x'00ff'`, FOR_EVER],
     NULL,
   ],
 }
@@ -72,12 +60,10 @@ const BINARY: Readonly<Partial<Record<DialectName, string>>> = {
 }
 
 describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID))('on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend))
     const type = TIME[backend.dialect] ?? 'datetime(3)'
     const text = backend.dialect === 'mssql' ? 'nvarchar' : 'varchar'
     const binary = BINARY[backend.dialect] ?? ''
@@ -86,15 +72,9 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
     )
   })
 
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
-  })
-
   it.each(INVALID[backend.dialect] ?? [])(
-    'a row with $title is listed, told, and breaks no other',
-    async (invalid) => {
-      const { until, shown } = invalid
+    'a row with %s is listed, told, and breaks no other',
+    async (title, until, shown) => {
       const provider = typeOrmLockProvider(dataSource)
       const findings = async () =>
         (await provider.checkTable()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
@@ -113,7 +93,7 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
       expect(await provider.findLock('bad')).toMatchObject(record)
       expect(await provider.resumeLock('bad')).toBe(false)
       const onRefused = jest.fn<NonNullable<LockOptions['onRefused']>>()
-      if (shown.held && invalid !== NULL) {
+      if (shown.held && title !== 'null') {
         expect(await provider.lock({ name: 'bad', lockAtMostFor: '1m' }, { onRefused })).toBeUndefined()
         const holder = onRefused.mock.calls[0]?.[1] ?? shown
         expect(holder.lockUntil).toEqual(END)

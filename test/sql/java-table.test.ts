@@ -1,9 +1,11 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 
+const job = { name: 'job', lockAtMostFor: '1h' }
 /** As ShedLock's documentation has them for Java services. */
 const TABLES: Readonly<Partial<Record<DialectName, string>>> = {
   postgres: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
@@ -28,24 +30,17 @@ const of = <T>(dialect: DialectName, choice: Readonly<Partial<Record<DialectName
 const backends = availableBackends().filter(({ dialect }) => of(dialect, TABLES) !== undefined)
 
 describeBackends(backends)("a Java service's table on $name", (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend))
     await dataSource.query(of(backend.dialect, TABLES) ?? '')
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   it('keeps the locks as it is, and is fixed with a lock held', async () => {
     const provider = typeOrmLockProvider(dataSource)
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    const lock = await provider.lock(job)
+    expect(await provider.lock(job)).toBeUndefined()
 
     const findings = await provider.checkTable()
     expect(findings.map(({ code }) => code)).toEqual(of(backend.dialect, WARNINGS))
@@ -53,17 +48,17 @@ describeBackends(backends)("a Java service's table on $name", (backend) => {
 
     for (const statement of findings.flatMap(({ fix }) => fix)) await dataSource.query(statement)
     expect(await provider.checkTable()).toEqual([])
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeUndefined()
     await lock?.unlock()
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
+    expect(await provider.lock(job)).toBeDefined()
   })
 
   it("is left alone by TypeORM's synchronize, without the entity", async () => {
-    const lock = await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1h' })
+    const lock = await typeOrmLockProvider(dataSource).lock(job)
     const log = await dataSource.driver.createSchemaBuilder().log()
     expect(log.upQueries.map(({ query }) => query).filter((query) => query.includes('shedlock'))).toEqual([])
     await dataSource.synchronize()
-    expect(await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await typeOrmLockProvider(dataSource).lock(job)).toBeUndefined()
     await lock?.unlock()
   })
 })

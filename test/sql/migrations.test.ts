@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { migrationFiles } from '../../scripts/migration-files'
 import { dialects, migrationScripts, type LockTableOptions } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
 import { hostileNames } from './hostile-names'
 
+const job = { name: 'job', lockAtMostFor: '1m' }
 const folder = join(__dirname, '../../migrations')
 
 describe('the files under migrations', () => {
@@ -35,13 +37,7 @@ describeBackends(availableBackends().filter(hasClient))(
     let dataSource: DataSource
 
     beforeEach(async () => {
-      database = await backend.create()
-      dataSource = await new DataSource(database.typeOrm).initialize()
-    })
-
-    afterEach(async () => {
-      await dataSource.destroy()
-      await database.drop()
+      ;({ database, dataSource } = await openDatabase(backend))
     })
 
     it.each(Object.entries(names))('makes a table that locks, and removes it: %s', async (_, options) => {
@@ -50,14 +46,14 @@ describeBackends(availableBackends().filter(hasClient))(
       expect(runScript(backend, database, up)).toMatchObject({ ok: true })
       const provider = typeOrmLockProvider(dataSource, options)
       expect(await provider.checkTable()).toEqual([])
-      const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      const lock = await provider.lock(job)
       expect(lock).toBeDefined()
-      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+      expect(await provider.lock(job)).toBeUndefined()
       expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
       await lock?.unlock()
 
       expect(runScript(backend, database, down)).toMatchObject({ ok: true })
-      await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+      await expect(provider.lock(job)).rejects.toMatchObject({
         code: 'TABLE_MISSING',
       })
     })
@@ -66,10 +62,10 @@ describeBackends(availableBackends().filter(hasClient))(
       const { up } = migrationScripts(dialect)
       runScript(backend, database, up)
       const provider = typeOrmLockProvider(dataSource)
-      await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      await provider.lock(job)
 
       expect(runScript(backend, database, up)).toMatchObject({ ok: true })
-      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+      expect(await provider.lock(job)).toBeUndefined()
     })
 
     it('fails when there is another table of that name', async () => {

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
-import { DataSource } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { checkLockName, LockError } from '../../src/core'
 import { dialects, lockTable, type LockTableOptions } from '../../src/sql'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterFile } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 
 const HOSTILE = `'";\`[]()-- /*\\%_.$1?@:aAäñß😀\u0300\u202e`
 const accepted = (check: (text: string) => unknown) => (text: string) => {
@@ -18,20 +20,10 @@ const accepted = (check: (text: string) => unknown) => (text: string) => {
 }
 
 describeBackends(availableBackends())('On $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeAll(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration()],
-    }).initialize()
-    await dataSource.runMigrations()
-  })
-  afterAll(async () => {
-    await dataSource.destroy()
-    await database.drop()
+    ;({ dataSource } = await openDatabase(backend, migrated(), afterFile))
   })
 
   it('every name that is accepted is a lock of its own', async () => {

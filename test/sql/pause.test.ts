@@ -1,27 +1,21 @@
 import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import type { LockRecord, SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 
 const HOUR = 3_600_000
 
 describeBackends(availableBackends())('on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend))
     provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
     await Promise.all([provider.createTable(), provider.createTable()])
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   const row = async (name = 'job'): Promise<LockRecord | undefined> =>

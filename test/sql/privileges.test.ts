@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import type { DialectName } from '../../src/sql'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import type { DialectName, LockTableOptions } from '../../src/sql'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 
 /** How a user is made who may log in, and is taken away with what was granted. */
@@ -42,28 +43,20 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
   const password = 'secret'
   const users = USERS[backend.dialect] ?? MYSQL
   const grantee = users.quoted(user)
-  let database: TestDatabase
   let admin: DataSource
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    admin = await new DataSource({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration({ tableName: 'locks' })],
-    }).initialize()
-    await admin.runMigrations()
+    const opened = await openDatabase(backend, migrated({ tableName: 'locks' }))
+    admin = opened.dataSource
     for (const statement of users.make(grantee, password)) await admin.query(statement)
     await admin.query(`grant select, insert, update on locks to ${grantee}`)
-    const login = { ...database.typeOrm, username: user, password } as DataSourceOptions
-    dataSource = await new DataSource(login).initialize()
+    dataSource = await opened.connect({ username: user, password })
   })
 
   afterEach(async () => {
     await dataSource.destroy()
     for (const statement of users.drop(grantee)) await admin.query(statement)
-    await admin.destroy()
-    await database.drop()
   })
 
   it('locks with select, insert and update on one table', async () => {
@@ -78,24 +71,23 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
     expect(await provider.listLocks()).toHaveLength(1)
   })
 
-  it.each(['insert', 'update'])('is told how to get a missing privilege to %s', async (privilege) => {
-    await admin.query(`revoke ${privilege} on locks from ${grantee}`)
-    const provider = typeOrmLockProvider(dataSource, { tableName: 'locks' })
-
+  /** Sees that a privilege is missing, and that what checkTable() says gives it. */
+  const expectFixable = async (options: LockTableOptions): Promise<void> => {
+    const provider = typeOrmLockProvider(dataSource, options)
     const findings = await provider.checkTable()
     expect(findings).toMatchObject([{ code: 'PRIVILEGE_MISSING', severity: 'error' }])
     for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
     expect(await provider.checkTable()).toEqual([])
+  }
+
+  it.each(['insert', 'update'])('is told how to get a missing privilege to %s', async (privilege) => {
+    await admin.query(`revoke ${privilege} on locks from ${grantee}`)
+    await expectFixable({ tableName: 'locks' })
   })
 
   itIf(backend.dialect === 'postgres', 'PostgreSQL')('is told how to get into a schema', async () => {
     await admin.query('create schema jobs')
     await admin.query('alter table locks set schema jobs')
-    const provider = typeOrmLockProvider(dataSource, { schema: 'jobs', tableName: 'locks' })
-
-    const findings = await provider.checkTable()
-    expect(findings).toMatchObject([{ code: 'PRIVILEGE_MISSING' }])
-    for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
-    expect(await provider.checkTable()).toEqual([])
+    await expectFixable({ schema: 'jobs', tableName: 'locks' })
   })
 })

@@ -1,7 +1,7 @@
-import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { dialects, render } from '../../src/sql'
 import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 
 /** Values under which a crash of the server may forget a lock; they are the server's own, so that no test sets them. */
 const FORGETFUL = {
@@ -23,15 +23,9 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
       for (const value of wrong) expect(value).toMatch(setting.wrong)
       for (const value of right) expect(value).not.toMatch(setting.wrong)
 
-      const database = await backend.create()
-      const dataSource = await new DataSource(database.typeOrm).initialize()
-      try {
-        const rows = await dataSource.query<object[]>(render(setting.read))
-        expect(String(Object.values(rows[0] ?? {}).at(-1))).toMatch(/^\d+$/)
-      } finally {
-        await dataSource.destroy()
-        await database.drop()
-      }
+      const { dataSource } = await openDatabase(backend)
+      const rows = await dataSource.query<object[]>(render(setting.read))
+      expect(String(Object.values(rows[0] ?? {}).at(-1))).toMatch(/^\d+$/)
     })
 
     it('a cluster of Galera is told', async () => {
@@ -39,11 +33,8 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
       expect('ON').toMatch(galera?.wrong ?? '')
       expect('OFF').not.toMatch(galera?.wrong ?? '')
       expect(galera?.message).toMatch(/all locks to one node/)
-      const database = await backend.create()
-      const dataSource = await new DataSource(database.typeOrm).initialize()
+      const { dataSource } = await openDatabase(backend)
       const rows = await dataSource.query<{ Value: string }[]>(galera ? render(galera.read) : '')
-      await dataSource.destroy()
-      await database.drop()
       expect(rows.map(({ Value }) => Value)).toEqual(GALERA[backend.dialect as keyof typeof GALERA])
     })
   },

@@ -1,9 +1,11 @@
-import { DataSource } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type LockProvider } from '../../src/core'
 import type { DialectName } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterFile } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
@@ -22,19 +24,13 @@ const time = (milliseconds: number): string =>
 const backends = availableBackends().filter(({ shared }) => shared)
 
 describeBackends(backends)('a slot on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
   let table: ReturnType<typeof observeLockTable>
 
   beforeAll(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ dataSource } = await openDatabase(backend, {}, afterFile))
     table = observeLockTable(dataSource, backend.dialect)
     await table.createTable()
-  })
-  afterAll(async () => {
-    await dataSource.destroy()
-    await database.drop()
   })
 
   it.each(['before', 'after'])(
@@ -45,9 +41,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
       const answered = promiseWithResolvers()
       const slow: LockProvider = {
         lock: async (...question) => {
-          const lock = await provider.lock(...question).finally(() => {
-            answered.resolve()
-          })
+          const lock = await provider.lock(...question).finally(() => answered.resolve())
           await gate.promise
           return lock
         },
@@ -104,9 +98,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
       await change(slot - 1)
       const reasons: string[] = []
       const locking = provider.lock(job, { onRefused: (reason) => void reasons.push(reason) })
-      await eventually(async () => {
-        expect(await dataSource.query(waiting)).toHaveLength(1)
-      })
+      await eventually(async () => expect(await dataSource.query(waiting)).toHaveLength(1))
       await change(slot)
       await other.query('commit')
       await other.release()
@@ -135,9 +127,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
     // No answer comes within a lease of a millisecond that is cut to a whole one.
     const late = { name, lockAtMostFor: 1, slot }
     await expect(provider.lock(late)).rejects.toMatchObject({ code: 'TIMEOUT' })
-    await eventually(async () => {
-      expect((await table.findRow(name))?.lockedAt).toBe(slot - 1)
-    })
+    await eventually(async () => expect((await table.findRow(name))?.lockedAt).toBe(slot - 1))
     expect(await provider.lock({ ...late, lockAtMostFor: '1m' })).toBeDefined()
   })
 })

@@ -1,173 +1,182 @@
-import type { DialectName } from '../../src/sql'
-import { mssqlFaults } from './mssql-faults'
-import { oracleFaults } from './oracle-faults'
-import { row, table, tableWith, type TableFault } from './table-fault'
+import type { DialectName, TableFindingCode } from '../../src/sql'
 
-const postgresColumns = {
-  name: 'name varchar(64) not null primary key',
-  lockUntil: 'lock_until timestamp(3) not null',
-  lockedAt: 'locked_at timestamp(3) not null',
-  lockedBy: 'locked_by varchar(255) not null',
-}
-const mysqlColumns = {
-  name: 'name varchar(64) collate utf8mb4_bin not null primary key',
-  lockUntil: 'lock_until datetime(3) not null',
-  lockedAt: 'locked_at datetime(3) not null',
-  lockedBy: 'locked_by varchar(255) not null',
-}
-const mysqlFaults: TableFault[] = [
-  { fault: 'no table', make: [], code: 'TABLE_MISSING' },
-  {
-    fault: 'no column locked_by',
-    make: [
-      ...table(mysqlColumns.name, mysqlColumns.lockUntil, mysqlColumns.lockedAt),
-      `insert into shedlock values ('old', now(), now())`,
-    ],
-    code: 'COLUMN_MISSING',
-  },
-  {
-    fault: 'a time without milliseconds',
-    make: [...tableWith(mysqlColumns, { lockUntil: 'lock_until datetime not null' }), row],
-    code: 'COLUMN_TYPE',
-  },
-  {
-    fault: 'a TIMESTAMP, as in the tables of Java services',
-    make: [...tableWith(mysqlColumns, { lockUntil: 'lock_until timestamp(3) not null' }), row],
-    code: 'COLUMN_TYPE',
-    severity: 'warning',
-  },
-  {
-    fault: 'a name that ignores case',
-    make: tableWith(mysqlColumns, {
-      name: 'name varchar(64) collate utf8mb4_general_ci not null primary key',
-    }),
-    code: 'CASE_IGNORED',
-    severity: 'warning',
-  },
-  {
-    fault: 'no key',
-    make: tableWith(mysqlColumns, { name: 'name varchar(64) collate utf8mb4_bin not null' }),
-    code: 'KEY_MISSING',
-  },
-  {
-    fault: 'a key that is longer than the name',
-    make: [
-      ...tableWith(mysqlColumns, { name: 'name varchar(64) collate utf8mb4_bin not null' }),
-      'alter table shedlock add primary key (name, locked_at)',
-    ],
-    code: 'KEY_MISSING',
-  },
-  {
-    fault: 'a name that is too short',
-    make: tableWith(mysqlColumns, { name: 'name varchar(20) collate utf8mb4_bin not null primary key' }),
-    code: 'COLUMN_TOO_SHORT',
-  },
-  {
-    fault: 'a time that may be null',
-    make: tableWith(mysqlColumns, { lockUntil: 'lock_until datetime(3)' }),
-    code: 'COLUMN_NULLABLE',
-    severity: 'warning',
-  },
+/** What is wrong with a lock table that somebody made by hand, what is told of it, and what makes such a table. */
+export type TableFault = readonly [
+  fault: string,
+  told: `${'error' | 'warning'}: ${TableFindingCode}`,
+  make: readonly string[],
+]
+type Columns = Readonly<Record<'name' | 'lock_until' | 'locked_at' | 'locked_by', string>>
+
+/** Makes a lock table with some of the columns changed, `''` for one that is not there, and with a row. */
+const tableOf =
+  (columns: Columns) =>
+  (changed: Partial<Columns>, row?: string): string[] => {
+    const all = Object.entries({ ...columns, ...changed }).filter(([, type]) => type !== '')
+    const table = `create table shedlock (${all.map((column) => column.join(' ')).join(', ')})`
+    return row === undefined ? [table] : [table, `insert into shedlock values (${row})`]
+  }
+const postgres = tableOf({
+  name: 'varchar(64) not null primary key',
+  lock_until: 'timestamp(3) not null',
+  locked_at: 'timestamp(3) not null',
+  locked_by: 'varchar(255) not null',
+})
+const mysql = tableOf({
+  name: 'varchar(64) collate utf8mb4_bin not null primary key',
+  lock_until: 'datetime(3) not null',
+  locked_at: 'datetime(3) not null',
+  locked_by: 'varchar(255) not null',
+})
+const sqlite = tableOf({
+  name: 'varchar(64) not null primary key',
+  lock_until: 'datetime(3) not null',
+  locked_at: 'datetime(3) not null',
+  locked_by: 'varchar(255) not null',
+})
+const mssql = tableOf({
+  name: 'nvarchar(64) collate Latin1_General_100_BIN2 not null primary key',
+  lock_until: 'datetime2(3) not null',
+  locked_at: 'datetime2(3) not null',
+  locked_by: 'nvarchar(255) not null',
+})
+const oracle = tableOf({
+  name: 'varchar2(64 char) not null primary key',
+  lock_until: 'timestamp(3) not null',
+  locked_at: 'timestamp(3) not null',
+  locked_by: 'varchar2(255 char) not null',
+})
+const TIMES = `'2020-01-01 00:00:00', '2020-01-01 00:00:00'`
+const ROW = `'old', ${TIMES}, 'somebody'`
+const ORACLE_TIMES = `date '2020-01-01', date '2020-01-01'`
+
+const KEYLESS_MYSQL = { name: 'varchar(64) collate utf8mb4_bin not null' }
+const KEYLESS_MSSQL = { name: 'nvarchar(64) collate Latin1_General_100_BIN2 not null' }
+const KEY_OF_SOME_ROWS = `create unique index some_rows on shedlock (name) where name <> 'job'`
+const ANOTHER_KEY = 'alter table shedlock add id int identity primary key'
+const IGNORE_CASE = `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`
+const KEY_OF_TWO = 'alter table shedlock add primary key (name, locked_at)'
+
+const NO_TABLE: TableFault = ['no table', 'error: TABLE_MISSING', []]
+const mysqlFaults: readonly TableFault[] = [
+  NO_TABLE,
+  ['no column locked_by', 'error: COLUMN_MISSING', mysql({ locked_by: '' }, `'old', now(), now()`)],
+  ['a time without milliseconds', 'error: COLUMN_TYPE', mysql({ lock_until: 'datetime not null' }, ROW)],
+  ["a Java service's TIMESTAMP", 'warning: COLUMN_TYPE', mysql({ lock_until: 'timestamp(3) not null' }, ROW)],
+  [
+    'a name that ignores case',
+    'warning: CASE_IGNORED',
+    mysql({ name: 'varchar(64) collate utf8mb4_general_ci not null primary key' }),
+  ],
+  ['no key', 'error: KEY_MISSING', mysql(KEYLESS_MYSQL)],
+  ['a key that is longer than the name', 'error: KEY_MISSING', [...mysql(KEYLESS_MYSQL), KEY_OF_TWO]],
+  [
+    'a name that is too short',
+    'error: COLUMN_TOO_SHORT',
+    mysql({ name: 'varchar(20) collate utf8mb4_bin not null primary key' }),
+  ],
+  ['a time that may be null', 'warning: COLUMN_NULLABLE', mysql({ lock_until: 'datetime(3)' })],
 ]
 
 /** Faults that SQL can make and fix. */
 export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFault[]>>> = {
   postgres: [
-    { fault: 'no table', make: [], code: 'TABLE_MISSING' },
-    {
-      fault: 'no column locked_by',
-      make: [
-        ...table(postgresColumns.name, postgresColumns.lockUntil, postgresColumns.lockedAt),
-        `insert into shedlock values ('old', now(), now())`,
-      ],
-      code: 'COLUMN_MISSING',
-    },
-    {
-      fault: 'a time with a zone',
-      make: [...tableWith(postgresColumns, { lockUntil: 'lock_until timestamptz not null' }), row],
-      code: 'COLUMN_TYPE',
-    },
-    {
-      fault: 'a time without milliseconds',
-      make: [...tableWith(postgresColumns, { lockUntil: 'lock_until timestamp(0) not null' }), row],
-      code: 'COLUMN_TYPE',
-    },
-    {
-      fault: 'a name that ignores case',
-      make: [
-        `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
-        ...tableWith(postgresColumns, { name: 'name varchar(64) collate ignore_case not null primary key' }),
-      ],
-      code: 'CASE_IGNORED',
-      severity: 'warning',
-    },
-    {
-      fault: 'a citext name',
-      make: [
-        'create extension citext',
-        ...tableWith(postgresColumns, { name: 'name citext not null primary key' }),
-      ],
-      code: 'COLUMN_TYPE',
-    },
-    {
-      fault: 'no key',
-      make: tableWith(postgresColumns, { name: 'name varchar(64) not null' }),
-      code: 'KEY_MISSING',
-    },
-    {
-      fault: 'a key for some rows only',
-      make: [
-        ...tableWith(postgresColumns, { name: 'name varchar(64) not null' }),
-        `create unique index some_rows on shedlock (name) where name <> 'job'`,
-      ],
-      code: 'KEY_MISSING',
-    },
-    {
-      fault: 'an owner that is too short',
-      make: tableWith(postgresColumns, { lockedBy: 'locked_by varchar(40) not null' }),
-      code: 'COLUMN_TOO_SHORT',
-    },
-    {
-      fault: 'a time that may be null',
-      make: tableWith(postgresColumns, { lockUntil: 'lock_until timestamp(3)' }),
-      code: 'COLUMN_NULLABLE',
-      severity: 'warning',
-    },
+    NO_TABLE,
+    ['no column locked_by', 'error: COLUMN_MISSING', postgres({ locked_by: '' }, `'old', now(), now()`)],
+    ['a time with a zone', 'error: COLUMN_TYPE', postgres({ lock_until: 'timestamptz not null' }, ROW)],
+    [
+      'a time without milliseconds',
+      'error: COLUMN_TYPE',
+      postgres({ lock_until: 'timestamp(0) not null' }, ROW),
+    ],
+    [
+      'a name that ignores case',
+      'warning: CASE_IGNORED',
+      [IGNORE_CASE, ...postgres({ name: 'varchar(64) collate ignore_case not null primary key' })],
+    ],
+    [
+      'a citext name',
+      'error: COLUMN_TYPE',
+      ['create extension citext', ...postgres({ name: 'citext not null primary key' })],
+    ],
+    ['no key', 'error: KEY_MISSING', postgres({ name: 'varchar(64) not null' })],
+    [
+      'a key for some rows only',
+      'error: KEY_MISSING',
+      [...postgres({ name: 'varchar(64) not null' }), KEY_OF_SOME_ROWS],
+    ],
+    [
+      'an owner that is too short',
+      'error: COLUMN_TOO_SHORT',
+      postgres({ locked_by: 'varchar(40) not null' }),
+    ],
+    ['a time that may be null', 'warning: COLUMN_NULLABLE', postgres({ lock_until: 'timestamp(3)' })],
   ],
-  mssql: mssqlFaults,
-  oracle: oracleFaults,
+  mssql: [
+    NO_TABLE,
+    [
+      'no column locked_by',
+      'error: COLUMN_MISSING',
+      mssql({ locked_by: '' }, `'old', sysutcdatetime(), sysutcdatetime()`),
+    ],
+    ['a datetime', 'error: COLUMN_TYPE', mssql({ lock_until: 'datetime not null' }, ROW)],
+    [
+      'a time without milliseconds',
+      'error: COLUMN_TYPE',
+      mssql({ lock_until: 'datetime2(0) not null' }, ROW),
+    ],
+    [
+      'a varchar name',
+      'warning: COLUMN_TYPE',
+      mssql({ name: 'varchar(64) collate Latin1_General_100_BIN2 not null primary key' }, ROW),
+    ],
+    [
+      'a name that ignores case',
+      'warning: CASE_IGNORED',
+      mssql({ name: 'nvarchar(64) collate Latin1_General_CI_AS not null primary key' }, ROW),
+    ],
+    ['no key', 'error: KEY_MISSING', mssql(KEYLESS_MSSQL)],
+    ['a key for some rows only', 'error: KEY_MISSING', [...mssql(KEYLESS_MSSQL), KEY_OF_SOME_ROWS]],
+    ['the primary key of another column', 'error: KEY_MISSING', [...mssql(KEYLESS_MSSQL), ANOTHER_KEY]],
+    [
+      'a unique name that is too short, beside another primary key',
+      'error: COLUMN_TOO_SHORT',
+      [...mssql({ name: 'nvarchar(20) collate Latin1_General_100_BIN2 not null unique' }), ANOTHER_KEY],
+    ],
+    ['a time that may be null', 'warning: COLUMN_NULLABLE', mssql({ lock_until: 'datetime2(3) null' })],
+  ],
+  oracle: [
+    NO_TABLE,
+    ['no column locked_by', 'error: COLUMN_MISSING', oracle({ locked_by: '' }, `'old', ${ORACLE_TIMES}`)],
+    [
+      'no column locked_at',
+      'error: COLUMN_MISSING',
+      oracle({ locked_at: '' }, `'old', date '2020-01-01', 'somebody'`),
+    ],
+    [
+      'a DATE',
+      'error: COLUMN_TYPE',
+      oracle({ lock_until: 'date not null' }, `'old', ${ORACLE_TIMES}, 'somebody'`),
+    ],
+    ['no key', 'error: KEY_MISSING', oracle({ name: 'varchar2(64 char) not null' })],
+    [
+      'an owner that is too short',
+      'error: COLUMN_TOO_SHORT',
+      oracle({ locked_by: 'varchar2(40 char) not null' }),
+    ],
+    ['a time that may be null', 'warning: COLUMN_NULLABLE', oracle({ lock_until: 'timestamp(3)' })],
+  ],
   mariadb: mysqlFaults,
   mysql: mysqlFaults,
   sqlite: [
-    { fault: 'no table', make: [], code: 'TABLE_MISSING' },
-    {
-      fault: 'no column locked_by',
-      make: [
-        ...table(
-          mysqlColumns.name.replace('collate utf8mb4_bin', ''),
-          mysqlColumns.lockUntil,
-          mysqlColumns.lockedAt,
-        ),
-        `insert into shedlock values ('old', '2020-01-01', '2020-01-01')`,
-      ],
-      code: 'COLUMN_MISSING',
-    },
-    {
-      fault: 'a name that ignores case',
-      make: [...tableWith(postgresColumns, { name: 'name text collate nocase not null primary key' }), row],
-      code: 'CASE_IGNORED',
-      severity: 'warning',
-    },
-    {
-      fault: 'no key',
-      make: tableWith(postgresColumns, { name: 'name text not null' }),
-      code: 'KEY_MISSING',
-    },
-    {
-      fault: 'a time that may be null',
-      make: tableWith(postgresColumns, { lockUntil: 'lock_until datetime' }),
-      code: 'COLUMN_NULLABLE',
-      severity: 'warning',
-    },
+    NO_TABLE,
+    ['no column locked_by', 'error: COLUMN_MISSING', sqlite({ locked_by: '' }, `'old', ${TIMES}`)],
+    [
+      'a name that ignores case',
+      'warning: CASE_IGNORED',
+      sqlite({ name: 'text collate nocase not null primary key' }, ROW),
+    ],
+    ['no key', 'error: KEY_MISSING', sqlite({ name: 'text not null' })],
+    ['a time that may be null', 'warning: COLUMN_NULLABLE', sqlite({ lock_until: 'datetime' })],
   ],
 }

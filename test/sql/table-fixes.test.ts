@@ -1,7 +1,9 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
+import { OFFSETS } from '../conformance/zone-offsets'
 
 /** Tables with as much wrong as one table can have, and a lock that is held for nine minutes. */
 const POSTGRES = {
@@ -33,30 +35,21 @@ const backends = availableBackends().filter(({ dialect }) => dialect in WRONG)
 
 describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
   const { table, hold, zone, lease } = WRONG[backend.dialect] ?? POSTGRES
-  let database: TestDatabase
   let services: DataSource
   let operator: DataSource
 
-  /** One connection, so that what is set for its session stays. */
-  const connect = async (): Promise<DataSource> =>
-    new DataSource({ ...database.typeOrm, poolSize: 1 } as TestDatabase['typeOrm']).initialize()
-
   beforeEach(async () => {
-    database = await backend.create()
-    services = await connect()
-    operator = await connect()
+    // One connection, so that what is set for its session stays.
+    const opened = await openDatabase(backend, { poolSize: 1 })
+    services = opened.dataSource
+    operator = await opened.connect({ poolSize: 1 })
   })
 
-  afterEach(async () => {
-    await Promise.all([services.destroy(), operator.destroy()])
-    await database.drop()
-  })
-
-  /** In winter and in summer alike, for servers that know no names. */
-  const named = async (name: string, offset: string): Promise<string> =>
+  /** Or its offset, for servers that know no names. */
+  const named = async (name: string): Promise<string> =>
     operator.query(zone(name)).then(
       () => name,
-      () => offset,
+      () => OFFSETS[name] ?? '',
     )
 
   it.each([
@@ -67,13 +60,8 @@ describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
   ])(
     'for services in %s, run from top to bottom and once more in %s: each statement once, and no lease moves',
     async (serviceZone, operatorZone) => {
-      const offsets: Readonly<Record<string, string>> = {
-        UTC: '+00:00',
-        'America/New_York': '-05:00',
-        'Asia/Tokyo': '+09:00',
-      }
-      await services.query(zone(await named(serviceZone, offsets[serviceZone] ?? '')))
-      await operator.query(zone(await named(operatorZone, offsets[operatorZone] ?? '')))
+      await services.query(zone(await named(serviceZone)))
+      await operator.query(zone(await named(operatorZone)))
       await services.query(table)
       await services.query(hold)
       const before = await services.query<unknown[]>(lease)

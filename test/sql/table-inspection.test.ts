@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import {
   dialects,
   lockTableNames,
@@ -9,11 +9,13 @@ import {
   type SqlLockProvider,
 } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { hostileNamesOn } from './hostile-names'
 import { tableFaults } from './table-faults'
 
+const job = { name: 'job', lockAtMostFor: '1h' }
 /** What a service whose clock is ahead writes. */
 const AHEAD: Readonly<Record<string, (seconds: number) => string>> = {
   postgres: (seconds) => `locked_at + interval '${seconds} seconds'`,
@@ -35,17 +37,10 @@ const DROP_SCHEMA: Readonly<Record<string, (schema: string) => readonly string[]
 }
 
 describeBackends(availableBackends())('on $name', (backend) => {
-  let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
+    ;({ dataSource } = await openDatabase(backend))
   })
 
   const run = async (statements: readonly string[]): Promise<void> => {
@@ -83,18 +78,18 @@ describeBackends(availableBackends())('on $name', (backend) => {
 
   it('releases a lock only from the owner that it is told', async () => {
     const provider = await migrated()
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const lock = await provider.lock(job)
     const owner = (await provider.listLocks())[0]?.lockedBy ?? ''
 
     expect(await provider.releaseLock('job', 'somebody else')).toBe(false)
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeUndefined()
     expect(await provider.releaseLock('job', owner)).toBe(true)
     expect(await provider.releaseLock('job', owner)).toBe(false)
-    const next = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const next = await provider.lock(job)
     expect(next).toBeDefined()
     expect(await provider.releaseLock('job', owner)).toBe(false)
     await lock?.unlock()
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeUndefined()
   })
 
   it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
@@ -111,7 +106,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     ['ours, further than any slot', undefined, 90],
   ] as const)('finds a row that was locked in the future: %s', async (_, owner, seconds) => {
     const provider = await migrated()
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const lock = await provider.lock(job)
     if (owner !== undefined) await run([`update shedlock set locked_by = '${owner}'`])
     await run([`update shedlock set locked_at = ${AHEAD[backend.dialect]?.(seconds) ?? ''}`])
     const { columnNames } = lockTableNames({}, dialects[backend.dialect])
@@ -147,7 +142,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await provider.overdueLocks({ job: '1h' })).toEqual([])
     await lock?.unlock()
     expect(await provider.checkTable()).toEqual([])
-    const next = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const next = await provider.lock(job)
     expect(await next?.fencingToken()).toBe(ahead.slot + 1)
     await provider.pauseLock('other', { for: '1h', reason: 'r' })
     expect(await provider.checkTable()).toEqual([])
@@ -192,17 +187,15 @@ describeBackends(availableBackends())('on $name', (backend) => {
     },
   )
 
-  for (const { fault, make, code, severity = 'error' } of tableFaults[backend.dialect] ?? []) {
-    it(`finds and fixes: ${fault}`, async () => {
-      await run(make)
-      const provider = typeOrmLockProvider(dataSource)
+  it.each(tableFaults[backend.dialect] ?? [])('finds and fixes: %s', async (_, told, make) => {
+    await run(make)
+    const provider = typeOrmLockProvider(dataSource)
 
-      const findings = await provider.checkTable()
-      expect(findings).toMatchObject([{ code, severity }])
-      await run(findings.flatMap(({ fix }) => fix))
-      expect(await provider.checkTable()).toEqual([])
-      expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-      expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
-    })
-  }
+    const findings = await provider.checkTable()
+    expect(findings.map(({ severity, code }) => `${severity}: ${code}`)).toEqual([told])
+    await run(findings.flatMap(({ fix }) => fix))
+    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
+    expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
+  })
 })

@@ -1,5 +1,5 @@
-import { afterAll, expect, it } from '@jest/globals'
-import { everyClient, type OpenClient } from '../conformance/every-client'
+import { expect, it } from '@jest/globals'
+import { everyClient, openedClient } from '../conformance/every-client'
 import { describeBackends } from '../backends'
 
 /** A type under which two could hold one lock. */
@@ -12,14 +12,9 @@ const WRONG_TYPE: Readonly<Record<string, string>> = {
 describeBackends(everyClient().filter(({ dialect }) => dialect in WRONG_TYPE))(
   'a table that is made anew while $title runs',
   (each) => {
-    let client: OpenClient
-
-    afterAll(async () => {
-      await client.close()
-    })
+    const client = openedClient(each)
 
     it('is looked at again after an error', async () => {
-      client = await each.open()
       const provider = client.createProvider()
       const job = { name: 'job', lockAtMostFor: '1m' }
       await (await provider.lock(job))?.unlock()

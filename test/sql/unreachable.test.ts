@@ -86,15 +86,11 @@ describeBackends(cases)('a server that refuses connections, by $title', (each) =
 
     for (let round = 0; round < 15; round++) await attempts(20)
     const second = await cuttingProxy(serverPort, first.port)
-    afterTest(() => {
-      second.close()
-    })
+    afterTest(() => second.close())
     await provider.drain()
     expect(second.sent.filter((text) => text.includes('shedlock'))).toEqual([])
     // A pool may need a while.
-    await eventually(async () => {
-      expect(await provider.lock(job('first'))).toBeDefined()
-    })
+    await eventually(async () => expect(await provider.lock(job('first'))).toBeDefined())
     expect(second.sent.join()).toContain('shedlock')
   })
 })

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
 import type { LockTableOptions } from '../../src/sql'
 import {
@@ -9,17 +9,11 @@ import {
   type DataSourceLike,
 } from '../../src/typeorm'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
+import { lockError } from '../lock-error'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-
-function lockError(code: string, message: RegExp) {
-  return expect.objectContaining({
-    name: 'LockError',
-    code,
-    message: expect.stringMatching(message),
-  })
-}
 
 describe('typeOrmLockProvider', () => {
   const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
@@ -96,12 +90,7 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
     let database: TestDatabase
     let dataSource: DataSource
     beforeEach(async () => {
-      database = await backend.create()
-      dataSource = await new DataSource(database.typeOrm).initialize()
-    })
-    afterEach(async () => {
-      if (dataSource.isInitialized) await dataSource.destroy()
-      await database.drop()
+      ;({ database, dataSource } = await openDatabase(backend))
     })
 
     /** The error of a lock that is asked for, after seeing that its task is not run. */

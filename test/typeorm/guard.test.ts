@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DataSource, type EntityManager } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource, EntityManager } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core'
-import { createShedLockMigration, guard, typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { guard, typeOrmLockProvider } from '../../src/typeorm'
+import { afterFile } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 import { renameTable } from '../backends/rename-table'
 import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
 import { itIf } from '../it-if'
@@ -17,17 +19,14 @@ const SERIALIZES: Readonly<Record<string, { levels: RegExp; code: string }>> = {
 
 describeBackends(availableBackends())('guard on $name', (backend) => {
   const { dialect, shared } = backend
-  let database: TestDatabase
   let dataSource: DataSource
   let other: DataSource
   let client: GuardedClient
 
   beforeAll(async () => {
-    database = await backend.create()
-    const options = { ...database.typeOrm, migrations: [createShedLockMigration()] }
-    dataSource = await new DataSource(options).initialize()
-    await dataSource.runMigrations()
-    other = shared ? await new DataSource(database.typeOrm).initialize() : dataSource
+    const opened = await openDatabase(backend, migrated(), afterFile)
+    dataSource = opened.dataSource
+    other = shared ? await opened.connect() : dataSource
     await dataSource.query('create table work (step varchar(64))')
     client = {
       createProvider: (options) => typeOrmLockProvider(dataSource, options),
@@ -41,12 +40,6 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
       },
       query: (sql) => other.query(sql),
     }
-  })
-
-  afterAll(async () => {
-    await dataSource.destroy()
-    if (shared) await other.destroy()
-    await database.drop()
   })
 
   const levels = LEVELS.filter((level) => dialect !== 'oracle' || level !== 'REPEATABLE READ')

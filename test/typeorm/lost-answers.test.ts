@@ -1,10 +1,13 @@
-import { DataSource } from 'typeorm'
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterFile, afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { cuttingProxy, type CuttingProxy } from './cutting-proxy'
 import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
 
 /** The statement that takes a row that is there: an upsert, or an update. */
 const TAKING = /(insert into|update) .shedlock/
@@ -12,40 +15,33 @@ const TAKING = /(insert into|update) .shedlock/
 const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
 
 describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
-  let database: TestDatabase
+  let opened: OpenDatabase
   let observer: DataSource
   let table: ReturnType<typeof observeLockTable>
-  const opened: DataSource[] = []
-  const proxies: CuttingProxy[] = []
-
-  const open = async (rest: object = {}): Promise<DataSource> => {
-    const dataSource = await new DataSource({
-      ...database.typeOrm,
-      ...rest,
-    }).initialize()
-    opened.push(dataSource)
-    return dataSource
-  }
+  const open = (options: object = {}): Promise<DataSource> => opened.connect(options, afterTest)
   const throughProxy = async (): Promise<{ dataSource: DataSource; proxy: CuttingProxy }> => {
-    const proxy = await cuttingProxy((database.typeOrm as { port: number }).port)
-    proxies.push(proxy)
+    const proxy = await cuttingProxy((opened.database.typeOrm as { port: number }).port)
+    afterTest(() => proxy.close())
     return { dataSource: await open({ host: '127.0.0.1', port: proxy.port }), proxy }
   }
 
   beforeAll(async () => {
-    database = await backend.create()
-    observer = await new DataSource(database.typeOrm).initialize()
+    opened = await openDatabase(backend, {}, afterFile)
+    observer = opened.dataSource
     table = observeLockTable(observer, backend.dialect)
     await table.createTable()
   })
-  afterEach(async () => {
-    await Promise.all(opened.splice(0).map((dataSource) => dataSource.destroy()))
-    for (const proxy of proxies.splice(0)) proxy.close()
-  })
-  afterAll(async () => {
-    await observer.destroy()
-    await database.drop()
-  })
+
+  /** Keeps the row in another transaction until it is called. */
+  const blockRow = async (name: string): Promise<() => Promise<void>> => {
+    const blocker = observer.createQueryRunner()
+    await blocker.startTransaction()
+    await blocker.query(`select * from shedlock where name = '${name}' for update`)
+    return async () => {
+      await blocker.commitTransaction()
+      await blocker.release()
+    }
+  }
 
   it('says that the pool is exhausted, and frees the lock that it gets too late', async () => {
     const dataSource = await open({ poolSize: 1 })
@@ -63,30 +59,19 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await queryRunner.release()
     // It runs behind what was queued before it.
     await dataSource.query('select 1')
-    await eventually(async () => {
-      expect(await table.isHeld('late')).toBe(false)
-    })
+    await eventually(async () => expect(await table.isHeld('late')).toBe(false))
     await (await provider.lock({ name: 'late', lockAtMostFor: '5m' }))?.unlock()
   })
 
   it('frees the lock whose statement waited for the row longer than the time limit', async () => {
     const provider = typeOrmLockProvider(await open(), { timeLimit: '2s' })
     await (await provider.lock({ name: 'slow', lockAtMostFor: '5m' }))?.unlock()
-    const blocker = observer.createQueryRunner()
-    await blocker.startTransaction()
-    await blocker.query(`select * from shedlock where name = 'slow' for update`)
-    await expect(provider.lock({ name: 'slow', lockAtMostFor: '5m' })).rejects.toMatchObject({
-      code: 'TIMEOUT',
-    })
+    const unblock = await blockRow('slow')
+    await expect(provider.lock({ name: 'slow', lockAtMostFor: '5m' })).rejects.toEqual(lockError('TIMEOUT'))
     const before = await table.findRow('slow')
-    await blocker.commitTransaction()
-    await blocker.release()
-    await eventually(async () => {
-      expect((await table.findRow('slow'))?.lockedAt).not.toBe(before?.lockedAt)
-    })
-    await eventually(async () => {
-      expect(await table.isHeld('slow')).toBe(false)
-    })
+    await unblock()
+    await eventually(async () => expect((await table.findRow('slow'))?.lockedAt).not.toBe(before?.lockedAt))
+    await eventually(async () => expect(await table.isHeld('slow')).toBe(false))
   })
 
   it.each(['new', 'known'])(
@@ -97,16 +82,12 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       await (await provider.lock({ name: 'known', lockAtMostFor: '5m' }))?.unlock()
       const before = await table.findRow(name)
       const cut = proxy.cutAfter(name === 'new' ? /insert into .shedlock/ : TAKING)
-      await expect(provider.lock({ name, lockAtMostFor: '5m' })).rejects.toMatchObject({
-        code: 'DATABASE_ERROR',
-      })
+      await expect(provider.lock({ name, lockAtMostFor: '5m' })).rejects.toEqual(lockError('DATABASE_ERROR'))
       await cut
-      await eventually(async () => {
-        expect((await table.findRow(name))?.lockedAt ?? before?.lockedAt).not.toBe(before?.lockedAt)
-      })
-      await eventually(async () => {
-        expect(await table.isHeld(name)).toBe(false)
-      })
+      await eventually(async () =>
+        expect((await table.findRow(name))?.lockedAt ?? before?.lockedAt).not.toBe(before?.lockedAt),
+      )
+      await eventually(async () => expect(await table.isHeld(name)).toBe(false))
     },
   )
 
@@ -115,24 +96,17 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock({ name: 'waits', lockAtMostFor: '5m' }))?.unlock()
     const before = await table.findRow('waits')
-    const blocker = observer.createQueryRunner()
-    await blocker.startTransaction()
-    await blocker.query(`select * from shedlock where name = 'waits' for update`)
+    const unblock = await blockRow('waits')
     const cut = proxy.cutAfter(TAKING)
-    await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toMatchObject({
-      code: 'DATABASE_ERROR',
-    })
+    await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toEqual(
+      lockError('DATABASE_ERROR'),
+    )
     await cut
     // Time for a release that comes too early.
     await new Promise((resolve) => setTimeout(resolve, 300))
-    await blocker.commitTransaction()
-    await blocker.release()
-    await eventually(async () => {
-      expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt)
-    })
-    await eventually(async () => {
-      expect(await table.isHeld('waits')).toBe(false)
-    })
+    await unblock()
+    await eventually(async () => expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt))
+    await eventually(async () => expect(await table.isHeld('waits')).toBe(false))
   })
 
   it('frees the lock after all when the answer to its unlock was lost', async () => {

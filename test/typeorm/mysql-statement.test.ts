@@ -1,29 +1,21 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { MOST_PREPARED } from '../../src/drivers/sql-executor'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 
 const backends = availableBackends().filter(({ name }) => name === 'mariadb' || name === 'mysql')
 
 describeBackends(backends)('prepared statements on $name', (backend) => {
-  let database: TestDatabase
   let observer: DataSource
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    observer = await new DataSource(database.typeOrm).initialize()
-    dataSource = await new DataSource({
-      ...database.typeOrm,
-      poolSize: 1,
-    } as typeof database.typeOrm).initialize()
-  })
-  afterEach(async () => {
-    await dataSource.destroy()
-    await observer.destroy()
-    await database.drop()
+    const opened = await openDatabase(backend)
+    observer = opened.dataSource
+    dataSource = await opened.connect({ poolSize: 1 })
   })
 
   const counted = async (status: string): Promise<number> => {

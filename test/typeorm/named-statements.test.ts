@@ -1,27 +1,17 @@
-import { AbstractLogger, DataSource, type DataSourceOptions, type LogLevel, type LogMessage } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { assertLocked, LockingTaskExecutor, type Lock } from '../../src/core'
 import { isNameRefused, MOST_PREPARED } from '../../src/drivers/sql-executor'
 import { guard, typeOrmLockProvider, type TypeOrmLockProviderOptions } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { hasPgBouncer, hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { address } from '../backends/server'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-
-class Warnings extends AbstractLogger {
-  readonly seen: string[] = []
-
-  protected writeLog(
-    level: LogLevel,
-    message: LogMessage | string | number | (LogMessage | string | number)[],
-  ) {
-    for (const each of [message].flat())
-      if (level !== 'query' && level !== 'log')
-        this.seen.push(`${level}: ${typeof each === 'object' ? each.message : each}`)
-  }
-}
+import { Log } from './log'
 
 const REFUSED =
   /^warn: shedlock-orm sends its statements without names from now on, because a name was refused: /
@@ -30,33 +20,22 @@ const backends = availableBackends().filter(({ dialect }) => dialect === 'postgr
 
 describeBackends(backends)('statements by name on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '10m' }
-  let database: TestDatabase
+  let opened: OpenDatabase
   let observer: DataSource
   let dataSource: DataSource
   let table: ReturnType<typeof observeLockTable>
-  let warnings: Warnings
+  let warnings: Log
 
   const open = (rest: object = {}): Promise<DataSource> =>
-    new DataSource({
-      ...database.typeOrm,
-      poolSize: 1,
-      logger: warnings,
-      logging: ['error', 'warn'],
-      ...rest,
-    } as DataSourceOptions).initialize()
+    opened.connect({ poolSize: 1, logger: warnings, logging: ['error', 'warn'], ...rest })
 
   beforeEach(async () => {
-    database = await backend.create()
-    warnings = new Warnings(['error', 'warn'])
-    observer = await new DataSource(database.typeOrm).initialize()
+    opened = await openDatabase(backend)
+    observer = opened.dataSource
+    warnings = new Log(['error', 'warn'])
     table = observeLockTable(observer, backend.dialect)
     await table.createTable()
     dataSource = await open()
-  })
-  afterEach(async () => {
-    await dataSource.destroy()
-    await observer.destroy()
-    await database.drop()
   })
 
   const provide = (options?: TypeOrmLockProviderOptions) => typeOrmLockProvider(dataSource, options)
@@ -117,7 +96,6 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     const another = await open()
     await (await typeOrmLockProvider(another).lock(job))?.unlock()
     expect(await prepared(another)).toHaveLength(2)
-    await another.destroy()
     expect(warnings.seen).toEqual([])
   })
 
@@ -135,23 +113,20 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
-  it.each([
-    ['discard all', 'DISCARD ALL'],
-    ['deallocate all', 'DEALLOCATE ALL'],
-  ])('are asked without a name after %s, with one line in the log', async (_, statement) => {
-    const provider = provide()
-    await everyQuestion(provider)
-    await dataSource.query(statement)
-    await everyQuestion(provider)
-    await everyQuestion(provider)
-    expect(warnings.seen).toEqual([expect.stringMatching(REFUSED)])
-    expect(await prepared()).toEqual([])
-  })
+  it.each(['DISCARD ALL', 'DEALLOCATE ALL'])(
+    'are asked without a name after %s, with one line in the log',
+    async (statement) => {
+      const provider = provide()
+      await everyQuestion(provider)
+      await dataSource.query(statement)
+      await everyQuestion(provider)
+      await everyQuestion(provider)
+      expect(warnings.seen).toEqual([expect.stringMatching(REFUSED)])
+      expect(await prepared()).toEqual([])
+    },
+  )
 
   it('are asked without a name where each of them got lost in turn', async () => {
-    const lose = async (): Promise<void> => {
-      await dataSource.query('deallocate all')
-    }
     const questions: ((lock: Lock) => Promise<unknown>)[] = [
       async (lock) => (await lock.extend('20m')).unlock(),
       async (lock) => {
@@ -165,7 +140,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
       await everyQuestion(provider)
       const lock = await provider.lock(job)
       if (!lock) throw new Error('the lock was held')
-      await lose()
+      await dataSource.query('deallocate all')
       await question(lock)
       expect(await table.isHeld('job')).toBe(false)
     }
@@ -237,19 +212,15 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   it('are not used by the guard, whose transaction a lost name would abort', async () => {
     const executor = new LockingTaskExecutor(provide())
     const pool = await open({ poolSize: 2 })
-    try {
-      await executor.executeWithLock(job, () =>
-        pool.transaction(async (manager) => {
-          await guard(manager)
-          await manager.query('deallocate all')
-          await guard(manager)
-          expect(await manager.query('select name from pg_prepared_statements')).toEqual([])
-          assertLocked()
-        }),
-      )
-    } finally {
-      await pool.destroy()
-    }
+    await executor.executeWithLock(job, () =>
+      pool.transaction(async (manager) => {
+        await guard(manager)
+        await manager.query('deallocate all')
+        await guard(manager)
+        expect(await manager.query('select name from pg_prepared_statements')).toEqual([])
+        assertLocked()
+      }),
+    )
   })
 
   it('are not used where the option says so', async () => {
@@ -262,15 +233,11 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     settings: Record<string, number>,
     work: (pools: readonly DataSource[]) => Promise<void>,
   ): Promise<void> => {
-    const pooler = await startPgBouncer(database.url, settings)
+    const pooler = await startPgBouncer(opened.database.url, settings)
+    afterTest(() => pooler.stop())
     const pools: DataSource[] = []
-    try {
-      while (pools.length < 2) pools.push(await open({ ...address(pooler.url), poolSize: 3 }))
-      await work(pools)
-    } finally {
-      await Promise.all(pools.map((pool) => pool.destroy()))
-      await pooler.stop()
-    }
+    while (pools.length < 2) pools.push(await open({ ...address(pooler.url), poolSize: 3 }))
+    await work(pools)
   }
   /** Two processes and many locks at a time, so that each connection of a client meets many of the server. */
   const crowd = async (pools: readonly DataSource[]): Promise<void> => {

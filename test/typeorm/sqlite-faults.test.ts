@@ -1,24 +1,13 @@
-import { DataSource } from 'typeorm'
-import { afterEach, describe, expect, it } from '@jest/globals'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { describe, expect, it } from '@jest/globals'
+import { typeOrmLockProvider } from '../../src/typeorm'
+import { migrated, openMemory } from '../backends/open-database'
 
 describe('SQLite in memory', () => {
-  const opened: DataSource[] = []
-  const open = async (options: object): Promise<DataSource> => {
-    const migrations = [createShedLockMigration()]
-    const dataSource = await new DataSource({ migrations, ...options } as never).initialize()
-    opened.push(dataSource)
-    await dataSource.runMigrations()
-    return dataSource
-  }
-  afterEach(async () => {
-    for (const dataSource of opened.splice(0)) await dataSource.destroy()
-  })
-
   it('of sql.js is not saved when a lock was merely refused', async () => {
     let saved = 0
     const autoSaveCallback = (): number => saved++
-    const provider = typeOrmLockProvider(await open({ type: 'sqljs', autoSave: true, autoSaveCallback }))
+    const options = { type: 'sqljs', database: undefined, autoSave: true, autoSaveCallback }
+    const provider = typeOrmLockProvider(await openMemory({ ...migrated(), ...options }))
     const job = { name: 'job', lockAtMostFor: '1h' }
     const before = saved
     const lock = await provider.lock(job)
@@ -31,7 +20,7 @@ describe('SQLite in memory', () => {
   })
 
   it('says that it is full, also when SQLite has rolled back by itself', async () => {
-    const dataSource = await open({ type: 'better-sqlite3', database: ':memory:' })
+    const dataSource = await openMemory(migrated())
     const provider = typeOrmLockProvider(dataSource)
     const [pages] = await dataSource.query<{ page_count: number }[]>('pragma page_count')
     await dataSource.query(`pragma max_page_count = ${pages?.page_count ?? 0}`)

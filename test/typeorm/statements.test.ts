@@ -1,10 +1,13 @@
-import { AbstractLogger, DataSource, type DataSourceOptions, type LogLevel, type LogMessage } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterFile } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
+import { Log } from './log'
 
 /** Round trips of a lock in its steady state. */
 const ROUND_TRIPS: Readonly<Record<string, { win: number; loss: number; release: number }>> = {
@@ -15,76 +18,53 @@ const ROUND_TRIPS: Readonly<Record<string, { win: number; loss: number; release:
   mssql: { win: 1, loss: 1, release: 1 },
 }
 
-class Statements extends AbstractLogger {
-  readonly seen: string[] = []
-
-  protected writeLog(
-    _: LogLevel,
-    message: LogMessage | string | number | (LogMessage | string | number)[],
-  ): void {
-    for (const each of [message].flat()) {
-      this.seen.push(typeof each === 'object' ? `${each.type ?? ''}: ${each.message}` : String(each))
-    }
-  }
-
-  /** How many statements there were since the last call. */
-  count(): number {
-    return this.seen.splice(0).length
-  }
-}
-
 const servers = availableBackends().filter(({ name }) => name in ROUND_TRIPS)
 
 describeBackends(servers)('the statements on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '10m' }
-  const statements = new Statements(['query', 'error', 'warn'])
-  let database: TestDatabase
+  const statements = new Log(['query', 'error', 'warn'])
+  /** How many statements there were since the last call. */
+  const count = (): number => statements.seen.splice(0).length
   let observer: DataSource
   let dataSource: DataSource
   let table: ReturnType<typeof observeLockTable>
 
   beforeAll(async () => {
-    database = await backend.create()
-    observer = await new DataSource(database.typeOrm).initialize()
-    const options = { ...database.typeOrm, logger: statements, logging: ['query', 'error', 'warn'] }
-    dataSource = await new DataSource(options as DataSourceOptions).initialize()
+    const opened = await openDatabase(backend, {}, afterFile)
+    observer = opened.dataSource
+    dataSource = await opened.connect({ logger: statements, logging: ['query', 'error', 'warn'] })
     table = observeLockTable(observer, backend.dialect)
     await table.createTable()
-  })
-  afterAll(async () => {
-    await dataSource.destroy()
-    await observer.destroy()
-    await database.drop()
   })
 
   it('are one round trip for a loss and for a release, and none is an error', async () => {
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock(job))?.unlock()
-    statements.count()
+    count()
     const lock = await provider.lock(job)
-    const win = statements.count()
+    const win = count()
     expect(await provider.lock(job)).toBeUndefined()
     expect(statements.seen.filter((text) => text.includes('error'))).toEqual([])
-    const loss = statements.count()
+    const loss = count()
     await lock?.unlock()
-    expect({ win, loss, release: statements.count() }).toEqual(ROUND_TRIPS[backend.name])
+    expect({ win, loss, release: count() }).toEqual(ROUND_TRIPS[backend.name])
   })
 
   it('are as many with a slot, and none is an error', async () => {
     const provider = typeOrmLockProvider(dataSource)
     const daily = { name: 'daily', lockAtMostFor: '10m' }
     await (await provider.lock({ ...daily, slot: 1 }))?.unlock()
-    statements.count()
+    count()
     const lock = await provider.lock({ ...daily, slot: 2 })
-    const win = statements.count()
+    const win = count()
     expect(await provider.lock({ ...daily, slot: 3 })).toBeUndefined()
-    const loss = statements.count()
+    const loss = count()
     await lock?.unlock()
-    const release = statements.count()
+    const release = count()
     expect(await provider.lock({ ...daily, slot: 2 })).toBeUndefined()
     expect(statements.seen.filter((text) => text.includes('error'))).toEqual([])
     expect({ win, loss, release }).toEqual(ROUND_TRIPS[backend.name])
-    expect(statements.count()).toBe(loss)
+    expect(count()).toBe(loss)
   })
 
   it('refuse at once, without waiting for the lock of the row', async () => {
@@ -131,9 +111,7 @@ describeBackends(servers)('the statements on $name', (backend) => {
       await blocker.query(`select * from shedlock where name = 'job' for update`)
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const unblock = async (): Promise<number> => {
-        await eventually(async () => {
-          expect(await observer.query<unknown[]>(waits)).toHaveLength(1)
-        })
+        await eventually(async () => expect(await observer.query<unknown[]>(waits)).toHaveLength(1))
         const now = await table.clock()
         await blocker.commitTransaction()
         await blocker.release()

@@ -12,6 +12,11 @@ import { availableBackends, describeBackends, type Backend, type TestDatabase } 
 import { itIf } from '../it-if'
 import { hostileNamesOn } from '../sql/hostile-names'
 
+/** What a migration of the app needs of either version. */
+interface QueryRunner {
+  query(text: string): Promise<unknown>
+  renameTable(from: string, to: string): Promise<void>
+}
 type AnyDataSource = DataSource | DataSource03
 
 const versions = {
@@ -19,36 +24,33 @@ const versions = {
   '0.3': (options: DataSourceOptions) => new DataSource03(options as DataSourceOptions03),
 }
 
-/** The user's own, made long after the lock table's date. */
-class CreateOrders1795000000000 {
-  async up(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
-    await queryRunner.query('create table orders (id int primary key)')
+/** A migration of the app. */
+const migration = (name: string, up: string, down: string) =>
+  class {
+    readonly name = name
+    up = (queryRunner: QueryRunner): Promise<unknown> => queryRunner.query(up)
+    down = (queryRunner: QueryRunner): Promise<unknown> => queryRunner.query(down)
   }
-  async down(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
-    await queryRunner.query('drop table orders')
-  }
-}
+/** Made long after the lock table's date. */
+const CreateOrders = migration(
+  'CreateOrders1795000000000',
+  'create table orders (id int primary key)',
+  'drop table orders',
+)
+/** Makes the schema of the lock table. */
+const CreateSchema = migration('CreateSchema1764547200000', 'create schema jobs', 'drop schema jobs')
 
 /** As docs/tables.md has it. */
 class RenameShedLock1795000000000 {
-  async up(queryRunner: { renameTable(from: string, to: string): Promise<void> }): Promise<void> {
+  async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.renameTable('shedlock', 'job_locks')
   }
-  async down(queryRunner: { renameTable(from: string, to: string): Promise<void> }): Promise<void> {
+  async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.renameTable('job_locks', 'shedlock')
   }
 }
 
-/** The user's own, that makes the schema of the lock table. */
-class CreateSchema1764547200000 {
-  async up(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
-    await queryRunner.query('create schema jobs')
-  }
-  async down(queryRunner: { query(text: string): Promise<unknown> }): Promise<void> {
-    await queryRunner.query('drop schema jobs')
-  }
-}
-
+const job = { name: 'job', lockAtMostFor: '1h' }
 const cases = availableBackends().flatMap((backend) =>
   (Object.keys(versions) as (keyof typeof versions)[]).map((version) => ({ backend, version })),
 )
@@ -88,7 +90,7 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
       class CreateShedLock1764547200001 extends createShedLockMigration(options) {
         override name = 'CreateShedLock1764547200001'
       }
-      const connected = await connect(options, [CreateShedLock1764547200001, CreateSchema1764547200000])
+      const connected = await connect(options, [CreateShedLock1764547200001, CreateSchema])
       await connected.runMigrations()
       expect(await typeOrmLockProvider(connected, options).checkTable()).toEqual([])
       await connected.undoLastMigration()
@@ -112,14 +114,14 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
       await dataSource.runMigrations()
       const provider = typeOrmLockProvider(dataSource)
       expect(await provider.checkTable()).toEqual([])
-      await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      await provider.lock(job)
       expect(await dataSource.getRepository<ShedLock>('ShedLock').find()).toMatchObject([{ name: 'job' }])
       expect(await drift(dataSource)).toEqual([])
       // What the options name wins.
       const findings = await typeOrmLockProvider(dataSource, { schema: 'public' }).checkTable()
       expect(findings[0]).toMatchObject({ message: expect.stringContaining("'public.shedlock'") })
       await dataSource.undoLastMigration()
-      await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+      await expect(provider.lock(job)).rejects.toMatchObject({
         code: 'TABLE_MISSING',
         message: expect.stringContaining("'jobs.shedlock'"),
       })
@@ -130,16 +132,17 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
   itIf(backend.shared, 'several connections')('can be renamed by a migration, with its locks', async () => {
     const before = await connect({}, [createShedLockMigration()])
     await before.runMigrations()
-    await typeOrmLockProvider(before).lock({ name: 'job', lockAtMostFor: '1h' })
+    await typeOrmLockProvider(before).lock(job)
     const rows: unknown[] = await before.query('select * from shedlock')
     const renamed = { tableName: 'job_locks' }
     await before.destroy()
     // As if the name alone were changed.
     const after = await connect(renamed, [createShedLockMigration(renamed)])
     expect(await after.runMigrations()).toEqual([])
-    await expect(
-      typeOrmLockProvider(after, renamed).lock({ name: 'job', lockAtMostFor: '1h' }),
-    ).rejects.toMatchObject({ code: 'TABLE_MISSING', message: expect.stringContaining('docs/tables.md') })
+    await expect(typeOrmLockProvider(after, renamed).lock(job)).rejects.toMatchObject({
+      code: 'TABLE_MISSING',
+      message: expect.stringContaining('docs/tables.md'),
+    })
     await after.destroy()
     const right = await connect(renamed, [createShedLockMigration(), RenameShedLock1795000000000])
     expect(await right.runMigrations()).toHaveLength(1)
@@ -168,8 +171,8 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     await connected.synchronize()
 
     const provider = typeOrmLockProvider(connected, options)
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeDefined()
+    expect(await provider.lock(job)).toBeUndefined()
     expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
     const rows = await connected.getRepository<ShedLock>('ShedLock').find({ order: { name: 'ASC' } })
     expect(rows.map(({ name }) => name)).toEqual(['Job', 'job'])
@@ -180,10 +183,10 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
   itIf(backend.shared, 'several connections')(
     'stands beside migrations that were run before it was added',
     async () => {
-      const before = await connect({}, [CreateOrders1795000000000])
+      const before = await connect({}, [CreateOrders])
       await before.runMigrations()
       await before.destroy()
-      const connected = await connect({}, [CreateOrders1795000000000, createShedLockMigration()])
+      const connected = await connect({}, [CreateOrders, createShedLockMigration()])
       expect((await connected.runMigrations()).map(({ name }) => name)).toEqual([
         'CreateShedLock1735689600000',
       ])
@@ -200,11 +203,11 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     await dataSource.runMigrations()
 
     const provider = typeOrmLockProvider(dataSource, hostileNames)
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeDefined()
+    expect(await provider.lock(job)).toBeUndefined()
 
     await dataSource.undoLastMigration()
-    await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
+    await expect(provider.lock(job)).rejects.toMatchObject({
       code: 'TABLE_MISSING',
     })
   })
@@ -214,10 +217,10 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     const migration = new (createShedLockMigration())()
     await migration.up(connected.createQueryRunner())
     const provider = typeOrmLockProvider(connected)
-    await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    await provider.lock(job)
 
     await connected.runMigrations()
-    expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
+    expect(await provider.lock(job)).toBeUndefined()
   })
 
   it('is refused when a table of that name would not lock', async () => {

@@ -10,9 +10,7 @@ const FIELDS = { for: '1h', reason: 'r' }
 describe('whoever may not see it', () => {
   const mute = (): void => {
     const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-    afterTest(() => {
-      warnings.mockRestore()
-    })
+    afterTest(() => warnings.mockRestore())
   }
 
   test.each<[unknown, number]>([

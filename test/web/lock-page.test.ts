@@ -1,4 +1,3 @@
-import { DataSource } from 'typeorm'
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core'
 import type { SqlLockProvider } from '../../src/sql'
@@ -6,15 +5,13 @@ import { typeOrmLockProvider } from '../../src/typeorm'
 import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
+import { openDatabase, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
-import { ADDRESS, FROM_HERE, newDataSource, newProvider, openPage, type Json } from './open-page'
+import { ADDRESS, FROM_HERE, newProvider, openPage, type Json } from './open-page'
 
 describeBackends(availableBackends())('on $name', (backend) => {
   it('a lock is paused, resumed and released from the page', async () => {
-    const database = await backend.create()
-    afterTest(() => database.drop())
-    const dataSource = await new DataSource(database.typeOrm).initialize()
-    afterTest(() => dataSource.destroy())
+    const { dataSource } = await openDatabase(backend)
     const provider = typeOrmLockProvider(dataSource)
     await provider.createTable()
     const page = lockPage(provider, { authorize: () => ({ user: 'ann' }), readOnly: false })
@@ -269,7 +266,7 @@ describe('the page', () => {
 
 describe('a database that does not answer', () => {
   it('is told, with what to do, beside the locks of the others', async () => {
-    const [main, gone] = [await newProvider(), await newDataSource()]
+    const [main, gone] = [await newProvider(), await openMemory()]
     await main.insert('job')
     const page = lockPage(
       { main, audit: typeOrmLockProvider(gone) },
@@ -291,9 +288,7 @@ describe('a database that does not answer', () => {
   it('does not show the text of its error, which may have secrets', async () => {
     const provider = await newProvider()
     const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-    afterTest(() => {
-      warnings.mockRestore()
-    })
+    afterTest(() => warnings.mockRestore())
     const text = 'postgres://app:hunter2@db refused'
     const page = lockPage(
       Object.assign(provider, {

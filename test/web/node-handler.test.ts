@@ -88,9 +88,7 @@ it('answers over HTTP/2', async () => {
   // The types know HTTP/1 only.
   server.on('request', nodeHandler(page) as unknown as Parameters<typeof server.on>[1])
   const client = connect(`http://127.0.0.1:${await listening(server)}`)
-  afterTest(() => {
-    client.close()
-  })
+  afterTest(() => client.close())
   const stream = client.request({ ':path': '/locks', ':method': 'GET' })
   const [headers] = (await once(stream, 'response')) as [Record<string, unknown>]
   expect(headers[constants.HTTP2_HEADER_STATUS]).toBe(200)

@@ -1,8 +1,7 @@
-import { DataSource } from 'typeorm'
 import type { LockRecord, SqlLockProvider } from '../../src/sql'
 import { typeOrmLockProvider } from '../../src/typeorm'
 import { lockPage, type LockPageOptions } from '../../src/web'
-import { afterTest } from '../after-test'
+import { openMemory } from '../backends/open-database'
 
 export const ADDRESS = 'https://app.example/locks'
 /** What a browser sends with a form of the page. */
@@ -40,12 +39,6 @@ export async function openPage(options: Partial<LockPageOptions> = {}) {
   }
 }
 
-export async function newDataSource(): Promise<DataSource> {
-  const dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
-  afterTest(() => dataSource.isInitialized && dataSource.destroy())
-  return dataSource
-}
-
 /** A row as another program may write it. It is held for a minute unless `until` says otherwise, in seconds from now. */
 interface ForeignRow {
   readonly owner?: string
@@ -56,7 +49,7 @@ interface ForeignRow {
 type PageProvider = SqlLockProvider & { insert(name: string, row?: ForeignRow): Promise<void> }
 
 export async function newProvider(): Promise<PageProvider> {
-  const dataSource = await newDataSource()
+  const dataSource = await openMemory()
   const provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
   await provider.createTable()
   const time = "coalesce(strftime('%Y-%m-%d %H:%M:%f', 'now', ?), 'infinity')"

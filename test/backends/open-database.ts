@@ -1,0 +1,42 @@
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { createShedLockMigration } from '../../src/typeorm'
+import { afterTest } from '../after-test'
+import type { Backend, TestDatabase } from '.'
+
+/** A database of its own, and a client of TypeORM. */
+export interface OpenDatabase {
+  readonly database: TestDatabase
+  readonly dataSource: DataSource
+  /** One more client, which is closed with the others, or `after` something else. */
+  readonly connect: (options?: object, after?: typeof afterTest) => Promise<DataSource>
+}
+
+/** Lets a client run the migration of the lock table when it connects. */
+export const migrated = (...options: Parameters<typeof createShedLockMigration>) => ({
+  migrations: [createShedLockMigration(...options)],
+  migrationsRun: true,
+})
+
+/** @param after when the database goes, with its clients: `afterTest`, or `afterFile` */
+export async function openDatabase(
+  backend: Pick<Backend, 'create'>,
+  options: object = {},
+  after = afterTest,
+): Promise<OpenDatabase> {
+  const database = await backend.create()
+  after(() => database.drop())
+  const connect: OpenDatabase['connect'] = async (rest = {}, closed = after) => {
+    const dataSource = await new DataSource({ ...database.typeOrm, ...rest }).initialize()
+    closed(() => dataSource.isInitialized && dataSource.destroy())
+    return dataSource
+  }
+  return { database, dataSource: await connect(options), connect }
+}
+
+/** A client of SQLite in memory. */
+export async function openMemory(options: object = {}): Promise<DataSource> {
+  const all = { type: 'better-sqlite3', database: ':memory:', ...options }
+  const dataSource = await new DataSource(all as DataSourceOptions).initialize()
+  afterTest(() => dataSource.isInitialized && dataSource.destroy())
+  return dataSource
+}

@@ -1,0 +1,89 @@
+import { expect, test } from '@jest/globals'
+import { prismaContract, prismaLockProvider } from '../../src/prisma'
+import { prisma8Code, prisma8NotSent } from '../../src/prisma/prisma8/sql-executor'
+import { lockError } from '../lock-error'
+
+const db = { contract: { target: 'postgres' }, raw: { sql: () => undefined }, runtime: () => undefined }
+
+test.each([
+  ['a client for MongoDB', { ...db, contract: { target: 'mongo' } }, /'mongo' .* supported is postgres/],
+  ['one for SQLite', { ...db, contract: { target: 'sqlite' } }, /'sqlite' .* supported is postgres/],
+  ['one of /serverless', { ...db, runtime: undefined }, /no runtime\(\)/],
+  ['one without a raw lane', { ...db, raw: undefined }, /no raw\.sql/],
+  ['a transaction', { invalidated: false, execute: () => undefined }, /transaction/],
+])('%s of Prisma 8 is refused', (_, client, message) => {
+  const refused = lockError('INVALID_CLIENT', message)
+  expect(() => prismaLockProvider(client as never)).toThrow(refused)
+})
+
+test('the db itself is taken', () => {
+  expect(prismaLockProvider(db as never)).toBeDefined()
+})
+
+test('a PrismaClient with models of these names is still one of Prisma 7', () => {
+  const model = { findMany: () => undefined }
+  const client = { $connect: () => undefined, $executeRawUnsafe: () => undefined, _activeProvider: 'mysql' }
+  expect(prismaLockProvider({ ...client, contract: model, invalidated: model } as never)).toBeDefined()
+})
+
+const MARKER_READ_FAILED = { code: 'CONTRACT.MARKER_READ_FAILED', severity: 'error' }
+
+test.each([
+  ['23505', { kind: 'sql_query', sqlState: '23505', cause: { severity: 'ERROR', code: '23505' } }],
+  ['42501', { code: 'CONTRACT.MARKER_READ_FAILED', cause: { cause: { severity: 'ERROR', code: '42501' } } }],
+  [undefined, { kind: 'sql_query', sqlState: '57P01', cause: { severity: 'FATAL', code: '57P01' } }],
+  [undefined, { kind: 'sql_query', sqlState: 'EPIPE', cause: { code: 'EPIPE', syscall: 'write' } }],
+  [undefined, { ...MARKER_READ_FAILED, cause: { code: 'ECONNREFUSED' } }],
+  [undefined, { code: 'DRIVER.NOT_CONNECTED', severity: 'error' }],
+  [undefined, new Error('timeout exceeded when trying to connect')],
+  [undefined, undefined],
+])('an error of Prisma 8 has the code %s', (expected, error) => {
+  expect(prisma8Code(error)).toBe(expected)
+})
+
+test.each([
+  [true, { ...MARKER_READ_FAILED, cause: { code: 'ECONNREFUSED' } }],
+  [true, { kind: 'sql_query', sqlState: '57P03', cause: { severity: 'FATAL', code: '57P03' } }],
+  [true, new Error('timeout exceeded when trying to connect')],
+  [false, { kind: 'sql_query', sqlState: '57P01', cause: { severity: 'FATAL', code: '57P01' } }],
+  [false, { kind: 'sql_query', sqlState: 'EPIPE', cause: { code: 'EPIPE', syscall: 'write' } }],
+  [false, undefined],
+])('of an error of Prisma 8: it was certainly not sent: %s', (expected, error) => {
+  expect(prisma8NotSent(error)).toBe(expected)
+})
+
+test('the lock table for a contract of Prisma 8', () => {
+  expect(prismaContract('postgresql')).toBe(`/// A lock of ShedLock; times are UTC.
+model ShedLock {
+  name      VarChar(64)        @id
+  lockUntil TimestampString(3) @map("lock_until")
+  lockedAt  TimestampString(3) @map("locked_at")
+  lockedBy  VarChar(255)       @map("locked_by")
+
+  @@map("shedlock")
+}
+`)
+})
+
+test('other names, and a schema as a namespace', () => {
+  const columnNames = { name: 'jobName', lockUntil: 'until' }
+  expect(prismaContract('postgresql', { schema: 'app', tableName: 'Locks', columnNames }))
+    .toBe(`namespace app {
+  /// A lock of ShedLock; times are UTC.
+  model ShedLock {
+    name      VarChar(64)        @id @map("jobName")
+    lockUntil TimestampString(3) @map("until")
+    lockedAt  TimestampString(3) @map("locked_at")
+    lockedBy  VarChar(255)       @map("locked_by")
+
+    @@map("Locks")
+  }
+}
+`)
+})
+
+test('what Prisma 8 has not, and wrong options, are refused', () => {
+  const refused = lockError('INVALID_CONFIGURATION')
+  expect(() => prismaContract('mysql')).toThrow(refused)
+  expect(() => prismaContract('postgresql', { table: 'x' } as never)).toThrow(refused)
+})
