@@ -42,7 +42,7 @@ async function fuzz(worker: Worker, createCounter: () => Promise<Counter> | Coun
       })
       if (executed) done++
       // Seven workers that try without a pause keep the holder from its work.
-      else await sleep(1)
+      else await sleep(3)
     }
   }
   await Promise.all(

@@ -1,5 +1,4 @@
 import { connect } from 'node:net'
-import { DataSource } from 'typeorm'
 import { installPglite } from './pglite'
 import { address, type Server } from './server'
 import { servers } from './servers'
@@ -139,6 +138,8 @@ async function knowsNamedZones(server: Server, url: string): Promise<boolean> {
 }
 
 async function ask<Row>(server: Server, url: string, query: string): Promise<Partial<Row>> {
+  // Loaded only if there is a server to ask.
+  const { DataSource } = await import('typeorm')
   const dataSource = await new DataSource(server.typeOrm(url)).initialize()
   try {
     const [row] = await dataSource.query<Row[]>(query)

@@ -1,8 +1,10 @@
-import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { afterAll } from '@jest/globals'
 
 const root = join(__dirname, '..', '..')
 
@@ -27,33 +29,54 @@ export function buildCli(): string {
   return join(folder, 'shedlock.js')
 }
 
-/** Runs the built command line, without blocking the test's own process: `exec`, and what needs a process, in one of its own. */
+/** Runs the built command line, without blocking the test's own process. */
 export function runCli(cli: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { DATABASE_URL, ...inherited } = process.env
   const env = { ...inherited, ...options.env }
-  const { cwd, under, input = '' } = options
-  if (args[0] !== 'exec' && !cwd && !under && !input && !options.env?.['NODE_OPTIONS']) {
-    // A thread starts in half the time.
-    const thread = new Worker(cli, { argv: [...args], env, stdout: true, stderr: true })
-    return finished(thread, 'exit')
-  }
-  const [program = process.execPath, ...rest] = [...(under ?? []), process.execPath, cli, ...args]
-  const child = spawn(program, rest, { cwd: cwd ?? root, env })
-  child.stdin.on('error', () => undefined).end(input)
-  return finished(child, 'close')
+  return needsProcess(args, options) ? runInProcess(cli, args, env, options) : runInTurn(cli, args, env)
 }
 
-/** What was written until its last event, which tells the exit status. */
-function finished(running: Worker | ChildProcessWithoutNullStreams, last: string): Promise<Finished> {
+/** What starts a program, loads a file of the project or depends on where it runs. */
+function needsProcess(args: readonly string[], { cwd, env, under, input }: RunOptions): boolean {
+  const loads = args.includes('--data-source') || args.includes('-d')
+  const starts = args[0] === 'exec' && env !== undefined
+  return loads || starts || Boolean(cwd ?? under ?? input ?? env?.['NODE_OPTIONS'])
+}
+
+function runInProcess(
+  cli: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { cwd = root, under = [], input = '' }: RunOptions,
+): Promise<Finished> {
+  const [program = process.execPath, ...rest] = [...under, process.execPath, cli, ...args]
+  const child = spawn(program, rest, { cwd, env })
+  child.stdin.on('error', () => undefined).end(input)
   const written = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
-    running[name].setEncoding('utf8').on('data', (text: string) => (written[name] += text))
+    child[name].setEncoding('utf8').on('data', (text: string) => (written[name] += text))
   return new Promise((resolve, reject) => {
-    running.on('error', reject).on(last, (status: number | null) => {
-      // A thread's last output comes with its end.
-      setImmediate(() => {
-        resolve({ status, ...written })
-      })
+    child.on('error', reject).on('close', (status) => {
+      resolve({ status, ...written })
     })
   })
+}
+
+let thread: Worker | undefined
+let turn: Promise<unknown> = Promise.resolve()
+
+afterAll(() => thread?.terminate())
+
+/** Runs it in a thread that stays, one after the other: to start one takes ten times as long as most commands. */
+function runInTurn(cli: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
+  thread ??= new Worker(join(__dirname, 'kept-thread.mjs'), { workerData: cli })
+  const worker = thread
+  const finished = turn.then(async () => {
+    const answer = once(worker, 'message')
+    worker.postMessage({ args, env })
+    const [result] = (await answer) as [Finished]
+    return result
+  })
+  turn = finished.catch(() => undefined)
+  return finished
 }

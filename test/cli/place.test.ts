@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -16,6 +17,19 @@ symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 const backends = availableBackends().filter(({ shared }) => shared)
 const PAUSE = ['pause', 'job', '--for', '8h', '--reason', 'r']
 let cli: string
+
+/** What a project has installed, so that a command need not compile it. */
+function buildTypeOrm(file: string): void {
+  const options = [
+    '--bundle',
+    '--packages=external',
+    '--platform=node',
+    `--outfile=${file}`,
+    '--log-level=error',
+  ]
+  const esbuild = join(root, 'node_modules/esbuild/bin/esbuild')
+  execFileSync(esbuild, [join(root, 'src/typeorm/index.ts'), ...options])
+}
 
 beforeAll(() => {
   cli = buildCli()
@@ -94,17 +108,17 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
 
   it('is that of the entity in the file of the DataSource, unless flags name another', async () => {
     const file = join(project, 'data-source.cjs')
+    buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
     const names = { tableName: 'job_locks', columnNames: { lockUntil: 'until' } }
     await dataSource.query('drop table job_locks')
     for (const statement of tableDefinition(dialects[backend.dialect], names).up)
       await dataSource.query(statement)
     writeFileSync(
       file,
-      `require('tsx/cjs')
-// A command ends though a file that it loaded keeps the process.
+      `// A command ends though a file that it loaded keeps the process.
 setInterval(() => undefined, 1e6)
 const { DataSource } = require('typeorm')
-const { shedLockEntity } = require(${JSON.stringify(join(root, 'src/typeorm/index.ts'))})
+const { shedLockEntity } = require('./shedlock-typeorm.cjs')
 module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entities: [shedLockEntity(${JSON.stringify(names)})] })`,
     )
     const { status, stderr } = await runCli(cli, [...PAUSE, '-d', file], {})

@@ -19,6 +19,8 @@ const root = join(__dirname, '../..')
 const all = pages(root).flatMap((page) => programs(root, page))
 const toRun = all.filter(({ run }) => run)
 const pagesToRun = [...new Set(toRun.map(({ page }) => page))]
+/** What the programs take for granted, and what generated clients are to the types: one compiler reads the types of Prisma once. */
+const TYPES = ['../test/documentation/taken-for-granted.ts', '../test/prisma/types/clients.ts']
 let folder: string
 
 /** Each page has a folder of its own, so that it may have files of its own. */
@@ -58,7 +60,7 @@ beforeAll(() => {
       extends: '../tsconfig.json',
       compilerOptions,
       include: [],
-      files: ['../test/documentation/taken-for-granted.ts', ...programFiles],
+      files: [...TYPES, ...programFiles],
     }),
   )
   installPackage()
@@ -76,10 +78,16 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the README has programs, and all that stands in the documentation compiles', async () => {
+test('the README has programs', () => {
   expect(toRun.filter(({ page }) => page === 'README.md').length).toBeGreaterThan(1)
-  node(folder, join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json')
-  // Compiled as they stand, run without a server.
+})
+
+test('all that stands in the documentation compiles; generated clients fit the types, and those of a transaction do not', () => {
+  node(folder, join(__dirname, 'compile.mjs'), 'tsconfig.json')
+}, 300_000)
+
+/** Compiled as they stand, run without a server. */
+async function buildPrograms(): Promise<void> {
   const programFiles = all.map(({ page, file }) => join(folderOf(page), file))
   const toDeploy = pagesToRun.map((page) => join(folderOf(page), 'data-source.ts'))
   for (const path of new Set([...programFiles, ...toDeploy]))
@@ -101,7 +109,7 @@ test('the README has programs, and all that stands in the documentation compiles
     },
   })
   await stop()
-}, 300_000)
+}
 
 // They compile against the sources, which have more than the declarations of the package.
 test.each([...new Set(all.map(({ page }) => page))])('%s imports only what is exported', (page) => {
@@ -120,21 +128,26 @@ test.each([...new Set(all.map(({ page }) => page))])('%s imports only what is ex
   expect(missing).toEqual([])
 })
 
-/** What a deploy does before the instances start: on each page, in one process. */
-const DEPLOY = `for (const page of process.argv.slice(1)) {
-  process.chdir(page)
-  const { dataSource } = await import(page + '/data-source.mjs')
-  await dataSource.initialize()
-  await dataSource.runMigrations()
-  await dataSource.destroy()
-}`
+interface Ended {
+  readonly program: string
+  readonly error?: string
+}
+let ended: readonly Ended[] = []
+const deploys = (): string[] => pagesToRun.map((page) => join(folderOf(page), 'data-source.mjs'))
+const built = ({ page, file }: { page: string; file: string }): string =>
+  join(folderOf(page), file.replace(/ts$/, 'js'))
 
-test('each page deploys its data source', () => {
-  node(folder, '--input-type=module', '-e', DEPLOY, ...pagesToRun.map(folderOf))
+test('each page deploys its data source', async () => {
+  await buildPrograms()
+  const report = join(folder, 'report')
+  node(folder, join(__dirname, 'run-programs.mjs'), report, ...deploys(), ...toRun.map(built))
+  ended = readFileSync(report, 'utf8')
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Ended]))
+  expect(ended.slice(0, pagesToRun.length)).toEqual(deploys().map((program) => ({ program })))
 })
 
-test.each(toRun)('runs: $page, $heading', ({ page, file }) => {
-  // A scheduler would keep it running; what matters is that it gets to its last line.
-  const run = `await import('./${file.replace(/ts$/, 'js')}'); process.exit()`
-  node(folderOf(page), '--input-type=module', '-e', run)
+test.each(toRun)('runs: $page, $heading', (program) => {
+  const file = built(program)
+  expect(ended.find((each) => each.program === file)).toEqual({ program: file })
 })

@@ -8,6 +8,7 @@ import { availableBackends, describeBackends, type TestDatabase } from '../backe
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { createAppTables } from '../conformance/sql-environment'
 import { ADAPTERS } from '../prisma/adapters'
+import { eventually } from '../eventually'
 import { program } from './program'
 import type { Order } from './worker'
 
@@ -80,8 +81,13 @@ describeBackends(availableBackends().filter(({ shared }) => shared))('processes 
     holder.kill('SIGKILL')
     await once(holder, 'exit')
     const provider = typeOrmLockProvider(observer)
-    let lock
-    while (!lock) lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+    const lock = await eventually(
+      async () => {
+        const taken = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+        return taken ?? Promise.reject(new Error('The lease is not over.'))
+      },
+      { interval: 5 },
+    )
     const successor = await table.findRow('job')
     expect(successor?.lockedAt).toBeGreaterThanOrEqual(row?.lockUntil ?? NaN)
     await lock.unlock()

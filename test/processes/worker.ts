@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import type { DataSourceOptions } from 'typeorm'
 import { LockingTaskExecutor, type LockProvider } from '../../src/core'
 import { prismaLockProvider } from '../../src/prisma'
 import { placeholderOf } from '../../src/prisma/prisma-client'
@@ -30,6 +30,7 @@ interface Client {
 }
 
 async function typeOrmClient({ typeOrm }: Order): Promise<Client> {
+  const { DataSource } = await import('typeorm')
   const dataSource = await new DataSource({ ...typeOrm, poolSize: 2 } as DataSourceOptions).initialize()
   return {
     provider: typeOrmLockProvider(dataSource, UNHURRIED),
@@ -72,7 +73,7 @@ async function work(order: Order): Promise<void> {
       await sleep(60_000)
     })
     if (executed) done++
-    else await sleep(1)
+    else await sleep(3)
   }
   process.exit(0)
 }

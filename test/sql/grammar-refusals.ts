@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import type { DialectName as Grammar } from '@guanmingchiu/sqlparser-ts'
 
 /** For each text what somebody else's grammar says against it, or `null`. */
-export function refusals(texts: readonly string[], grammar: Grammar): (string | null)[] {
-  const input = JSON.stringify(texts.map((text) => ({ text, grammar })))
+export function refusals(
+  texts: readonly { readonly text: string; readonly grammar: Grammar }[],
+): (string | null)[] {
+  const input = JSON.stringify(texts)
   const { stdout, stderr } = spawnSync(process.execPath, [join(__dirname, 'validate-sql.mjs')], { input })
   if (stdout.length === 0) throw new Error(String(stderr))
   return JSON.parse(String(stdout)) as (string | null)[]
