@@ -245,9 +245,9 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 9,
     breaks: 'the lease of the holder begins with the answer',
-    file: 'src/sql/sql-lock-provider.ts',
-    find: 'new SqlAcquisition(this.#rows, holder, lease, ',
-    replace: 'new SqlAcquisition(this.#rows, holder, leaseOf(lockAtMostFor + 5), ',
+    file: 'src/sql/lock-rows.ts',
+    find: 'row: acquired.row, lease }',
+    replace: 'row: acquired.row, lease: leaseOf(lockAtMostFor + 5) }',
     tests: SUITE,
     backend: 'sqlite',
   },

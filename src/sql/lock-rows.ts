@@ -28,7 +28,7 @@ export interface Holder {
 type AcquireRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
 
 /** What a statement did or saw; and the row of who holds the lock, if it saw one. */
-export interface Acquired {
+interface Acquired {
   readonly outcome: AcquireOutcome
   readonly row?: Row | undefined
 }
@@ -46,12 +46,13 @@ export class LockRows {
    * acquired, it is released in the background.
    *
    * @param wanted default: the steps for its slot, or without one
+   * @returns what the last statement told, and the lease of a row that it acquired, begun before it was sent
    */
   async acquire(
     holder: Holder,
     { lockAtMostFor, slot, untilSucceeded }: AcquireRequest,
     wanted?: readonly AcquireStep[],
-  ): Promise<Acquired> {
+  ): Promise<Acquired & { readonly lease: Lease }> {
     const { statements } = this.table
     const { name, lockedBy } = holder
     const steps = wanted ?? (slot === undefined ? statements.acquire : statements.acquireSlot)
@@ -59,15 +60,16 @@ export class LockRows {
     const values = { name, lockedBy, lockAtMostFor, slot }
     let isWanted = true
     let write: Promise<Acquired | undefined> | undefined
-    const attempt = async (): Promise<Acquired> => {
+    const attempt = async () => {
       for (const step of steps) {
         if (!isWanted) break
+        const lease = leaseOf(lockAtMostFor)
         const answer = this.#step(step, values)
         write = step.tells === 'refusal' ? undefined : answer
-        const acquired = await answer
+        let acquired = await answer
         if (acquired?.outcome === 'already-run' && untilSucceeded)
-          return await (write = this.#acquireAgain(values, () => isWanted))
-        if (acquired) return acquired
+          acquired = await (write = this.#acquireAgain(values, () => isWanted))
+        if (acquired) return { outcome: acquired.outcome, row: acquired.row, lease }
       }
       throw new LostRace()
     }
@@ -174,7 +176,7 @@ export class LockRows {
 const CLOCK_STEP = 1
 
 /** What the holder may trust; to be begun before the request is sent. */
-export function leaseOf(lockAtMostFor: number): Lease {
+function leaseOf(lockAtMostFor: number): Lease {
   return new Lease(lockAtMostFor - CLOCK_STEP)
 }
 
@@ -189,7 +191,7 @@ export class SqlAcquisition implements Acquisition {
   #atLeast: Lease
   readonly #acquired = time.now()
 
-  /** @param lease begun when the request was sent, as `leaseOf` makes it; the answer came just now */
+  /** @param lease begun when the request was sent; the answer came just now */
   constructor(
     readonly rows: LockRows,
     readonly holder: Holder,

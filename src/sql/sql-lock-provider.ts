@@ -17,7 +17,7 @@ import {
   slotTooFarAhead,
 } from '../core'
 import type { Dialect, LockTableOptions } from './dialect'
-import { leaseOf, LockRows, SqlAcquisition } from './lock-rows'
+import { LockRows, SqlAcquisition } from './lock-rows'
 import { checkLockedBy, checkPause, defaultLockedBy, endedOwner, newOwner, type PauseOptions } from './owner'
 import {
   checkLimits,
@@ -91,8 +91,7 @@ export class SqlLockProvider implements LockProvider {
     this.#rows.releases.isOpen = true
     await this.#table.refuseWrong(name)
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
-    const lease = leaseOf(lockAtMostFor)
-    const { outcome, row } = await this.#rows.acquire(holder, checked)
+    const { outcome, row, lease } = await this.#rows.acquire(holder, checked)
     if (outcome === 'slot-too-far-ahead') {
       const [clock] = await this.#table.read(this.#table.statements.now, { name })
       throw slotTooFarAhead(name, Number(slot), Number(clock?.['now']))

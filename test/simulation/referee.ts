@@ -185,6 +185,8 @@ export class Referee implements DatabaseObserver {
         'only the owner',
         `${process.name} changed ${name}, which ${short(before.locked_by)} holds`,
       )
+    // A run without a slot can count as the last run of the slot that lies just before it: the row knows only times.
+    if (isTake && values.slot === undefined) this.#succeeded.delete(name)
     if (isTake) this.#taken(after, process, now)
     else if (before?.locked_by === owner && before.lock_until <= now && after.lock_until > now)
       this.world.fail('a lease that is over', `${process.name} revived ${name}`)

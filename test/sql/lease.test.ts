@@ -1,5 +1,5 @@
-import { describe, expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
 
 const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
   column_name,
@@ -25,5 +25,23 @@ describe('the lease in a database whose clock is cut to milliseconds', () => {
       expect(longer?.remaining()).toBeGreaterThan(60_000)
       expect(longer?.remaining()).toBeLessThanOrEqual(119_999)
     }
+  })
+})
+
+describe('the lease of a lock that was acquired only at the second attempt', () => {
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
+  it('counts from that attempt, even if the first took longer than the lease', async () => {
+    jest.useFakeTimers()
+    const busyAtFirst = jest.fn(immediate.execute).mockImplementationOnce(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2_000))
+      throw new DriverError('SQLITE_BUSY', 'database is locked')
+    })
+    const provider = new SqlLockProvider({ ...immediate, execute: busyAtFirst }, dialects.sqlite)
+    const lock = provider.lock({ name: 'job', lockAtMostFor: 1_000 })
+    await jest.advanceTimersByTimeAsync(2_010)
+    expect((await lock)?.remaining()).toBeGreaterThan(900)
   })
 })
