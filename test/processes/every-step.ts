@@ -13,7 +13,7 @@ import { FAULTS, FaultySqlExecutor, type Fault } from './faulty-sql-executor'
 
 const STEPS = ['look at the table', 'take', 'extend', 'unlock'] as const
 type Step = (typeof STEPS)[number]
-const TIME_LIMIT = 3_000
+const TIME_LIMIT = 5_000
 
 const { dialect: name, options } = JSON.parse(process.argv[2] ?? '') as {
   dialect: DialectName
