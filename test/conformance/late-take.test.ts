@@ -26,6 +26,8 @@ describeBackends(clients)('a lock that comes too late by $title', (each) => {
       code: 'TIMEOUT',
       lockName: name,
     })
+    // The lease begins when the statement is sent that would acquire the lock.
+    await eventually(() => expect(post.sent).toBeGreaterThan(0))
     await sleep(LEASE)
     await post.deliver('late')
     await refused
