@@ -35,10 +35,12 @@ describe('the lease of a lock that was acquired only at the second attempt', () 
 
   it('counts from that attempt, even if the first took longer than the lease', async () => {
     jest.useFakeTimers()
-    const busyAtFirst = jest.fn(() => Promise.resolve(1)).mockImplementationOnce(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 2_000))
-      throw new DriverError('SQLITE_BUSY', 'database is locked')
-    })
+    const busyAtFirst = jest
+      .fn(() => Promise.resolve(1))
+      .mockImplementationOnce(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 2_000))
+        throw new DriverError('SQLITE_BUSY', 'database is locked')
+      })
     const provider = new SqlLockProvider({ ...immediate, execute: busyAtFirst }, dialects.sqlite)
     const lock = provider.lock({ name: 'job', lockAtMostFor: 1_000 })
     await jest.advanceTimersByTimeAsync(2_010)
