@@ -145,15 +145,20 @@ export class Faults {
   }
 
   /** An operator pauses a job, and ends the pause after a while. */
-  #pauseJob({ process, provider }: Instance, who: number, length: number): void {
+  #pauseJob(instance: Instance, who: number, length: number): void {
+    const { process, provider } = instance
     const job = this.plan.jobs.findIndex(
       ({ kind }, index) => kind === 'plain' && index >= who % this.plan.jobs.length,
     )
     if (job < 0) return
     const name = nameOf(job)
     const operate = async (): Promise<void> => {
+      // It was blocked until it was told to end. Whoever calls a provider after its drain opens it again.
+      if (process.isStopping) return
+      instance.pending++
       try {
-        const paused = await provider.pauseLock(name, { for: PAUSE, reason: 'the operator says so' })
+        const pause = provider.pauseLock(name, { for: PAUSE, reason: 'the operator says so' })
+        const paused = await pause.finally(() => instance.pending--)
         this.world.trace(process.name, `${paused ? 'paused' : 'could not pause'} ${name}`)
         await process.sleep(length)
         if (!paused || process.isStopping) return

@@ -170,8 +170,14 @@ export class Instance implements LockProvider {
     return faults.length === 0 && late + lost + cut === 0
   }
 
-  /** As at the end of a process: everything comes to its end. */
-  async shutDown(): Promise<void> {
+  #ending: Promise<void> | undefined
+
+  /** As at the end of a process: everything comes to its end. A process that was blocked may be told twice. */
+  shutDown(): Promise<void> {
+    return (this.#ending ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
     const timeout = 30_000
     this.process.isStopping = true
     this.process.stoppingSince = Math.min(this.process.stoppingSince, this.process.world.now)
