@@ -153,8 +153,6 @@ export class Faults {
     if (job < 0) return
     const name = nameOf(job)
     const operate = async (): Promise<void> => {
-      // It was blocked until it was told to end. Whoever calls a provider after its drain opens it again.
-      if (process.isStopping) return
       instance.pending++
       try {
         const pause = provider.pauseLock(name, { for: PAUSE, reason: 'the operator says so' })
@@ -168,7 +166,10 @@ export class Faults {
         this.world.trace(process.name, `could not pause ${name}: ${String(error)}`)
       }
     }
-    this.world.at(0, process, 'other', () => void operate())
+    this.world.at(0, process, 'other', () => {
+      // It was blocked until it was told to end. Whoever calls a provider after its drain opens it again.
+      if (!process.isStopping) void operate()
+    })
   }
 
   /** Somebody tidies up: rows that are free may go, and what they remember goes with them. */
