@@ -13,8 +13,7 @@ import {
   type SqlExecutor,
   type SqlLockProvider,
 } from '../sql'
-import type { CommandError } from './command-error'
-import { databaseFailure, wrongUsage } from './command-error'
+import { databaseFailure, wrongUsage, type CommandError } from './command-error'
 import { connectDataSource } from './data-source'
 import { lockTableOptions } from './names-in-code'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags, type OptionName } from './options'

@@ -2,8 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Driver } from '../../drivers'
 import type { Row } from '../../sql'
-import type { CommandError } from '../command-error'
-import { databaseFailure, wrongUsage } from '../command-error'
+import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
 
 /** A database driver of the user's project, at the least that the command line needs of it. */
 export interface CliDriver extends Driver {

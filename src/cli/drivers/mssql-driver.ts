@@ -1,7 +1,6 @@
 import { drivers } from '../../drivers'
 import type { Row } from '../../sql'
-import type { CommandError } from '../command-error'
-import { wrongUsage } from '../command-error'
+import { wrongUsage, type CommandError } from '../command-error'
 import { loadDriver, readUrl, type CliDriver } from './driver'
 
 interface MsSql {
