@@ -27,7 +27,7 @@ export interface Holder {
 /** How its row is to be acquired. */
 type AcquireRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
 
-/** What a statement did or saw; and the row of who holds the lock, if it saw one. */
+/** What a statement did or saw; and the row of who holds the lock, or the clock that the slot is too far ahead of, if it saw one. */
 interface Acquired {
   readonly outcome: AcquireOutcome
   readonly row?: Row | undefined
@@ -62,19 +62,23 @@ export class LockRows {
     let write: Promise<Acquired | undefined> | undefined
     const attempt = async () => {
       for (const step of steps) {
-        if (!isWanted) break
         const lease = leaseOf(lockAtMostFor)
         const answer = this.#step(step, values)
         write = step.tells === 'refusal' ? undefined : answer
         let acquired = await answer
+        if (!isWanted) break
         if (acquired?.outcome === 'already-run' && untilSucceeded)
           acquired = await (write = this.#acquireAgain(values, () => isWanted))
+        if (acquired?.outcome === 'slot-too-far-ahead') {
+          const [clock] = await this.table.executor.query(statements.now, values)
+          acquired = { outcome: acquired.outcome, row: clock }
+        }
         if (acquired) return { outcome: acquired.outcome, row: acquired.row, lease }
       }
       throw new LostRace()
     }
     try {
-      return await this.table.call({ lockName: name, attempt })
+      return await this.table.call({ lockName: name, checksTable: true, attempt })
     } catch (error) {
       isWanted = false
       if (write) this.#releaseLateAcquisition(write, holder, lockAtMostFor)
@@ -135,7 +139,6 @@ export class LockRows {
    */
   async #acquireAgain(values: Values, isWanted: () => boolean): Promise<Acquired> {
     const { acquireAgain, find } = this.table.statements
-    if (!isWanted()) throw new LostRace()
     const [row] = await this.table.executor.query(find, values)
     const seen = row && lockRecord(row)
     if (seen?.held) return { outcome: 'held', row }

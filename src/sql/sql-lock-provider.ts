@@ -38,7 +38,10 @@ import { inspectTable } from './table-inspection'
 export interface SqlLockProviderOptions extends LockTableOptions {
   /** The readable part of the owner in `locked_by`; a random part follows it. Default `host/process-id`. */
   readonly lockedBy?: string | undefined
-  /** How long one step (acquire, extend, release) may wait for the pool and the database in all, with retries. Default 5 seconds. */
+  /**
+   * How long an acquisition, an extension or a release may take in all: the wait for the pool, retries, a check of the table. Default 5
+   * seconds.
+   */
   readonly timeLimit?: Duration | undefined
 }
 
@@ -89,13 +92,9 @@ export class SqlLockProvider implements LockProvider {
     const { name, lockAtMostFor, slot } = checked
     signal?.throwIfAborted()
     this.#rows.releases.isOpen = true
-    await this.#table.refuseWrong(name)
     const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
     const { outcome, row, lease } = await this.#rows.acquire(holder, checked)
-    if (outcome === 'slot-too-far-ahead') {
-      const [clock] = await this.#table.read(this.#table.statements.now, { name })
-      throw slotTooFarAhead(name, Number(slot), Number(clock?.['now']))
-    }
+    if (outcome === 'slot-too-far-ahead') throw slotTooFarAhead(name, Number(slot), Number(row?.['now']))
     if (outcome !== 'acquired') {
       signal?.throwIfAborted()
       onRefused?.(outcome, row && lockHolder(row))
@@ -202,7 +201,6 @@ export class SqlLockProvider implements LockProvider {
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
     this.#rows.releases.isOpen = true
-    await this.#table.refuseWrong(name)
     const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
     return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })
   }

@@ -20,6 +20,8 @@ export interface DatabaseCall<T> {
   readonly idempotent?: boolean
   /** What is left of the lock's lease, in milliseconds: when it is over, the call is of no use. */
   readonly leaseLeft?: number
+  /** Checks before it, until one check succeeds, whether the table is as the lock needs it; with a wrong type two could hold one lock. */
+  readonly checksTable?: boolean
 }
 
 /** One lock table in its database: checks and creates it, and sends its statements. */
@@ -38,20 +40,29 @@ export class StoredTable {
   }
 
   /**
-   * Repeats until there is an answer, an error after which it is not repeated, or no time left.
+   * Repeats until there is an answer, an error after which it is not repeated, or no time left: all of it ends within the time limit,
+   * a check of the table too.
    *
    * @throws LockError `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`, or what the client says of itself
    */
   async call<T>(call: DatabaseCall<T>): Promise<T> {
+    const { lockName } = call
+    const deadline = time.now() + this.#limitOf(call)
+    const look = (cause?: unknown) =>
+      this.#repeat({ lockName, attempt: () => this.#problem(cause) }, deadline)
     try {
-      return await this.#repeat(call)
+      if (call.checksTable && !this.#isRight) {
+        const problem = await look()
+        if (problem) throw withName(problem, lockName)
+        this.#isRight = true
+      }
+      return await this.#repeat(call, deadline)
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
       // An error that the server answered may have a more specific reason: the table.
       this.#isRight = false
-      const look = { attempt: () => this.#problem(error.cause) }
-      const problem = await this.#repeat(look).catch(() => undefined)
-      throw problem ? withName(problem, call.lockName) : databaseError(error, call.lockName)
+      const problem = await look(error.cause).catch(() => undefined)
+      throw problem ? withName(problem, lockName) : databaseError(error, lockName)
     }
   }
 
@@ -65,14 +76,6 @@ export class StoredTable {
     if (!this.dialect.counted) return changedRows(await this.executor.execute(statement, values))
     const [row] = await this.executor.query(statement, values)
     return changedRows(row?.['changed'] ?? NaN)
-  }
-
-  /** Checks once whether the table is as the lock needs it; with a wrong type two could hold one lock. */
-  async refuseWrong(lockName: string): Promise<void> {
-    if (this.#isRight) return
-    const problem = await this.call({ lockName, attempt: () => this.#problem() })
-    if (problem) throw withName(problem, lockName)
-    this.#isRight = true
   }
 
   /** Makes the table unless it is there. However many sessions do it at the same time, each succeeds. */
@@ -96,10 +99,8 @@ export class StoredTable {
    *
    * @throws LockError as `call` does; DriverError for an answer after which it is not repeated
    */
-  async #repeat<T>(call: DatabaseCall<T>): Promise<T> {
-    const { lockName, attempt, idempotent = false, leaseLeft = this.timeLimit } = call
-    const limit = Math.min(this.timeLimit, leaseLeft)
-    const deadline = time.now() + limit
+  async #repeat<T>(call: DatabaseCall<T>, deadline: number): Promise<T> {
+    const { lockName, attempt, idempotent = false } = call
     let inTheWay: unknown
     for (let pause = PAUSES.first; ; pause = Math.min(pause * 2, PAUSES.longest)) {
       const left = deadline - time.now()
@@ -115,11 +116,16 @@ export class StoredTable {
         if (!isRepeated || time.now() + pause >= deadline) {
           if (kind === 'unanswered' && !(error instanceof NoAnswer)) throw databaseError(error, lockName)
           // The last attempt may have been cut short: what the others were told says more.
-          throw timeout(inTheWay ?? error, lockName, limit, leaseLeft < this.timeLimit)
+          const limit = this.#limitOf(call)
+          throw timeout(inTheWay ?? error, lockName, limit, limit < this.timeLimit)
         }
       }
       await sleep(time.jittered(pause))
     }
+  }
+
+  #limitOf({ leaseLeft = this.timeLimit }: DatabaseCall<unknown>): number {
+    return Math.min(this.timeLimit, leaseLeft)
   }
 
   async #problem(cause?: unknown): Promise<LockError | undefined> {

@@ -98,8 +98,7 @@ export class Instance implements LockProvider {
       if (isAnswered && error instanceof LockError && error.code === 'TIMEOUT') refused(error.message)
       throw error
     } finally {
-      // The table may be looked at first, and an error be explained.
-      const limit = 2 * this.plan.timeLimit + 100
+      const limit = this.plan.timeLimit + 100
       if (process.awake() - asked > limit)
         process.world.fail(
           'nothing hangs',

@@ -173,17 +173,17 @@ const putBack: readonly Mutant[] = [
     what: 'held is seen',
     breaks: 'a busy database is told as held',
     file: 'src/sql/lock-rows.ts',
-    find: '{ lockName: name, attempt }',
+    find: 'checksTable: true, attempt }',
     replace:
-      "{ lockName: name, attempt: () => attempt().catch((error: unknown) => {\n        if (error instanceof LostRace || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
+      "checksTable: true, attempt: () => attempt().catch((error: unknown) => {\n        if (error instanceof LostRace || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
   },
   {
     what: 'held is seen',
     breaks: 'a lost race is told as held when it comes the fourth time',
     file: 'src/sql/lock-rows.ts',
-    find: '{ lockName: name, attempt }',
+    find: 'checksTable: true, attempt }',
     replace:
-      "{ lockName: name, attempt: () => attempt().catch((error: unknown) => {\n        const times = ((holder as { times?: number }).times = ((holder as { times?: number }).times ?? 0) + 1)\n        if (times < 4 || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
+      "checksTable: true, attempt: () => attempt().catch((error: unknown) => {\n        const times = ((holder as { times?: number }).times = ((holder as { times?: number }).times ?? 0) + 1)\n        if (times < 4 || errorKind(this.table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const }\n      }) }",
   },
   {
     what: 'nothing goes on asking',

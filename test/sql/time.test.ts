@@ -1,0 +1,94 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import type { LockError } from '../../src/core'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+
+const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
+  column_name,
+  column_type: 'text',
+  nullable: 0,
+  unique_keys: 1,
+}))
+
+/** Answers at once: that the lock is taken, that it is extended. */
+const immediate: SqlExecutor = {
+  execute: () => Promise.resolve(1),
+  query: (statement) =>
+    Promise.resolve(statement.pieces.join('').includes('pragma_table_info') ? COLUMNS : []),
+}
+
+describe('the lease in a database whose clock is cut to milliseconds', () => {
+  it('is trusted a millisecond less, because it may have begun that much earlier', async () => {
+    const provider = new SqlLockProvider(immediate, dialects.sqlite)
+    for (let count = 0; count < 100; count++) {
+      const lock = await provider.lock({ name: 'job', lockAtMostFor: 60_000 })
+      expect(lock?.remaining()).toBeLessThanOrEqual(59_999)
+      const longer = await lock?.extend(120_000)
+      expect(longer?.remaining()).toBeGreaterThan(60_000)
+      expect(longer?.remaining()).toBeLessThanOrEqual(119_999)
+    }
+  })
+})
+
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+describe('the lease of a lock that was acquired only at the second attempt', () => {
+  it('counts from that attempt, even if the first took longer than the lease', async () => {
+    jest.useFakeTimers()
+    const busyAtFirst = jest
+      .fn(() => Promise.resolve(1))
+      .mockImplementationOnce(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 2_000))
+        throw new DriverError('SQLITE_BUSY', 'database is locked')
+      })
+    const provider = new SqlLockProvider({ ...immediate, execute: busyAtFirst }, dialects.sqlite)
+    const lock = provider.lock({ name: 'job', lockAtMostFor: 1_000 })
+    await jest.advanceTimersByTimeAsync(2_010)
+    expect((await lock)?.remaining()).toBeGreaterThan(900)
+  })
+})
+
+describe('a lock whose statements are slow', () => {
+  const readOnly = () => Promise.reject(new DriverError('SQLITE_READONLY', 'a readonly database'))
+  const NEVER = 0
+  const ahead = [{ outcome: 'slot-too-far-ahead' }]
+
+  it.each<
+    [when: string, code: string, pauses: number[], more: Partial<SqlExecutor>, slot: number | undefined]
+  >([
+    ['the table was looked at before it', 'TIMEOUT', [700, 700, NEVER], {}, undefined],
+    [
+      'an error is explained by the table',
+      'DATABASE_ERROR',
+      [0, 0, 700, 700, NEVER],
+      { execute: readOnly },
+      undefined,
+    ],
+    ['the clock is read that its slot is ahead of', 'TIMEOUT', [0, 700, 700, NEVER], {}, 4e12],
+    ['it is told only afterwards that its slot is too far ahead', 'TIMEOUT', [0, 1_400, NEVER], {}, 4e12],
+  ])('ends within the time limit and sends nothing more, also if %s', async (_, code, pauses, more, slot) => {
+    jest.useFakeTimers()
+    const slow = async <T>(answer: () => Promise<T>): Promise<T> => {
+      await new Promise((resolve) => setTimeout(resolve, pauses.shift()))
+      return answer()
+    }
+    const { execute, query } = { ...immediate, ...more }
+    const executor: SqlExecutor = {
+      execute: (...all) => slow(() => execute(...all)),
+      query: (...all) =>
+        slow(async () => {
+          const rows = await query(...all)
+          return rows.length > 0 || slot === undefined ? rows : ahead
+        }),
+    }
+    const provider = new SqlLockProvider(executor, dialects.sqlite, { timeLimit: 1_000 })
+    const started = Date.now()
+    const ended = provider
+      .lock({ name: 'job', lockAtMostFor: '1m', slot })
+      .then(String, (error: unknown) => [(error as LockError).code, Date.now() - started])
+    await jest.advanceTimersByTimeAsync(10_000)
+    expect(await ended).toEqual([code, 1_000])
+    expect(pauses).toEqual([NEVER])
+  })
+})
