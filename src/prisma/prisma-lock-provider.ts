@@ -79,6 +79,11 @@ export interface ShedLockClient {
   readonly $lockingTaskExecutor: LockingTaskExecutor
   /** The lock provider, for locks by hand and for integrations that need a `LockProvider`. */
   readonly $lockProvider: SqlLockProvider
+  /**
+   * Disconnects as Prisma's own `$disconnect` does, after the releases in the background, for which it waits up to 10 seconds: a
+   * later one would make Prisma connect again. It does not wait for tasks that run: see `$lockingTaskExecutor.shutdown`.
+   */
+  readonly $disconnect: () => Promise<void>
 }
 
 // Prisma's types say nothing like this; an interface or `object` would not fit their index signatures.
@@ -113,16 +118,22 @@ export function shedlock(
     checkOptions(options, OPTIONS, 'options of shedlock()')
     const provider = prismaLockProvider(client, providerOptions)
     const executor = new LockingTaskExecutor(provider, executorOptions)
+    const extendable = client as unknown as ExtendableClient
     const members: ShedLockClient = {
       $executeWithLock: executor.executeWithLock.bind(executor),
       $wrapWithLock: executor.wrap.bind(executor),
       $lockingTaskExecutor: executor,
       $lockProvider: provider,
+      $disconnect: async () => {
+        await provider.drain()
+        await extendable.$disconnect()
+      },
     }
-    return (client as unknown as ExtendableClient).$extends({ name: 'shedlock', client: members })
+    return extendable.$extends({ name: 'shedlock', client: members })
   }
 }
 
 interface ExtendableClient {
+  $disconnect(): Promise<void>
   $extends(extension: { name: string; client: ShedLockClient }): ShedLockExtension
 }

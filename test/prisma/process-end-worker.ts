@@ -1,21 +1,20 @@
-import { LockingTaskExecutor, type LockError } from '../../src/core'
-import { prismaLockProvider } from '../../src/prisma'
+import type { LockError } from '../../src/core'
+import { shedlock } from '../../src/prisma'
 import { ADAPTERS, connect } from './adapters'
 
 /** An app that ends after a lock whose acquisition got no answer. It prints what it did. */
-async function main(backend: string, url: string, timeout: string): Promise<void> {
+async function main(backend: string, url: string, timeout: string | undefined): Promise<void> {
   const adapter = ADAPTERS.find((each) => each.backend === backend)
   if (!adapter) throw new Error(`no adapter for ${backend}`)
-  const prisma = await connect(adapter, url)
-  const executor = new LockingTaskExecutor(prismaLockProvider(prisma, { timeLimit: '30s' }))
+  const prisma = (await connect(adapter, url)).$extends(shedlock({ timeLimit: '30s' }))
   const job = { name: 'warm', lockAtMostFor: '5m' }
-  await executor.executeWithLock(job, () => undefined)
-  const cut = executor.executeWithLock({ ...job, name: 'to be cut' }, () => 'not run')
+  await prisma.$executeWithLock(job, () => undefined)
+  const cut = prisma.$executeWithLock({ ...job, name: 'to be cut' }, () => 'not run')
   console.log(await cut.then(String, (error: unknown) => (error as LockError).code))
-  console.log((await executor.shutdown({ timeout })).length)
+  if (timeout) console.log((await prisma.$lockingTaskExecutor.shutdown({ timeout })).length)
   await prisma.$disconnect()
   console.log('disconnected')
 }
 
-const [backend = '', url = '', timeout = ''] = process.argv.slice(2)
+const [backend = '', url = '', timeout] = process.argv.slice(2)
 void main(backend, url, timeout)

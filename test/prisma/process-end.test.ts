@@ -13,9 +13,10 @@ const servers = prismaBackends().filter(({ name }) => ['postgres', 'mariadb', 'm
 
 describeBackends(servers)('a process with Prisma on $name', (backend) => {
   it.each([
-    ['is there again', '1m'],
-    ['is gone', '1s'],
-  ])('ends by itself after a lock whose connection broke, when the server %s', async (server, timeout) => {
+    ['is there again', 'after a shutdown', ['1m']],
+    ['is there again', 'which only disconnects', []],
+    ['is gone', 'after a shutdown', ['1s']],
+  ])('whose lock lost its connection ends by itself when the server %s, %s', async (server, _, timeout) => {
     const { database, dataSource } = await openDatabase(backend)
     const table = observeLockTable(dataSource, backend.dialect)
     await table.createTable()
@@ -25,14 +26,15 @@ describeBackends(servers)('a process with Prisma on $name', (backend) => {
     url.host = `127.0.0.1:${proxy.port}`
     const ended = promisify(execFile)(
       process.execPath,
-      ['--import', 'tsx', join(__dirname, 'process-end-worker.ts'), backend.name, url.href, timeout],
+      ['--import', 'tsx', join(__dirname, 'process-end-worker.ts'), backend.name, url.href, ...timeout],
       { timeout: 120_000 },
     )
     // The name with an owner: what acquires the lock.
     const acquires = /to be cut[^]*\/[\da-f-]{36}|\/[\da-f-]{36}[^]*to be cut/
     await Promise.race([proxy.cutAfter(/^/, acquires), ended])
     if (server === 'is gone') proxy.close()
-    expect((await ended).stdout.trim().split('\n')).toEqual(['DATABASE_ERROR', '0', 'disconnected'])
+    const stopped = timeout.map(() => '0')
+    expect((await ended).stdout.trim().split('\n')).toEqual(['DATABASE_ERROR', ...stopped, 'disconnected'])
     if (server === 'is there again') expect(await table.isHeld('to be cut')).toBe(false)
   })
 })
