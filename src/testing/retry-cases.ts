@@ -5,6 +5,7 @@ import {
   acquireAndRelease,
   expectLockError,
   expectRefused,
+  newConfiguration,
   prepare,
   untilFree,
 } from './expectations'
@@ -74,12 +75,14 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     await expectRefused(provider, { ...configuration, untilSucceeded: true }, 'already-run')
   },
   'keeps a slot that failed for lockAtLeastFor': async (environment) => {
-    const kept = { ...UNTIL_SUCCEEDED, lockAtLeastFor: '1s' }
-    const { provider, configuration } = await prepare(environment, kept)
-    await run(provider, configuration, 'failed')
-    await expectRefused(provider, configuration)
-    await untilFree(environment, configuration.name)
-    await run(provider, configuration, 'succeeded')
+    const { provider, configuration } = await prepare(environment, UNTIL_SUCCEEDED)
+    const kept = { ...configuration, lockAtLeastFor: '1m' }
+    await run(provider, kept, 'failed')
+    await expectRefused(provider, kept)
+    const soonFree = { ...newConfiguration(UNTIL_SUCCEEDED), lockAtLeastFor: '10ms' }
+    await run(provider, soonFree, 'failed')
+    await untilFree(environment, soonFree.name)
+    await run(provider, soonFree, 'succeeded')
   },
   'refuses untilSucceeded without a slot': async (environment) => {
     const { provider, configuration } = await prepare(environment)

@@ -103,11 +103,19 @@ function clientCase<Database extends TestDatabase>(
       const observer = await new DataSource(database.typeOrm).initialize()
       const table = observeLockTable(observer, dialect)
       await table.createTable()
-      const { disconnect, ...connected } = await connect(database, settings, options)
+      const { disconnect, createProvider, executor } = await connect(database, settings, options)
+      const providers: SqlLockProvider[] = []
       return {
-        ...connected,
-        ...{ table, observer },
+        ...{ executor, table, observer },
+        createProvider: (wanted) => {
+          // How fast the machine is must not matter.
+          const provider = createProvider({ timeLimit: '1m', ...wanted })
+          providers.push(provider)
+          return provider
+        },
         close: async () => {
+          // As an app does: a release in the background would make Prisma connect again, and keep that pool open.
+          for (const provider of providers) await provider.drain({ timeout: '5s' })
           await disconnect?.()
           await observer.destroy()
           await database.drop()

@@ -71,20 +71,20 @@ export function prismaClient(backend: PrismaBackend, wal: boolean, connected: ()
       ...(!backend.shared && { createProviderInTimeZone: 'it has one session' }),
       ...(blocked !== undefined && { beginTransaction: blocked, beginWritingTransaction: blocked }),
     },
-    createProvider: async (names) => {
+    createProvider: async (options) => {
       const index = turn++ % POOLS
-      return prismaLockProvider((pools[index] ??= await open()), names)
+      return prismaLockProvider((pools[index] ??= await open()), options)
     },
     ...(inZone &&
       backend.shared && {
-        createProviderInSession: async (names, zone) => {
+        createProviderInSession: async (options, zone) => {
           const known = inZones.get(zone) ?? open(inZone(zone))
           inZones.set(zone, known)
-          return prismaLockProvider(await known, names)
+          return prismaLockProvider(await known, options)
         },
       }),
     ...(blocked === undefined && {
-      beginTransaction: async (names) => {
+      beginTransaction: async (options) => {
         const prisma = idle.pop() ?? (await open())
         const transaction = await begin(prisma, sqlite ? {} : { isolationLevel: 'Serializable' })
         const end = async (how: 'commit' | 'rollback'): Promise<void> => {
@@ -92,7 +92,7 @@ export function prismaClient(backend: PrismaBackend, wal: boolean, connected: ()
           idle.push(prisma)
         }
         return {
-          provider: prismaLockProvider(prisma, names),
+          provider: prismaLockProvider(prisma, options),
           query: (sql) => transaction.query(sql),
           commit: () => end('commit'),
           rollback: () => end('rollback'),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LockProvider } from '../../src/core'
-import { dialects, type DialectName } from '../../src/sql'
+import { dialects, type DialectName, type SqlLockProviderOptions } from '../../src/sql'
 import type { CallerTransaction, SqlLockProviderEnvironment, TableNames } from '../../src/testing'
 import { drivers } from '../../src/drivers'
 import { observeLockTable, type Observer } from './lock-table-observer'
@@ -17,10 +17,14 @@ export interface ClientTransaction {
 
 /** What differs from one client (TypeORM, Prisma) to another. */
 export interface SqlClient {
-  createProvider(names: TableNames): Promise<LockProvider>
+  createProvider(options: SqlLockProviderOptions): Promise<LockProvider>
   /** A provider in sessions that have this time zone, and this time. */
-  readonly createProviderInSession?: (names: TableNames, zone: string, time?: number) => Promise<LockProvider>
-  readonly beginTransaction?: (names: TableNames) => Promise<ClientTransaction>
+  readonly createProviderInSession?: (
+    options: SqlLockProviderOptions,
+    zone: string,
+    time?: number,
+  ) => Promise<LockProvider>
+  readonly beginTransaction?: (options: SqlLockProviderOptions) => Promise<ClientTransaction>
   /** Whether a lock can be had while a transaction of the caller has written. */
   readonly manyWriters: boolean
   /** Whether the clock of a session can be set. */
@@ -37,6 +41,8 @@ export function sqlEnvironment(
 ): SqlLockProviderEnvironment {
   const placeholder = drivers[dialect].placeholder
   const table = observeLockTable(observer, dialect, names)
+  // How fast the machine is must not matter.
+  const options: SqlLockProviderOptions = { ...names, timeLimit: '1m' }
   const { createProviderInSession, beginTransaction } = client
 
   const begin = async (transaction: ClientTransaction, write: boolean): Promise<CallerTransaction> => {
@@ -58,7 +64,7 @@ export function sqlEnvironment(
   return {
     ...table,
     reasons: client.reasons,
-    createProvider: () => client.createProvider(names),
+    createProvider: () => client.createProvider(options),
     createCounter: async () => {
       const id = randomUUID()
       await observer.query(`insert into counter (id, value) values (${placeholder(0)}, 0)`, [id])
@@ -75,16 +81,16 @@ export function sqlEnvironment(
       }
     },
     ...(createProviderInSession && {
-      createProviderInTimeZone: (zone) => createProviderInSession(names, zone),
+      createProviderInTimeZone: (zone) => createProviderInSession(options, zone),
     }),
     ...(createProviderInSession &&
       client.settableClock && {
-        createProviderAtTime: (zone, time) => createProviderInSession(names, zone, time),
+        createProviderAtTime: (zone, time) => createProviderInSession(options, zone, time),
       }),
-    ...(beginTransaction && { beginTransaction: async () => begin(await beginTransaction(names), false) }),
+    ...(beginTransaction && { beginTransaction: async () => begin(await beginTransaction(options), false) }),
     ...(beginTransaction &&
       client.manyWriters && {
-        beginWritingTransaction: async () => begin(await beginTransaction(names), true),
+        beginWritingTransaction: async () => begin(await beginTransaction(options), true),
       }),
     withTable: async (otherNames) => {
       const other = sqlEnvironment(observer, dialect, client, allowedNames(dialect, otherNames))

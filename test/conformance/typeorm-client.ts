@@ -63,8 +63,6 @@ export function typeOrmClient(backend: Backend, observer: () => DataSource, wal 
   const idle: DataSource[] = []
   const inZones = new Map<string, Promise<DataSource>>()
   const blocked = oneAtATime(backend, wal)
-  // Its client repeats a statement that was aborted after two and four seconds before it says so.
-  const limits = dialect === 'spanner' ? { timeLimit: '60s' } : {}
   let turn = 0
 
   const openInZone = async (zone: string, time?: number): Promise<DataSource> => {
@@ -87,24 +85,24 @@ export function typeOrmClient(backend: Backend, observer: () => DataSource, wal 
       ...(!shared && { createProviderInTimeZone: 'it has one session' }),
       ...(blocked !== undefined && { beginTransaction: blocked, beginWritingTransaction: blocked }),
     },
-    createProvider: async (names) => {
+    createProvider: async (options) => {
       const index = turn++ % POOLS
       const dataSource = (pools[index] ??= await open())
-      return typeOrmLockProvider(dataSource, { ...names, ...limits })
+      return typeOrmLockProvider(dataSource, options)
     },
     ...(shared &&
       dialect !== 'sqlite' &&
       dialect !== 'mssql' &&
       dialect !== 'spanner' && {
-        createProviderInSession: async (names, zone, time) => {
+        createProviderInSession: async (options, zone, time) => {
           const key = `${zone} ${String(time)}`
           const known = inZones.get(key) ?? openInZone(zone, time)
           inZones.set(key, known)
-          return typeOrmLockProvider(await known, names)
+          return typeOrmLockProvider(await known, options)
         },
       }),
     ...(blocked === undefined && {
-      beginTransaction: async (names) => {
+      beginTransaction: async (options) => {
         const dataSource = idle.pop() ?? (await open())
         const queryRunner = dataSource.createQueryRunner()
         await queryRunner.startTransaction(dialect === 'sqlite' ? undefined : 'SERIALIZABLE')
@@ -114,7 +112,7 @@ export function typeOrmClient(backend: Backend, observer: () => DataSource, wal 
           idle.push(dataSource)
         }
         return {
-          provider: typeOrmLockProvider(dataSource, names),
+          provider: typeOrmLockProvider(dataSource, options),
           query: (sql) => queryRunner.query(sql),
           commit: () => end('commitTransaction'),
           rollback: () => end('rollbackTransaction'),

@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { dialects, SqlLockProvider, type SqlExecutor, type Statement, type Values } from '../../src/sql'
 import { everyClient, openedClient, type OpenClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
+import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
@@ -88,7 +89,7 @@ const stories: readonly (readonly [mutant: string, broken: Break, story: Story])
 // The broken statements are spelled for SQLite.
 const sqlite = everyClient().filter(({ orm, dialect }) => orm === 'TypeORM' && dialect === 'sqlite')
 
-describe.each(sqlite)('the counterexamples of the model by $title', (each) => {
+describeBackends(sqlite)('the counterexamples of the model by $title', (each) => {
   const client = openedClient(each)
 
   /** A provider with a network of its own. */

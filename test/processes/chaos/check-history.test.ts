@@ -133,6 +133,9 @@ describe('The checker of the chaos run', () => {
     expect(verdict(1_050)).toEqual([])
     expect(verdict(1_150)).toEqual(['a free lock is given'])
     expect(verdict(2_990, 3_001)).toEqual([])
+    // Its holder's clock and the trigger's are not the same: the row was acquired when this was told.
+    expect(verdict(2_900, 2_980)).toEqual([])
+    expect(verdict(2_900, 2_970)).toEqual(['a free lock is given'])
     expect(verdict(4_900)).toEqual(['a free lock is given'])
     const destroyed = [change(1, 0, 'a', 9_000), change(2, 100, null, 0)]
     expect(promises({ changes: destroyed, processes: [run('z', 1_000, 1_001), [refused(1_150)]] })).toEqual([

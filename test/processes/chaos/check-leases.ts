@@ -12,7 +12,7 @@ export interface LeaseFinding {
 }
 
 /** Milliseconds by which the machine's two clocks and the trigger's moment may differ. */
-const TOLERANCE = 25
+export const TOLERANCE = 25
 
 /** Puts what each process believed beside what the database kept of the same acquisition. */
 export function checkLeases(runs: readonly Run[], history: History): LeaseFinding[] {

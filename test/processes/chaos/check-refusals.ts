@@ -1,5 +1,5 @@
 import { byName } from './acquisitions'
-import { monotonicOf } from './check-leases'
+import { monotonicOf, TOLERANCE } from './check-leases'
 import type { History } from './history'
 
 /** In milliseconds, the longest time limit of a process: a release is seen by everybody by then. */
@@ -19,7 +19,8 @@ export function checkRefusals(history: History): { what: string; at: number }[] 
     return told
       .toSorted((a, b) => a.at - b.at)
       .flatMap(({ name, asked, at }) => {
-        while ((changes[next]?.at ?? Infinity) <= at) next++
+        // What it saw may have been acquired in the same moment.
+        while ((changes[next]?.at ?? Infinity) <= at + TOLERANCE) next++
         const free = asked - (changes[next - 1]?.freeFrom ?? Infinity)
         if (free <= TIME_LIMIT) return []
         return [{ what: `'${name}' was told as held after it had been free for ${free.toFixed(0)} ms`, at }]
