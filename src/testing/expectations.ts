@@ -78,9 +78,10 @@ export async function untilFree(environment: LockProviderEnvironment, name: stri
 
 export async function until(condition: () => Promise<boolean> | boolean, what: string): Promise<void> {
   const deadline = performance.now() + 30_000
-  while (!(await condition())) {
+  // Many cases wait beside each other for seconds: their looks must not keep the database from its work.
+  for (let pause = 5; !(await condition()); pause = Math.min(2 * pause, 100)) {
     assert(performance.now() < deadline, `waited 30 seconds until ${what}`)
-    await sleep(5)
+    await sleep(pause)
   }
 }
 
