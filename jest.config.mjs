@@ -44,4 +44,6 @@ export default {
   // Most of the time is spent waiting, for leases to end: in several files, and in several tests of one.
   maxWorkers: 6,
   maxConcurrency: 10,
+  // A worker that has run a whole suite needs a second to end, on a busy machine more. One that something keeps alive is still told.
+  workerGracefulExitTimeout: 10_000,
 }

@@ -28,6 +28,8 @@ describeBackends(everyClient())('an unlock by $title', (each) => {
     await lock?.unlock()
     expect(await table.isHeld('refused')).toBe(false)
     await lock?.unlock()
+    // The release in the background, which would make Prisma connect again after it has disconnected.
+    await provider.drain()
   })
 
   it('ends what the holder trusts before the database has answered', async () => {

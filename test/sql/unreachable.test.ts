@@ -73,6 +73,8 @@ describeBackends(cases)('a server that refuses connections, by $title', (each) =
     const { serverPort, connect } = await each.create()
     const first = await cuttingProxy(serverPort)
     const provider = await connect(first.port)
+    // A release in the background would make Prisma connect again after it has disconnected.
+    afterTest(() => provider.drain({ timeout: '5s' }))
     await (await provider.lock(job('first')))?.unlock()
     first.close()
     const attempts = async (count: number): Promise<void> => {
