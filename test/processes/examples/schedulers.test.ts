@@ -23,8 +23,12 @@ const root = join(__dirname, '../../..')
 const own = join(__dirname, 'node_modules')
 const page = readFileSync(join(root, 'docs/schedulers.md'), 'utf8')
 const FIRES = 5
-/** Bree starts a worker for each fire, which takes a while. */
-const SECONDS_OF_BREE = 5
+/**
+ * Bree starts a worker for each fire. On a busy machine that took more than five seconds, and a worker that starts later than the next
+ * fire is due has the next slot.
+ */
+const SECONDS_OF_BREE = 10
+const FIRES_OF_BREE = 2
 
 /** The programs of the page, each a file; a scheduler that the tests have in two versions is in two. */
 const programs = new Map(
@@ -112,7 +116,12 @@ class Instance {
   slots(said: 'ran' | 'skipped' | 'failed', lock: string): string[] {
     if (this.#child.exitCode !== null) throw new Error(`It has ended: ${this.#errors}`)
     const begin = `${said} ${lock} `
-    return this.#lines.filter((line) => line.startsWith(begin)).map((line) => line.slice(begin.length))
+    return this.said(lock).flatMap((line) => (line.startsWith(begin) ? [line.slice(begin.length)] : []))
+  }
+
+  /** What became of all its fires. */
+  said(lock: string): string[] {
+    return this.#lines.filter((line) => line.includes(` ${lock} `))
   }
 
   async stop(): Promise<void> {
@@ -160,7 +169,7 @@ describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' 
     await eventually(
       () => {
         for (const { lock } of SCHEDULERS)
-          if (first.slots('ran', lock).length < (lock === 'jobs/report' ? 2 : FIRES + 1))
+          if (first.slots('ran', lock).length < (lock === 'jobs/report' ? 1 : FIRES + 1))
             throw new Error(lock)
       },
       { timeout: 60_000 },
@@ -183,8 +192,10 @@ describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' 
     ]
     await eventually(
       () => {
-        expect(late().length).toBeGreaterThanOrEqual(lock === 'jobs/report' ? 2 : FIRES)
-        expect(late().filter((slot) => !slots('ran').includes(slot))).toEqual([])
+        expect(late().length).toBeGreaterThanOrEqual(lock === 'jobs/report' ? FIRES_OF_BREE : FIRES)
+        const lost = late().filter((slot) => !slots('ran').includes(slot))
+        const said = [ahead, behind].map((each) => (lost.length > 0 ? each?.said(lock) : []))
+        expect({ lost, said }).toEqual({ lost: [], said: [[], []] })
       },
       { timeout: 60_000 },
     )
