@@ -21,7 +21,7 @@ let env: NodeJS.ProcessEnv
 let stopServer: () => Promise<unknown> = () => Promise.resolve()
 
 beforeAll(async () => {
-  const packages = [...RUNTIMES, ...CLIENTS, WORKER].flatMap((each) => each.packages)
+  const packages = [...CLIENTS, WORKER].flatMap((each) => each.packages)
   newProject(project, [tarball, ...new Set(packages)], ['better-sqlite3'])
   for (const name of [...SHARED, ...CLIENTS.map(({ fixture }) => fixture), WORKER.fixture])
     copyFileSync(join(__dirname, 'fixtures', `${name}.ts`), join(project, `${name}.ts`))
@@ -67,9 +67,16 @@ function start(program: string, ...args: string[]): { status: number | null; out
   return { status, output: stdout + stderr }
 }
 
-describe.each(RUNTIMES)('$runtime $version', ({ runtime, version, program, args }) => {
+describe.each(RUNTIMES)('$runtime $version', ({ runtime, version, packages, program, args }) => {
+  const home = join(folder, `${runtime} ${version}`)
+
+  // Only those that are wanted: each is a hundred megabytes.
+  beforeAll(() => {
+    newProject(home, packages, [])
+  })
+
   test('is that version', () => {
-    const { output } = start(program(project), '--version')
+    const { output } = start(program(home), '--version')
     expect(/\d+(\.\d+)+/.exec(output)?.[0]).toMatch(new RegExp(`^${version}\\.`))
   })
 
@@ -80,7 +87,7 @@ describe.each(RUNTIMES)('$runtime $version', ({ runtime, version, program, args 
   describe.each(clients)('$client', ({ fixture, refusedBy }) => {
     const refusal = refusedBy?.[runtime]
     test.each(MODULE_KINDS)(refusal ? 'cannot be loaded by $type' : 'keeps locks, as $type', ({ type }) => {
-      const { status, output } = start(program(project), ...args, join(type, `${fixture}.js`))
+      const { status, output } = start(program(home), ...args, join(type, `${fixture}.js`))
       if (refusal) expect(output).toMatch(refusal)
       else expect({ status, output }).toEqual({ status: 0, output: '' })
     })
