@@ -4,10 +4,8 @@ import { promisify } from 'node:util'
 
 const root = join(__dirname, '../../..')
 
-/** Builds the package, and the examples against it as any other project would: through its exports. */
+/** Builds the examples against the package as any other project would: through its exports. */
 export async function compileExamples(): Promise<void> {
-  await run('typescript/bin/tsc', '-p', 'tsconfig.build.json')
-  await run(join(root, 'scripts/build-entries.mjs'))
   await run('prisma/build/index.js', 'generate', '--schema', 'examples/nestjs-prisma/schema.prisma')
   await run('typescript/bin/tsc', '-p', 'examples')
   await run('typescript/bin/tsc', '-p', 'examples/sql-clients')
