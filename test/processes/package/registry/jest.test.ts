@@ -6,7 +6,13 @@ import { newProject } from './project'
 
 const folder = temporaryFolder()
 const project = join(folder, 'jest')
-const typescript = { module: 'commonjs', target: 'es2022', ignoreDeprecations: '6.0', strict: true, skipLibCheck: true }
+const typescript = {
+  module: 'commonjs',
+  target: 'es2022',
+  ignoreDeprecations: '6.0',
+  strict: true,
+  skipLibCheck: true,
+}
 
 const JEST = ['jest@30', 'ts-jest@29', '@swc/jest@0.2', 'typeorm@1', '@types/jest@30', '@types/node@20']
 const NATIVE_OR_LARGE = ['better-sqlite3', '@swc/core', 'typescript']
