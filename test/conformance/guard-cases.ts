@@ -58,6 +58,7 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
       while ((await observer.listLocks()).some(({ name, held }) => name === 'job' && held)) {
         // PostgreSQL ends a pinned transaction that is idle for too long.
         await transaction.query('select 1')
+        await sleep(20)
       }
     },
     whenTaken: async (): Promise<Lock> => {
@@ -65,7 +66,7 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
       for (;;) {
         const lock = await provider.lock(job)
         if (lock) return lock
-        await sleep(5)
+        await sleep(20)
       }
     },
     expectFree: async (): Promise<void> => {
@@ -156,7 +157,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
         // Long enough for a successor that is let through to be seen.
         for (let turn = 0; turn < 20; turn++) {
           await transaction.query('select 1')
-          await sleep(5)
+          await sleep(20)
         }
         order.push('still open')
       })

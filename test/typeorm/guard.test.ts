@@ -123,7 +123,7 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
         const stayOpen = async (): Promise<void> => {
           while (state.waiting) {
             await manager.query('select 1')
-            await sleep(5)
+            await sleep(20)
           }
         }
         await Promise.all([expect(successor).rejects.toMatchObject({ code: 'TIMEOUT' }), stayOpen()])
