@@ -16,7 +16,7 @@ class Reports implements OnModuleInit {
     private readonly executor: LockingTaskExecutor,
   ) {}
 
-  @Cron('* * * * * *', { timeZone: 'Europe/Berlin' })
+  @Cron('*/2 * * * * *', { timeZone: 'Europe/Berlin' })
   @SchedulerLock({ name: '@Cron', lockAtMostFor: '14m' })
   send(): Promise<void> {
     return sendReport()
@@ -32,7 +32,7 @@ class Reports implements OnModuleInit {
       },
       () => sendReport(),
     )
-    const job: CronJob = CronJob.from({ cronTime: '* * * * * *', onTick: () => send() })
+    const job: CronJob = CronJob.from({ cronTime: '*/2 * * * * *', onTick: () => send() })
     this.scheduler.addCronJob('report', job)
     job.start()
   }
