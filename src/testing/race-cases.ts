@@ -12,7 +12,7 @@ import type {
 } from './lock-provider-environment'
 
 const WORKERS = 8
-const ITERATIONS = 40
+const ITERATIONS = 25
 /** One worker stops early, so that the others see rows whose maker is gone. */
 const ITERATIONS_OF_THE_FIRST = 5
 

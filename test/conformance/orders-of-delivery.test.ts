@@ -10,8 +10,11 @@ const AT_LEAST = ['0', '30m'] as const
 /** A lock is taken for an hour. */
 const EXTENSIONS = { equal: '1h', longer: '2h', shorter: '10s' } as const
 type Extension = keyof typeof EXTENSIONS
-const PAIRS = (Object.keys(EXTENSIONS) as Extension[]).flatMap((first) =>
-  (Object.keys(EXTENSIONS) as Extension[]).map((second) => [first, second] as const),
+const KINDS = Object.keys(EXTENSIONS) as Extension[]
+const PAIRS = KINDS.flatMap((first) => KINDS.map((second) => [first, second] as const))
+/** What a server makes of a statement depends on the row alone: each kind is once the first and once the second. */
+const PAIRS_ON_SERVERS = PAIRS.filter(
+  ([first, second]) => KINDS.indexOf(second) === (KINDS.indexOf(first) + 1) % KINDS.length,
 )
 /** Few at a time, so that what is in time is answered in time. */
 const AT_ONCE = 16
@@ -46,7 +49,7 @@ describeBackends(clients)('whatever is late or lost, by $title', (each) => {
     expect(await playAll(stories)).toEqual([])
   })
 
-  it.each(PAIRS)(
+  it.each(each.dialect === 'sqlite' ? PAIRS : PAIRS_ON_SERVERS)(
     'nobody trusts a lease that is over, and nobody is kept out by nobody, with an %s and then a %s extension',
     async (first, second) => {
       const stories = DELIVERIES.flatMap((one) =>
