@@ -1,4 +1,4 @@
-import { View, parse, type Spec } from 'vega'
+import { View, parse } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
 import { OUR_STATEMENTS, RAW } from './floor'
 import type { Measured } from './measure'
@@ -30,7 +30,7 @@ const STYLE = {
 
 async function draw(specification: TopLevelSpec): Promise<string> {
   const { spec } = compile(specification)
-  const view = new View(parse(spec as Spec), { renderer: 'none' })
+  const view = new View(parse(spec), { renderer: 'none' })
   const svg = await view.toSVG()
   view.finalize()
   return `${svg}\n`

@@ -1,4 +1,4 @@
-import { LockingTaskExecutor } from '../src/core'
+import { LockingTaskExecutor } from '../src/core/internal'
 import { SimulatedProcess } from '../test/simulation/simulated-process'
 import { World } from '../test/simulation/world'
 import { answerWith, heap, inOwnProcess } from './own-process'

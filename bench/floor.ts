@@ -1,4 +1,4 @@
-import type { Dialect } from '../src/sql'
+import type { Dialect } from '../src/sql/internal'
 import type { Operation } from './operation'
 import type { BenchDatabase, RawClient, RunRaw } from './raw-clients'
 import { rawLock } from './statements'

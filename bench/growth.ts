@@ -67,7 +67,7 @@ export async function crowd(name: string, rounds: number): Promise<Crowd[]> {
   for (let round = 0; round <= rounds; round++) {
     for (const { who, times } of seen) {
       const began = performance.now()
-      await Promise.all(all.map((lock) => runs[who]?.(lock)))
+      await Promise.all(all.map(async (lock) => runs[who]?.(lock)))
       if (round > 0) times.push(((performance.now() - began) * 1000) / NAMES)
     }
   }

@@ -1,4 +1,4 @@
-import { tableDefinition } from '../src/sql'
+import { tableDefinition } from '../src/sql/internal'
 import type { BenchDatabase, RawClient } from './raw-clients'
 
 /** As far away as any lease, and as long over. */

@@ -23,7 +23,7 @@ async function inThisProcess(): Promise<Memory> {
   const kept: unknown[] = []
   const each = async (take: (name: string) => Promise<unknown>): Promise<number> => {
     const before = heap()
-    for (let count = 0; count < LOCKS; count++) kept.push(await take(`${String(kept.length)}`))
+    for (let count = 0; count < LOCKS; count++) kept.push(await take(String(kept.length)))
     return Math.round((heap() - before) / LOCKS)
   }
   /** Resolves when the task runs, which it does from then on. */

@@ -9,8 +9,8 @@ const TABLE = 'shedlock_bench_more'
 export interface OpenProvider {
   readonly provider: LockProvider
   /** A mere read of the lock's row, by its primary key. */
-  read(name: string): Promise<void>
-  close(): Promise<void>
+  readonly read: (name: string) => Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /** Our lock through TypeORM, with a pool of its own. Who makes the table drops it. */

@@ -6,9 +6,9 @@ export interface Operation {
   readonly scenario: Scenario
   /** `floor`, `ours: TypeORM`, `verrou`, … */
   readonly who: string
-  run(): Promise<unknown>
+  readonly run: () => Promise<unknown>
   /** For what runs in another process: runs it for so many milliseconds there, and says how many microseconds each took. */
-  timed?(milliseconds: number): Promise<number[]>
+  readonly timed?: (milliseconds: number) => Promise<number[]>
 }
 
 export type Scenario =
@@ -22,6 +22,6 @@ export interface Target {
   /** What has gone over the wire so far; undefined where there is none. */
   readonly traffic: Traffic | undefined
   /** Does something while the row of the lock `held` is locked by another session's transaction. */
-  whileRowIsLocked<T>(work: () => Promise<T>): Promise<T>
-  close(): Promise<void>
+  readonly whileRowIsLocked: <T>(work: () => Promise<T>) => Promise<T>
+  readonly close: () => Promise<void>
 }

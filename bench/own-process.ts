@@ -4,8 +4,12 @@ import { fork } from 'node:child_process'
 export function inOwnProcess<T>(file: string): Promise<T> {
   const child = fork(file, { execArgv: [...process.execArgv, '--expose-gc'] })
   return new Promise((resolve, reject) => {
-    child.once('message', (answer) => resolve(answer as T))
-    child.once('exit', (code) => reject(new Error(`${file} ended with ${String(code)} and no answer.`)))
+    child.once('message', (answer) => {
+      resolve(answer as T)
+    })
+    child.once('exit', (code) => {
+      reject(new Error(`${file} ended with ${String(code)} and no answer.`))
+    })
   })
 }
 

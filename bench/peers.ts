@@ -11,7 +11,7 @@ import type { Operation } from './operation'
 /** Something else that one could use in our place, with what it left behind cleared up by `close`. */
 export interface Peer {
   readonly operations: Operation[]
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
@@ -35,8 +35,9 @@ const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
  *
  * @param table ours, in which Java's ShedLock has its locks as well
  */
-export function peersOn(database: string, url: string, table: string): Promise<Peer[]> {
-  return Promise.all([...(PEERS[database]?.(url) ?? []), ...javaShedLock(database, url, table)])
+export async function peersOn(database: string, url: string, table: string): Promise<Peer[]> {
+  const peers = await Promise.all(PEERS[database]?.(url) ?? [])
+  return [...peers, ...javaShedLock(database, url, table)]
 }
 
 function verrouOnMysql(url: string): Promise<Peer> {

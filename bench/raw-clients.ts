@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import mysql from 'mysql2/promise'
 import pg from 'pg'
-import { dialects, type Dialect } from '../src/sql'
+import { dialects, type Dialect } from '../src/sql/internal'
 import type { DataSourceOptions } from 'typeorm'
 import { mysqlLikeCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
 
@@ -15,7 +15,7 @@ export interface RawClient {
   readonly run: RunRaw
   /** The same with statements that the server keeps, where that is a way of its own. */
   readonly runPrepared?: RunRaw
-  close(): Promise<unknown>
+  readonly close: () => Promise<unknown>
 }
 
 /** What differs between the databases that are measured. */
@@ -26,11 +26,11 @@ export interface BenchDatabase {
   readonly defaultUrl: string | undefined
   /** Asks the server for its version. */
   readonly version: string
-  placeholder(position: number): string
+  readonly placeholder: (position: number) => string
   /** A single connection, unless told otherwise. */
-  raw(url: string, connections?: number): RawClient
-  typeOrm(url: string, connections: number): DataSourceOptions
-  counters(control: RunRaw, url: string): ServerCounters
+  readonly raw: (url: string, connections?: number) => RawClient
+  readonly typeOrm: (url: string, connections: number) => DataSourceOptions
+  readonly counters: (control: RunRaw, url: string) => ServerCounters
   /** Begins a transaction that locks the row, or the file. */
   lockRow(table: string, name: string): string[]
 }
@@ -129,9 +129,14 @@ export function benchDatabase(name: string): BenchDatabase {
 }
 
 /** Where the server is, or a new file. */
-export function location(name: string): { url: string; remove(): void } {
+export function location(name: string): { url: string; remove: () => void } {
   const url = process.env[`${name.toUpperCase()}_URL`] ?? benchDatabase(name).defaultUrl
   if (url) return { url, remove: () => undefined }
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-bench-'))
-  return { url: join(folder, 'bench.sqlite'), remove: () => rmSync(folder, { recursive: true }) }
+  return {
+    url: join(folder, 'bench.sqlite'),
+    remove: () => {
+      rmSync(folder, { recursive: true })
+    },
+  }
 }

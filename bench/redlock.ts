@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import type { Redis } from 'ioredis'
 
 export interface RedlockLock {
@@ -10,6 +11,6 @@ interface RedlockLike {
 }
 
 // redlock 5.0.0-beta.2 has types that its `exports` do not lead to.
-export const Redlock = (
-  require('redlock') as { default: new (clients: Redis[], options: object) => RedlockLike }
-).default
+export const { default: Redlock } = createRequire(__filename)('redlock') as {
+  default: new (clients: Redis[], options: object) => RedlockLike
+}

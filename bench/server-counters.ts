@@ -7,9 +7,9 @@ import type { RunRaw } from './raw-clients'
  */
 export interface ServerCounters {
   /** Bytes of write-ahead or redo log. */
-  log(): Promise<() => Promise<number>>
+  readonly log: () => Promise<() => Promise<number>>
   /** Microseconds on a processor, if the server runs on this machine. */
-  cpu(): Promise<() => Promise<number>>
+  readonly cpu: () => Promise<() => Promise<number>>
 }
 
 export function postgresCounters(query: RunRaw): ServerCounters {

@@ -1,6 +1,13 @@
 import Sqlite from 'better-sqlite3'
-import { drivers, sqlExecutor } from '../src/drivers'
-import { dialects, sql, SqlLockProvider, tableDefinition, type Dialect, type Row } from '../src/sql'
+import { drivers, sqlExecutor } from '../src/drivers/internal'
+import {
+  dialects,
+  sql,
+  SqlLockProvider,
+  tableDefinition,
+  type Dialect,
+  type SqlRow,
+} from '../src/sql/internal'
 import type { World } from '../test/simulation/world'
 
 /** SQLite's own dialect; only its clock is the simulation's. */
@@ -19,7 +26,7 @@ export function simulatedSqlite(world: World): () => SqlLockProvider {
     prepared.set(text, statement)
     return Promise.resolve(
       statement.reader
-        ? { rows: statement.all(...values) as Row[], changed: undefined }
+        ? { rows: statement.all(...values) as SqlRow[], changed: undefined }
         : { rows: [], changed: statement.run(...values).changes },
     )
   })

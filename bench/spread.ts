@@ -11,9 +11,18 @@ import { benchDatabase, location } from './raw-clients'
 import { digits, table } from './tables'
 
 /** So many jobs are due in the same second on so many instances, each a process with a pool of its own. */
-const [JOBS, INSTANCES, TABLE] = [500, 4, 'shedlock_bench_spread']
-/** Of each instance: 10 is the default of pg. */
-const POOLS = [2, 5, 10]
+const { values: given } = parseArgs({
+  allowPositionals: true,
+  options: {
+    db: { type: 'string', default: 'postgres,mariadb' },
+    rounds: { type: 'string', default: '7' },
+    jobs: { type: 'string', default: '500' },
+    // Of each instance: 10 is the default of pg, and the only one with the last two rows.
+    pools: { type: 'string', default: '2,5,10' },
+  },
+})
+const [JOBS, INSTANCES, TABLE] = [Number(given.jobs), 4, 'shedlock_bench_spread']
+const POOLS = given.pools.split(',').map(Number)
 const jobs = Array.from({ length: JOBS }, (_, index) => `job ${String(index)}`)
 
 interface Fire {
@@ -92,7 +101,9 @@ async function measure(
   const { url } = location(name)
   const control = database.raw(url)
   await makeLockTable(database, control, TABLE, jobs)
-  const children = Array.from({ length: INSTANCES }, () => fork(__filename, [name, url, String(pool)]))
+  const children = Array.from({ length: INSTANCES }, () =>
+    fork(__filename, [name, url, String(pool), '--jobs', String(JOBS)]),
+  )
   const answered = (child: ChildProcess): Promise<unknown> =>
     once(child, 'message').then(([answer]) => answer as unknown)
   const { cpu } = database.counters(control.run, url)
@@ -131,16 +142,11 @@ async function measure(
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      db: { type: 'string', default: 'postgres,mariadb' },
-      rounds: { type: 'string', default: '7' },
-    },
-  })
-  const rounds = Number(values.rounds)
+  const rounds = Number(given.rounds)
   const rows: string[][] = []
-  for (const name of values.db.split(',')) {
+  for (const name of given.db.split(',')) {
     for (const pool of POOLS) rows.push(await measure(name, pool, 0, rounds))
+    if (!POOLS.includes(10)) continue
     rows.push(await measure(name, 10, 5_000, rounds))
     if (name === 'postgres') rows.push(await measure(name, 1, 0, rounds, true))
   }

@@ -1,4 +1,4 @@
-import { dialects, migrationScripts, type DialectName } from '../src/sql'
+import { dialects, migrationScripts, type DialectName } from '../src/sql/internal'
 
 /** The databases that dbmate has a driver for. */
 const DBMATE: readonly DialectName[] = ['postgres', 'cockroachdb', 'mysql', 'mariadb', 'sqlite']

@@ -1,4 +1,4 @@
-import { prismaMigration, prismaModel, type PrismaProvider } from '../src/prisma'
+import { prismaMigration, prismaModel, type PrismaProvider } from '../src/prisma/internal'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
 

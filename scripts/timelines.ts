@@ -1,4 +1,4 @@
-import { InMemoryLockProvider, type Lock } from '../src/core'
+import { InMemoryLockProvider, type Lock } from '../src/core/internal'
 import { FakeClock } from '../src/testing'
 
 /** One picture of docs/guides/durations.md; durations are in minutes. */

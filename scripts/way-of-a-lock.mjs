@@ -1,14 +1,15 @@
 /**
  * How long the way of one lock is: the files, functions and calls of the library that one `executeWithLock`, `extend` and
- * `unlock` pass, by V8's own count, through TypeORM on PostgreSQL. An `index.ts` is not counted: it only passes names on.
- * `node scripts/way-of-a-lock.mjs [--files] [another checkout]`
+ * `unlock` pass, by V8's own count, through TypeORM on PostgreSQL. `index.ts` and `internal.ts` are not counted:
+ * they only pass names on.
+ * `node scripts/way-of-a-lock.mjs [--files] [--functions] [another checkout]`
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { createRequire } from 'node:module'
-import { basename, join, resolve, sep } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import ts from 'typescript'
 
 const root = resolve(process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '.')
 // File by file, not bundled as in `dist`; below node_modules, so that packages are found from there.
@@ -16,17 +17,24 @@ const cache = join(root, 'node_modules/.cache')
 mkdirSync(cache, { recursive: true })
 const dist = mkdtempSync(join(cache, 'way-'))
 process.on('exit', () => rmSync(dist, { recursive: true, force: true }))
-await build({
-  entryPoints: readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => join(root, 'src', file)),
-  outdir: dist,
-  format: 'cjs',
-  platform: 'node',
-  target: 'node20',
-})
+// By the compiler, whose exports are properties: esbuild's are functions, which would be counted with each use.
+for (const file of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
+  if (!file.endsWith('.ts')) continue
+  const { outputText } = ts.transpileModule(readFileSync(join(root, 'src', file), 'utf8'), {
+    compilerOptions: {
+      module: ts.ModuleKind.CommonJS,
+      target: ts.ScriptTarget.ES2022,
+      esModuleInterop: true,
+    },
+  })
+  const output = join(dist, file.replace(/\.ts$/, '.js'))
+  mkdirSync(dirname(output), { recursive: true })
+  writeFileSync(output, outputText)
+}
 const require = createRequire(`${dist}${sep}`)
-const { LockingTaskExecutor } = require(`${dist}/app/index.js`)
+// Of a checkout whose core had another door.
+const core = existsSync(`${dist}/app/index.js`) ? 'app' : 'core'
+const { LockingTaskExecutor } = require(`${dist}/${core}/index.js`)
 const { typeOrmLockProvider } = require(`${dist}/typeorm/index.js`)
 const { DataSource } = require('typeorm')
 
@@ -53,7 +61,9 @@ async function count(title, prepare, work) {
   await session.post('Profiler.stopPreciseCoverage')
   const files = result.filter(
     ({ url: file }) =>
-      file.startsWith('file:') && fileURLToPath(file).startsWith(dist) && basename(file) !== 'index.js',
+      file.startsWith('file:') &&
+      fileURLToPath(file).startsWith(dist) &&
+      !['index.js', 'internal.js'].includes(basename(file)),
   )
   const counts = files.flatMap(({ functions }) => functions.map(({ ranges: [whole] }) => whole?.count ?? 0))
   const used = files.filter(({ functions }) =>
@@ -63,6 +73,14 @@ async function count(title, prepare, work) {
   console.log(`${title}: ${used.length} files, ${counts.filter(Boolean).length} functions, ${calls} calls`)
   if (process.argv.includes('--files'))
     for (const { url: file } of used) console.log(`  ${fileURLToPath(file).slice(dist.length + 1)}`)
+  if (process.argv.includes('--functions'))
+    for (const { url: file, functions } of used)
+      for (const {
+        functionName,
+        ranges: [whole],
+      } of functions)
+        if (whole?.count)
+          console.log(`  ${whole.count} ${fileURLToPath(file).slice(dist.length + 1)} ${functionName}`)
 }
 
 await count(

@@ -4,14 +4,18 @@ import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { COLUMNS, countByBackend } from '../test/jest/count-by-backend.mjs'
 
-// Puts the counts of a full run, and of runs beside it, into docs/works-with.md:
-//   npm test -- --json --outputFile=tests.json; npm run test:pglite -- --json --outputFile=pglite.json
-//   npm run works-with tests.json pglite.json
-const [, , ...reports] = process.argv
-const page = fileURLToPath(new URL('../docs/works-with.md', import.meta.url))
-const BETWEEN = /(?<=<!-- Written by `npm run works-with`. -->).*(?=<!-- End. -->)/s
-/** As their makers spell them. */
-const NAMES = {
+// Writes the lists, tables and dates of docs/works-with.md. What a run reported is kept in docs/works-with.json, until another run
+// of the same thing replaces it, so reports may come one at a time:
+//   npm test -- --json --outputFile=tests.json; npm run works-with tests.json
+//   npm run check:package -- --json --outputFile=package.json; npm run works-with package.json
+// `--check` writes nothing, and fails if the page differs.
+const path = (file) => fileURLToPath(new URL(`../${file}`, import.meta.url))
+const read = (file) => readFileSync(path(file), 'utf8')
+const PAGE = 'docs/works-with.md'
+const RUNS = 'docs/works-with.json'
+
+/** The backends of the tests, as their makers spell them. */
+const DATABASES = {
   sqlite: 'SQLite, in a file',
   'sqlite-memory': 'SQLite, in memory',
   sqljs: 'sql.js',
@@ -23,31 +27,138 @@ const NAMES = {
   cockroachdb: 'CockroachDB',
   mssql: 'SQL Server',
   oracle: 'Oracle',
-  spanner: 'Spanner',
+  spanner: 'Spanner (emulator)',
+}
+/** What the titles of `npm run check:package` begin with, as its makers spell it. */
+const LIBRARIES = {
+  typeorm: 'TypeORM',
+  prisma: 'Prisma',
+  nestjs: 'NestJS',
+  'node-cron': 'node-cron',
+  opentelemetry: '@opentelemetry/api',
 }
 
-const results = reports.flatMap((report) => JSON.parse(readFileSync(report, 'utf8')).testResults)
-const files = results.map(({ name, assertionResults }) => ({
-  path: relative(process.cwd(), name),
-  tests: assertionResults,
-}))
-const counts = countByBackend(Object.keys(NAMES), files)
-const rows = Object.entries(NAMES).map(([name, spelled]) => {
-  const row = counts.get(name) ?? {}
-  // Tests of texts and fakes name a database, too; what was run was run through an ORM.
-  const wasRun = [row.TypeORM, row.Prisma].some((count) => count && count.passed + count.failed > 0)
-  return `| ${[spelled, ...COLUMNS.map((column) => cell(wasRun ? row[column] : undefined))].join(' | ')} |`
-})
-const table = [`| | ${COLUMNS.join(' | ')} |`, `|---|${'---|'.repeat(COLUMNS.length)}`, ...rows, ''].join(
-  '\n',
-)
+const { values: reports, check } = parse(process.argv.slice(2))
+const runs = JSON.parse(read(RUNS))
+for (const report of reports) add(JSON.parse(readFileSync(report, 'utf8')))
+const written = await pretty(PAGE, page())
+if (check) {
+  if (written !== read(PAGE)) {
+    console.error(`${PAGE} differs from ${RUNS}: npm run works-with`)
+    process.exitCode = 1
+  }
+} else {
+  writeFileSync(path(RUNS), await pretty(RUNS, JSON.stringify(runs)))
+  writeFileSync(path(PAGE), written)
+}
 
-const text = readFileSync(page, 'utf8')
-const written = text.replace(BETWEEN, `\n\n${table}\n`)
-writeFileSync(page, await format(written, { ...(await resolveConfig(page)), parser: 'markdown' }))
+function parse(args) {
+  return { values: args.filter((each) => each !== '--check'), check: args.includes('--check') }
+}
+
+async function pretty(file, text) {
+  return format(text, { ...(await resolveConfig(path(file))), filepath: file })
+}
+
+/** Adds what a report has: of databases, libraries, schedulers or runtimes. */
+function add({ startTime, testResults, versions = {} }) {
+  const date = new Date(startTime).toISOString().slice(0, 10)
+  const files = testResults.map(({ name, assertionResults }) => ({
+    path: relative(process.cwd(), name),
+    tests: assertionResults,
+  }))
+  for (const [name, counts] of countByBackend(Object.keys(DATABASES), files)) {
+    // Tests of texts and fakes name a database, too; what was run was run through an ORM.
+    if (![counts.TypeORM, counts.Prisma].some(({ passed, failed }) => passed + failed > 0)) continue
+    // A part of the tests is not a run of the database.
+    const total = COLUMNS.reduce((sum, column) => sum + counts[column].passed, 0)
+    const { total: before = 0 } = runs.databases[name] ?? {}
+    if (total < before / 2) continue
+    runs.databases[name] = {
+      date,
+      version: versions[name] ?? runs.databases[name]?.version ?? '',
+      total,
+      ...counts,
+    }
+  }
+  for (const { tests } of files)
+    for (const { ancestorTitles, title, status } of tests) {
+      const [about = ''] = ancestorTitles
+      const [, library = '', version] = /^([\w-]+), (?:\w+, )?([\d.]+)$/.exec(about) ?? []
+      if (library in LIBRARIES) set(runs.libraries, library, version, date, status)
+      const [, runtime, number] = /^(Node\.js|Bun|Deno) ([\d.]+)/.exec(about) ?? []
+      if (runtime) set(runs.runtimes, runtime, number, date, status)
+      const [, scheduler, installed] = /^(.+) \(([@\w/-]+)\)$/.exec(title) ?? []
+      if (scheduler && `\n${read('docs/schedulers.md')}`.includes(`\n| ${scheduler} `))
+        set(runs.schedulers, scheduler, versionOf(installed), date, status)
+    }
+}
+
+/** A version of which one test failed is not listed. */
+function set(kind, name, version, date, status) {
+  const versions = (kind[name] ??= {})
+  if (status === 'failed') versions[version] = 'failed'
+  else if (status === 'passed' && versions[version] !== 'failed') versions[version] = date
+}
+
+function versionOf(installed) {
+  for (const modules of ['test/processes/examples/node_modules', 'node_modules'])
+    try {
+      return JSON.parse(read(`${modules}/${installed}/package.json`)).version
+    } catch {
+      // It may be in the other folder.
+    }
+  throw new Error(`${installed} is not installed.`)
+}
+
+function page() {
+  return Object.entries({
+    databases: databases(),
+    libraries: list(runs.libraries, LIBRARIES),
+    schedulers: list(runs.schedulers),
+    runtimes: list(runs.runtimes),
+  }).reduce(
+    (text, [name, block]) =>
+      text.replace(
+        new RegExp(`(?<=<!-- Written by \`npm run works-with\`: ${name}. -->).*?(?=<!-- End. -->)`, 's'),
+        () => `\n\n${block}\n\n`,
+      ),
+    read(PAGE),
+  )
+}
+
+function databases() {
+  const rows = Object.entries(DATABASES).map(([name, spelled]) => {
+    const run = runs.databases[name]
+    return [
+      spelled,
+      run?.version ?? '',
+      ...COLUMNS.map((column) => cell(run?.[column])),
+      run?.date ?? 'never',
+    ]
+  })
+  return table(['', 'version', ...COLUMNS, 'run on'], rows)
+}
 
 function cell({ passed, failed, pending } = { passed: 0, failed: 0, pending: 0 }) {
   if (passed + failed === 0) return 'not run'
   const more = [failed > 0 && `${failed} failed`, pending > 0 && `${pending} skipped`].filter(Boolean)
   return [`${passed} passed`, ...more].join(', ')
+}
+
+function list(kind, spelled = {}) {
+  const inOrder = ([one], [other]) => one.localeCompare(other, 'en', { numeric: true })
+  const rows = Object.entries(kind).map(([name, versions]) => [
+    spelled[name] ?? name,
+    Object.keys(versions)
+      .sort((one, other) => inOrder([one], [other]))
+      .join(', '),
+    [...new Set(Object.values(versions))].sort().join(', '),
+  ])
+  return table(['', 'versions', 'run on'], rows)
+}
+
+function table(heading, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`
+  return [line(heading), line(heading.map(() => '---')), ...rows.map(line)].join('\n')
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   All,
   Controller,
@@ -14,7 +14,7 @@ import {
 import { NestFactory } from '@nestjs/core'
 import { TypeOrmModule } from '@nestjs/typeorm'
 import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
-import { lockPage, nodeHandler, type NodeResponse } from 'shedlock-orm/web'
+import { lockPage, nodeHandler } from 'shedlock-orm/web'
 import { DataSource } from 'typeorm'
 import { dataSource } from '../data-source'
 
@@ -35,19 +35,19 @@ class AdminGuard implements CanActivate {
 @Controller('admin/locks')
 @UseGuards(AdminGuard)
 class LocksController {
-  readonly #answer: (request: AppRequest, response: NodeResponse) => Promise<void>
+  readonly #answer: (request: AppRequest, response: ServerResponse) => Promise<void>
 
   constructor(dataSource: DataSource) {
     const page = lockPage<AppRequest>(typeOrmLockProvider(dataSource), {
       authorize: (_request, { user }) => user !== undefined && { user },
       readOnly: false,
-      limits: { report: '1h' },
+      overdueAfter: { report: '1h' },
     })
     this.#answer = nodeHandler(page)
   }
 
   @All()
-  answer(@Req() request: AppRequest, @Res() response: NodeResponse): Promise<void> {
+  answer(@Req() request: AppRequest, @Res() response: ServerResponse): Promise<void> {
     return this.#answer(request, response)
   }
 }

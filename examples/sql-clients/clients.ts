@@ -15,8 +15,8 @@ import { postgresLockProvider } from './postgres'
 
 /** A transaction of the app, begun by the client itself. */
 export interface Transaction {
-  query(sql: string): Promise<unknown>
-  end(how: 'commit' | 'rollback'): Promise<unknown>
+  readonly query: (sql: string) => Promise<unknown>
+  readonly end: (how: 'commit' | 'rollback') => Promise<unknown>
 }
 
 /** One app with its pool. */

@@ -26,9 +26,10 @@ export function knexMysqlLockProvider(knex: Knex, options?: SqlLockProviderOptio
   return new SqlLockProvider(executor, dialects.mysql, options)
 }
 
-async function onConnection<Raw, T>(knex: Knex, work: (connection: Raw) => Promise<T>): Promise<T> {
+/** @param work gets a connection of Knex's client, whichever that is */
+async function onConnection<T>(knex: Knex, work: (connection: never) => Promise<T>): Promise<T> {
   const client = knex.client as Knex.Client
-  const connection = (await client.acquireConnection()) as Raw
+  const connection = (await client.acquireConnection()) as never
   try {
     return await work(connection)
   } finally {

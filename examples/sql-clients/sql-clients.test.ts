@@ -26,7 +26,11 @@ describe.each(cases)('$client on $backend.name', ({ backend, open }) => {
   let observer: DataSource
   let apps: readonly OpenClient[]
   let turn = 0
-  const next = (): OpenClient => apps[turn++ % APPS] as OpenClient
+  const next = (): OpenClient => {
+    const app = apps[turn++ % APPS]
+    if (!app) throw new Error('The apps are not open.')
+    return app
+  }
 
   const client: SqlClient = {
     manyWriters: true,
@@ -39,8 +43,12 @@ describe.each(cases)('$client on $backend.name', ({ backend, open }) => {
       return {
         provider: app.createProvider(names),
         query,
-        commit: async () => void (await end('commit')),
-        rollback: async () => void (await end('rollback')),
+        commit: async () => {
+          await end('commit')
+        },
+        rollback: async () => {
+          await end('rollback')
+        },
       }
     },
   }

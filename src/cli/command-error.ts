@@ -1,4 +1,4 @@
-import { LockError } from '../core'
+import { LockError } from '../core/internal'
 
 /** Documented in `--help` and in docs/cli.md. */
 export const ExitCode = {

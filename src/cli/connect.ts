@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
-import { inTime } from '../core'
+import { inTime } from '../core/internal'
 import {
   lockStatements,
-  lockTable,
+  tableSql,
   printable,
   raw,
   sql,
@@ -12,7 +12,7 @@ import {
   type LockTableOptions,
   type SqlExecutor,
   type SqlLockProvider,
-} from '../sql'
+} from '../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from './command-error'
 import { connectDataSource } from './data-source'
 import { lockTableOptions } from './names-in-code'
@@ -122,7 +122,7 @@ export async function announce(connection: Connection, quiet = false): Promise<P
 /** As the database says it, because a search path or a default may have decided. */
 export async function placeOf({ dialect, server, names, executor }: Connection) {
   const { database, schema, from = raw('') } = dialect.inspection ?? {}
-  const table = lockTable(dialect, names)
+  const table = tableSql(dialect, names)
   const { tableName } = table.names
   const nothing = raw('null')
   const location = sql`select ${database ?? nothing} as place_database, ${schema ?? nothing} as place_schema ${from}`

@@ -2,9 +2,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { drivers, sqlExecutor } from '../drivers'
-import { dialects, type LockTableOptions, type Row, type SqlExecutor } from '../sql'
-import { CLIENT_DIALECTS, typeOrmLockProvider, type DataSourceLike, type QueryRunnerLike } from '../typeorm'
+import { drivers, sqlExecutor } from '../drivers/internal'
+import { dialects, type LockTableOptions, type SqlRow, type SqlExecutor } from '../sql/internal'
+import {
+  CLIENT_DIALECTS,
+  typeOrmLockProvider,
+  type DataSourceLike,
+  type QueryRunnerLike,
+} from '../typeorm/internal'
 import { databaseFailure, hide, hideUrl, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
@@ -65,9 +70,10 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     const queryRunner: QueryRunnerLike = dataSource.createQueryRunner('master')
     const executor = sqlExecutor(drivers[name], async (text, values) => {
       const { records, affected } = await queryRunner.query(text, values, true)
-      return { rows: records as Row[], changed: affected }
+      return { rows: records as SqlRow[], changed: affected }
     })
-    return { ...executor, close: () => queryRunner.release() }
+    // A connection that cannot be returned changes nothing of what was read.
+    return { ...executor, close: () => queryRunner.release().catch(() => undefined) }
   }
   return {
     dialect: dialects[name],

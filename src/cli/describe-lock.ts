@@ -1,5 +1,6 @@
-import { isPause } from '../core'
+import { isPause } from '../core/internal'
 import {
+  displayedOwner,
   foreignClock,
   isHeldForEver,
   printable,
@@ -8,7 +9,7 @@ import {
   type LastRun,
   type LockRecord,
   type SqlLockProvider,
-} from '../sql'
+} from '../sql/internal'
 import { refusal } from './command-error'
 import { COMMAND, columns } from './output'
 
@@ -25,7 +26,7 @@ export function table(locks: readonly LockRecord[]): string {
     printable(lock.name),
     state(lock),
     lock.lastRun ? ended(lock.lastRun, lock.now) : '',
-    printable(readableOwner(lock.lockedBy)),
+    printable(displayedOwner(lock)),
     lockedAt(lock),
     lock.lockUntil.toISOString(),
   ])

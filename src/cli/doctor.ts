@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { printable, raw, sql, type Dialect, type Row } from '../sql'
+import { printable, raw, sql, type Dialect, type SqlRow } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { describePlace, onDatabase, placeOf, type Connection, type Session } from './connect'
 import { inFlags } from './names-in-code'
@@ -95,7 +95,7 @@ function found(
   return { check, severity, message, fix }
 }
 
-function lastColumn(row: Row | undefined): unknown {
+function lastColumn(row: SqlRow | undefined): unknown {
   return Object.values(row ?? {}).at(-1)
 }
 

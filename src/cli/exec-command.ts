@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { checkLockConfiguration, LockError, type LockProvider } from '../core'
-import { executeOnce, type SqlLockProvider } from '../sql'
+import { checkLockConfiguration, executeOnce, LockError } from '../core/internal'
+import type { SqlLockProvider } from '../sql/internal'
 import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
@@ -71,11 +71,11 @@ async function runLocked(
   const say = (text: string): void => {
     if (!quiet) warn(text)
   }
-  try {
-    const { executed } = await executeOnce(
-      wait === undefined || quiet ? provider : tellingOfWait(provider, name, wait),
+  const execute = (wait: string | number) =>
+    executeOnce(
+      provider,
       {
-        ...{ name, lockAtMostFor, lockAtLeastFor, keepAlive, slot, signal: stop.signal, wait: wait ?? 0 },
+        ...{ name, lockAtMostFor, lockAtLeastFor, keepAlive, slot, signal: stop.signal, wait },
         listeners: [{ onUnlockFailed, onLockLost }],
       },
       async ({ signal }) => {
@@ -84,30 +84,31 @@ async function runLocked(
         if (status !== 0) throw new CommandFailed(status)
       },
     )
+  const waitFor = async (duration: string) => {
+    try {
+      return await execute(0)
+    } catch (error) {
+      if (!isRefused(error) || signals.received) throw error
+      say(`${await whoHolds(provider, name)} – waiting for ${duration} at most.`)
+      return execute(duration)
+    }
+  }
+  try {
+    const { executed } = await (wait === undefined ? execute(0) : waitFor(wait))
     if (!executed)
       say(`Lock '${name}' was already acquired for this slot or a later one – ${command} was skipped.`)
     return ExitCode.ok
   } catch (error) {
     if (error instanceof CommandFailed) return error.status
     if (signals.received) return statusOf(signals.received)
-    if (!(error instanceof LockError) || error.code !== 'NOT_ACQUIRED') throw error
+    if (!isRefused(error)) throw error
     say(`${await whoHolds(provider, name)} – ${command} was skipped.`)
     return skippedExitCode
   }
 }
 
-/** Says once what it waits for. */
-function tellingOfWait(provider: SqlLockProvider, name: string, wait: string): LockProvider {
-  let told = false
-  return {
-    lock: async (configuration, options) => {
-      const lock = await provider.lock(configuration, options)
-      if (lock || told) return lock
-      told = true
-      warn(`${await whoHolds(provider, name)} – waiting for ${wait} at most.`)
-      return lock
-    },
-  }
+function isRefused(error: unknown): boolean {
+  return error instanceof LockError && error.code === 'NOT_ACQUIRED'
 }
 
 /** One more query, for the message about a refusal. */

@@ -1,10 +1,7 @@
 import { InvalidArgumentError } from 'commander'
-import { checkDuration } from '../core'
+import { checkDuration } from '../core/internal'
 
-/** In code a number is milliseconds; at a prompt it is a mistake. */
-export function durationWithUnit(text: string): string {
-  if (/^\s*[\d.]+\s*$/.test(text))
-    throw new InvalidArgumentError(`It has no unit – write ${text.trim()}s or ${text.trim()}m.`)
+export function readDuration(text: string): string {
   try {
     checkDuration(undefined, 'It', text)
     return text
@@ -16,7 +13,7 @@ export function durationWithUnit(text: string): string {
 }
 
 export function positiveDuration(text: string): string {
-  if (checkDuration(undefined, 'It', durationWithUnit(text)) > 0) return text
+  if (checkDuration(undefined, 'It', readDuration(text)) > 0) return text
   throw new InvalidArgumentError('It must be longer than 0.')
 }
 

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { checkDuration, checkLockName } from '../core'
-import { printable, type OverdueLock } from '../sql'
+import { checkDuration, checkLockName } from '../core/internal'
+import { printable, type OverdueLock } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from './describe-lock'
-import { durationWithUnit } from './flag-values'
+import { readDuration } from './flag-values'
 import { print, printJson } from './output'
 import { watchLocks } from './watch-locks'
 
@@ -44,17 +44,21 @@ export function addLockCommands(program: Command): void {
     .usage('<name>=<duration>... [options]')
     .summary('find jobs that did not run in time')
     .description(
-      'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --succeeded it also prints a line for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if a lock is overdue.',
+      'Finds out when each lock was last acquired, by the clock of the database, and prints a line for each that was acquired longer ago, or never, or by a clock that is ahead: for probes and monitoring. With --must-have-succeeded it also prints a line for each whose last run failed, died, or is not known to have succeeded. A lock that is paused is not overdue. Exit status 1 if a lock is overdue.',
     )
-  onDatabase(check, ['succeeded', 'runningAtMost', 'json'], async ({ provider }, flags, limits: Limits) => {
-    const { succeeded, runningAtMost, json } = flags
-    const overdue = await provider.overdueLocks(limits, { succeeded, runningAtMost })
-    const lines = overdue.map((lock) => overdueLine(lock, limits[lock.name], runningAtMost))
-    if (json)
-      printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
-    else print(lines.join('\n') || 'No lock is overdue.')
-    if (overdue.length > 0) process.exitCode = ExitCode.no
-  })
+  onDatabase(
+    check,
+    ['mustHaveSucceeded', 'runningAtMost', 'json'],
+    async ({ provider }, flags, limits: Limits) => {
+      const { mustHaveSucceeded, runningAtMost, json } = flags
+      const overdue = await provider.overdueLocks(limits, { mustHaveSucceeded, runningAtMost })
+      const lines = overdue.map((lock) => overdueLine(lock, limits[lock.name], runningAtMost))
+      if (json)
+        printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
+      else print(lines.join('\n') || 'No lock is overdue.')
+      if (overdue.length > 0) process.exitCode = ExitCode.no
+    },
+  )
 }
 
 /** A name may have an equals sign, a duration has none. */
@@ -62,7 +66,7 @@ export function addLimit(text: string, limits: Limits = {}): Limits {
   const [, name = '', limit = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new InvalidArgumentError('It must be name=duration, such as report=25h.')
   // Before it connects.
-  checkDuration(checkLockName(name), 'the limit', durationWithUnit(limit))
+  checkDuration(checkLockName(name), 'the limit', readDuration(limit))
   return { ...limits, [name]: limit }
 }
 

@@ -1,4 +1,4 @@
-import type { LockTableOptions } from '../sql'
+import type { LockTableOptions } from '../sql/internal'
 import { OPTIONS, type Flags, type NameOption, type OptionName } from './options'
 
 // Code and the command line have names of their own for the same options.
@@ -14,13 +14,14 @@ const IN_CODE: Readonly<Record<string, OptionName>> = {
   lockAtLeastFor: 'lockAtLeastFor',
   lockAtMostFor: 'lockAtMostFor',
   'schema and': 'schema',
+  'schema to': 'schema',
   tableName: 'table',
 }
 
 /** Replaces the options in a message that was written for code by the flags of the command line. */
 export function inFlags(message: string): string {
   return Object.entries(IN_CODE).reduce((text, [inCode, name]) => {
-    const flag = `${/--[a-z-]+/.exec(OPTIONS[name].flags)?.[0] ?? ''}${inCode.endsWith(' and') ? ' and' : ''}`
+    const flag = `${/--[a-z-]+/.exec(OPTIONS[name].flags)?.[0] ?? ''}${/ \w+$/.exec(inCode)?.[0] ?? ''}`
     return text.replace(new RegExp(`(?<![\\w.'-])${inCode}\\b(?!')`, 'g'), flag)
   }, message)
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { wasAcquired, type LockRecord, type SqlLockProvider } from '../sql'
+import { wasAcquired, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { CommandError, ExitCode, refusal, wrongUsage } from './command-error'
 import { announce, onDatabase } from './connect'
 import { details, existingLock, forJson, holding } from './describe-lock'
@@ -27,7 +27,7 @@ export function addOperateCommands(program: Command): void {
     )
   changes(pause, ['for', 'reason', 'by', 'wait'], async (name, flags, provider, show) => {
     const { by = whoAmI(), reason, wait } = flags
-    const paused = await provider.pauseLock(name, { for: flags.for, reason, by, wait })
+    const paused = await provider.pauseLock(name, { duration: flags.for, reason, pausedBy: by, wait })
     const lock = await existingLock(provider, name)
     if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock.paused)}`)
     show(lock)
@@ -48,15 +48,15 @@ export function addOperateCommands(program: Command): void {
     .command('release')
     .summary('release a lock whose holder is gone')
     .description(
-      'Shows who holds the lock, asks for confirmation, and releases the lock if the same owner still holds it. A holder that is alive is not stopped, and another instance may then run the job at the same time. To end a pause, use resume. Exit status 1 if the lock was not released.',
+      'Shows who holds the lock, asks for confirmation, and releases the lock if it has not changed since. A holder that is alive is not stopped, and another instance may then run the job at the same time. To end a pause, use resume. Exit status 1 if the lock was not released.',
     )
   changes(release, ['yes'], async (name, flags, provider, show) => {
     const lock = await existingLock(provider, name)
     if (!flags.json) show(lock)
     if (lock.paused) throw refusal(`${holding(lock)} – end the pause with: ${COMMAND} resume ${lock.name}`)
     if (lock.held && !flags.yes) await confirm()
-    if (lock.held && !(await provider.releaseLock(name, lock.lockedBy)))
-      throw refusal(`Lock '${lock.name}' was not released, because this owner no longer holds it.`)
+    if (lock.held && !(await provider.releaseLock(lock)))
+      throw refusal(`Lock '${lock.name}' was not released, because it has changed since it was shown.`)
     if (flags.json) show(await existingLock(provider, name))
     else print(lock.held ? 'The lock was released.' : 'Nobody holds the lock.')
   })

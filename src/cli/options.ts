@@ -1,11 +1,11 @@
 import { Option, type Command } from 'commander'
 import { ExitCode } from './command-error'
-import { durationWithUnit, exitStatus, notBlank, port, positiveDuration, time } from './flag-values'
+import { exitStatus, notBlank, port, positiveDuration, readDuration, time } from './flag-values'
 
 interface OptionEntry {
   readonly flags: string
   readonly says: string
-  /** How its value is read; a duration needs its unit. */
+  /** How its value is read. */
   readonly read?: (text: string) => unknown
   readonly required?: boolean
   readonly choices?: readonly string[]
@@ -51,8 +51,8 @@ export const OPTIONS = {
   held: { flags: '--held', says: 'list only the locks that are held now' },
   json: { flags: '--json', says: 'print JSON' },
   quiet: { flags: '-q, --quiet', says: 'print errors only, for crontabs' },
-  succeeded: {
-    flags: '--succeeded',
+  mustHaveSucceeded: {
+    flags: '--must-have-succeeded',
     says: 'also find jobs whose last run is not known to have succeeded',
   },
   runningAtMost: {
@@ -78,7 +78,7 @@ export const OPTIONS = {
   wait: {
     flags: '--wait <duration>',
     says: 'how long to wait while somebody else holds the lock (default: not at all)',
-    read: durationWithUnit,
+    read: readDuration,
   },
   createTable: { flags: '--create-table', says: 'create the lock table first, unless it exists' },
   slot: {
@@ -92,17 +92,17 @@ export const OPTIONS = {
   lockAtMostFor: {
     flags: '--lock-at-most-for <duration>',
     says: 'when the lock expires; longer than the command can run: 10m, 90s, PT1H (default with --wait: 1m, with --keep-alive)',
-    read: durationWithUnit,
+    read: readDuration,
   },
   lockAtLeastFor: {
     flags: '--lock-at-least-for <duration>',
     says: 'how long the lock stays held at least, however short the command runs',
-    read: durationWithUnit,
+    read: readDuration,
   },
   keepAliveAtMost: {
     flags: '--keep-alive-at-most <duration>',
     says: 'like --keep-alive, but for this long at most; then the command is stopped, and the lock expires',
-    read: durationWithUnit,
+    read: readDuration,
   },
   keepAlive: { flags: '--keep-alive', says: 'extend the lock while the command runs' },
   skippedExitCode: {

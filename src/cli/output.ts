@@ -1,4 +1,4 @@
-import { printable } from '../sql'
+import { printable } from '../sql/internal'
 import { CommandError, scrub } from './command-error'
 
 /** The same as the package's, so that `npx` finds no other package under it. */

@@ -1,5 +1,5 @@
-import { sqlExecutor } from '../drivers'
-import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql'
+import { sqlExecutor } from '../drivers/internal'
+import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
 import { readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'

@@ -1,5 +1,5 @@
 import { setInterval } from 'node:timers/promises'
-import type { LockRecord } from '../sql'
+import type { LockRecord } from '../sql/internal'
 import { forJson, holding, table } from './describe-lock'
 import { oneLine, print, printJson, warn } from './output'
 

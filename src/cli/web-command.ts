@@ -26,7 +26,7 @@ export function addWebCommand(program: Command): void {
       authorize: ({ url }) => isSame(new URL(url).pathname, path),
       readOnly: !write,
       // Without any this is an empty array, which has no entries either.
-      limits,
+      overdueAfter: limits,
     })
     const handle = nodeHandler(page)
     const server = createServer((request, response) => void handle(request, response))

@@ -1,4 +1,5 @@
-import { describeRefusal, type Refusal } from './lock'
+import { recogniseEveryCopy } from './copies'
+import { describeSkip, type Skip } from './lock'
 
 /**
  * What went wrong: a closed set of codes to branch on. A lock that somebody else holds is not an error but an ordinary
@@ -60,6 +61,11 @@ export function invalid(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CONFIGURATION', message, { lockName })
 }
 
+/** An option as the subject of a message. */
+export function optionOf(lockName: string | undefined, option: string): string {
+  return lockName === undefined ? option : `${option} of lock '${lockName}'`
+}
+
 /** The error for a client that cannot keep locks. */
 export function invalidClient(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CLIENT', message, { lockName })
@@ -83,10 +89,10 @@ export function shutdownError(lockName: string): LockError {
 }
 
 /** The error for a skip, for callers who want one. */
-export function skipError(refusal: Refusal & { readonly name: string }): LockError {
-  const { name: lockName, reason } = refusal
+export function skipError(skip: Skip & { readonly name: string }): LockError {
+  const { name: lockName, reason } = skip
   if (reason === 'shutdown') return shutdownError(lockName)
-  const message = `Lock '${lockName}' ${describeRefusal(refusal)} – the task was skipped.`
+  const message = `Lock '${lockName}' ${describeSkip(skip)} – the task was skipped.`
   return new LockError('NOT_ACQUIRED', message, { lockName })
 }
 
@@ -98,28 +104,4 @@ export function warn(error: unknown): void {
     // Node.js accepts errors of its own realm only, and a test under Jest runs in another.
     process.emitWarning(String(error))
   }
-}
-
-/**
- * A process may load this package more than once: as CommonJS and as ES modules, or two installed copies. What they share is
- * kept under a name. Another version may use it: if its shape changes, so must its name.
- */
-export function sharedByEveryCopy<T>(name: string, make: () => T): T {
-  const shared = globalThis as Record<symbol, T | undefined>
-  return (shared[Symbol.for(`shedlock-orm.${name}`)] ??= make())
-}
-
-type AnyClass = abstract new (...parameters: never[]) => object
-
-/** Makes `instanceof` of a class recognise the objects of every copy. A subclass recognises its own alone, as usual. */
-export function recogniseEveryCopy(theClass: AnyClass, name: string): void {
-  const mark = Symbol.for(`shedlock-orm.${name}`)
-  Object.defineProperty(theClass.prototype, mark, { value: true })
-  Object.defineProperty(theClass, Symbol.hasInstance, {
-    value(this: AnyClass, value: unknown) {
-      return this === theClass
-        ? typeof value === 'object' && value !== null && mark in value
-        : Function.prototype[Symbol.hasInstance].call(this, value)
-    },
-  })
 }

@@ -1,74 +1,67 @@
-import { invalid, noLongerHeld, warn, type LockError } from './errors'
-import type { Duration, Lock, UnlockOptions } from './lock'
+import { invalid, LockError, noLongerHeld, warn } from './errors'
+import { keepAlive } from './keep-alive'
+import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
+import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
 import { checkLease } from './lock-configuration'
-import { whenOver, type Cancel, type Lease } from './time'
+import { checkOptions, mustBe } from './options'
+import { Lease, whenAborted, whenOver, type Cancel } from './time'
 
-/**
- * What a storage knows and does for one acquisition; `createLock` makes a lock of it. Requests may arrive late: none of these
- * may shorten a lease, or revive one that is over or released.
- */
-export interface Acquisition {
-  /** How long the holder may trust the lock. Begin it before the request is sent. */
-  readonly lease: Pick<Lease, 'remaining'>
-  /**
-   * Makes the lease last at least `lockAtMostFor` milliseconds from now.
-   *
-   * @param lockAtLeastFor for how many milliseconds from the acquisition `unlock` leaves the lock held; `undefined`: unchanged
-   * @returns the new lease, or `undefined` when the old one was over
-   */
-  extend(
-    lockAtMostFor: number,
-    lockAtLeastFor: number | undefined,
-  ): Promise<Pick<Lease, 'remaining'> | undefined>
-  /**
-   * Reads a positive safe integer that is greater than the token of every earlier acquisition of this name. Left out where the
-   * storage has no tokens.
-   *
-   * @returns the token, or `undefined` when the lock is no longer this holder's
-   */
-  fencingToken?(): Promise<number | undefined>
-  /**
-   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. If it rejects, it may be called again. It may be called
-   * when the lease is over: if nobody has acquired the lock since, the outcome still counts.
-   *
-   * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
-   */
-  unlock(outcome: UnlockOptions['outcome']): Promise<void>
+/** What an executor reports of a lock, and to which listeners. */
+export interface LockReport {
+  readonly event: LockEvent
+  readonly listeners: readonly LockingTaskExecutorListener[]
 }
 
-/** Makes the lock of an acquisition, for those who write a `LockProvider`. Call it as soon as the storage has answered. */
-export function createLock(name: string, acquisition: Acquisition): Lock {
-  return new HeldLock(name, acquisition)
+interface End {
+  readonly code: 'LOCK_LOST' | 'NOT_LOCKED'
+  readonly why: string
 }
 
-type End = readonly [code: 'LOCK_LOST' | 'NOT_LOCKED', why: string]
+const acquisitions = new WeakMap<object, Acquisition>()
+
+/** What the storage returned for this lock, for functions of that storage such as the SQL guard. */
+export function acquisitionOf(lock: object): Acquisition | undefined {
+  return acquisitions.get(lock)
+}
 
 /** One lock from its acquisition to its end. Its extensions and its release take turns. */
-class HeldLock implements Lock {
+export class HeldLock implements Lock {
+  readonly name: string
+  readonly #acquisition: Acquisition
+  readonly #report: LockReport | undefined
   #lease: Acquisition['lease']
-  /** Why it is not held any more; the error is made when somebody needs it. */
+  /** Why the lock cannot be used any more. The error is created when somebody needs it. */
   #end: End | undefined
   #error: LockError | undefined
+  /** Why its task has to stop, though the lock may still be held. */
+  #stop: { readonly reason: unknown } | undefined
   #isReleased = false
   #turn: Promise<unknown> = Promise.resolve()
   #controller: AbortController | undefined
+  #isWatched = false
   #cancelExpiry: Cancel | undefined
+  #cancelKeepAlive: Cancel | undefined
+  #cancelStop: Cancel | undefined
 
-  constructor(
-    readonly name: string,
-    readonly acquisition: Acquisition,
-  ) {
+  /** @param report for the lock of a task: what happens to the lock is then reported as soon as it happens */
+  constructor(name: string, acquisition: Acquisition, report?: LockReport) {
+    this.name = name
+    this.#acquisition = acquisition
+    this.#report = report
     this.#lease = acquisition.lease
+    acquisitions.set(this, acquisition)
+    if (report) this.#watchLease()
   }
 
-  /** Made when somebody reads it: most locks end without one. */
+  /** Created when it is read first: most locks end without one. */
   get signal(): AbortSignal {
-    // A process that was blocked for so long has not heard of it by a timer yet.
+    this.#watchLease()
+    // No timer fires while the process is blocked.
     this.#loseIfOver()
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#end) this.#controller.abort(this.#errorOf(this.#end))
-      else this.#watchLease()
+      if (this.#stop) this.#controller.abort(this.#stop.reason)
+      else if (this.#end) this.#controller.abort(this.#errorOf(this.#end))
     }
     return this.#controller.signal
   }
@@ -79,29 +72,67 @@ class HeldLock implements Lock {
 
   async fencingToken(): Promise<number> {
     this.#throwUnlessHeld()
-    if (!this.acquisition.fencingToken)
+    if (!this.#acquisition.fencingToken)
       throw invalid(
         `The provider of lock '${this.name}' has no fencing tokens – use a provider of this package, such as typeOrmLockProvider.`,
         this.name,
       )
-    const token = await this.acquisition.fencingToken()
+    const token = await this.#acquisition.fencingToken()
     if (token === undefined) this.#lose('its row in the database no longer belongs to it')
     this.#throwUnlessHeld()
     return Number(token)
   }
 
-  async extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<this> {
-    const checked = checkLease(this.name, lockAtMostFor, lockAtLeastFor ?? 0)
-    const atLeast = lockAtLeastFor === undefined ? undefined : checked.lockAtLeastFor
-    await this.#inTurn(() => this.#extend(checked.lockAtMostFor, atLeast))
-    return this
+  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<this> {
+    const extended = this.#extendInTurn(lockAtMostFor, lockAtLeastFor)
+    // A task that ends without awaiting it makes it fail, and must not end the process by that.
+    extended.catch(() => undefined)
+    return extended
   }
 
-  async unlock({ outcome }: UnlockOptions = {}): Promise<void> {
-    this.#endWith('NOT_LOCKED', 'it was unlocked')
+  /**
+   * Extends the lock until it ends.
+   *
+   * @param lockAtMostFor in milliseconds
+   * @param atMost after how many milliseconds the lock counts as lost; may be `Infinity`
+   */
+  keepAlive(lockAtMostFor: number, atMost: number): void {
+    const cancel = keepAlive(this, lockAtMostFor)
+    const limit = new Lease(atMost)
+    const cancelLimit = whenOver(
+      () => limit.remaining(),
+      () => {
+        this.#lose('it is no longer extended, because keepAlive.atMost is over')
+      },
+    )
+    this.#cancelKeepAlive = () => {
+      cancel()
+      cancelLimit()
+    }
+    if (this.#end) this.#cancelKeepAlive()
+  }
+
+  /** Aborts the signal with the reason of another one, when that aborts. */
+  stopWith(other: AbortSignal): void {
+    this.#cancelStop = whenAborted(other, () => {
+      this.stop(other.reason)
+    })
+  }
+
+  /** Aborts the signal, though the lock is still held. Only the first reason counts. */
+  stop(reason: unknown): void {
+    this.#stop ??= { reason }
+    this.#controller?.abort(this.#stop.reason)
+  }
+
+  async unlock(options: UnlockOptions = {}): Promise<void> {
+    const { outcome } = checkOptions(options, { outcome: checkOutcome }, 'options of unlock()', this.name)
+    // The loss of a lock that was lost while the process was blocked is reported all the same.
+    if (this.#report) this.#loseIfOver()
+    this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
     await this.#inTurn(async () => {
       if (this.#isReleased) return
-      await this.acquisition.unlock(outcome)
+      await this.#acquisition.unlock(outcome)
       this.#isReleased = true
     })
   }
@@ -110,23 +141,35 @@ class HeldLock implements Lock {
     await this.unlock().catch(warn)
   }
 
+  async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<this> {
+    const checked = checkLease(this.name, lockAtMostFor, lockAtLeastFor ?? 0)
+    const atLeast = lockAtLeastFor === undefined ? undefined : checked.lockAtLeastFor
+    try {
+      await this.#inTurn(() => this.#extend(checked.lockAtMostFor, atLeast))
+    } catch (error) {
+      // A lost lock has an event of its own.
+      if (error !== this.#error) this.#notify('onExtendFailed', { error })
+      throw error
+    }
+    this.#notify('onLockExtended', {})
+    return this
+  }
+
   async #extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<void> {
     this.#throwUnlessHeld()
-    const longer = await this.acquisition.extend(lockAtMostFor, lockAtLeastFor)
-    // Unlocked meanwhile: it was extended, and is released next.
-    if (this.#end?.[0] === 'NOT_LOCKED') return
+    const extended = await this.#acquisition.extend(lockAtMostFor, lockAtLeastFor)
     const tooLate = 'its extension was answered after its lease was over'
-    // Whoever was told that the old lease was over has stopped, and that is final.
+    // A task that saw its lease expire has stopped, so a late answer must not revive the lock.
     this.#throwUnlessHeld(tooLate)
-    if (longer) this.#lease = longer
-    else this.#lose('the database refused to extend it, because its lease was over')
-    // The process may have slept for longer than the new one.
+    if (!extended) this.#lose('the database refused to extend it, because its lease was over')
+    else if (extended.remaining() > this.#lease.remaining()) this.#lease = extended
+    // The process may have slept for longer than the new lease.
     this.#throwUnlessHeld(tooLate)
-    if (this.#controller) this.#watchLease()
   }
 
   #watchLease(): void {
-    this.#cancelExpiry?.()
+    if (this.#isWatched || this.#end) return
+    this.#isWatched = true
     this.#cancelExpiry = whenOver(
       () => this.#lease.remaining(),
       () => {
@@ -140,15 +183,27 @@ class HeldLock implements Lock {
   }
 
   #lose(why: string): void {
-    this.#endWith('LOCK_LOST', why)
+    if (this.#end) return
+    const end = this.#endWith({ code: 'LOCK_LOST', why })
+    if (!this.#report) return
+    const error = this.#errorOf(end)
+    this.#notify('onLockLost', { error })
+    if (!hasListeners(this.#report.listeners, 'onLockLost')) warn(outlived(error))
   }
 
   /** Only the first end counts. */
-  #endWith(code: 'LOCK_LOST' | 'NOT_LOCKED', why: string): void {
-    if (this.#end) return
-    this.#end = [code, why]
+  #endWith(end: End): End {
+    if (this.#end) return this.#end
+    this.#end = end
     this.#cancelExpiry?.()
-    this.#controller?.abort(this.#errorOf(this.#end))
+    this.#cancelKeepAlive?.()
+    this.#cancelStop?.()
+    if (this.#controller) this.stop(this.#errorOf(end))
+    return end
+  }
+
+  #errorOf({ code, why }: End): LockError {
+    return (this.#error ??= noLongerHeld(code, this.name, why))
   }
 
   #throwUnlessHeld(whyOver?: string): void {
@@ -156,8 +211,8 @@ class HeldLock implements Lock {
     if (this.#end) throw this.#errorOf(this.#end)
   }
 
-  #errorOf([code, why]: End): LockError {
-    return (this.#error ??= noLongerHeld(code, this.name, why))
+  #notify(...[method, more]: [method: Parameters<typeof notify>[1], more: object]): void {
+    if (this.#report) notify(this.#report.listeners, method, { ...this.#report.event, ...more })
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -165,4 +220,18 @@ class HeldLock implements Lock {
     this.#turn = turn.catch(() => undefined)
     return turn
   }
+}
+
+function checkOutcome<Value>(outcome: Value, option: string, lockName?: string): Value {
+  if (['succeeded', 'failed', 'unused'].includes(String(outcome))) return outcome
+  throw mustBe(option, "'succeeded', 'failed' or 'unused'", lockName)
+}
+
+/** The warning where nothing listens: the task ends as if it had held its lock. */
+function outlived({ code, message, lockName }: LockError): LockError {
+  return new LockError(
+    code,
+    `${message} The task outlived its lock, so another instance may run it at the same time – choose a longer lockAtMostFor, and let the task stop when its signal aborts.`,
+    { lockName },
+  )
 }

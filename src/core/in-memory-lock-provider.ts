@@ -1,8 +1,8 @@
-import { createLock, type Acquisition } from './held-lock'
-import type { LockConfiguration, LockOptions, LockProvider, RefusalReason, Lock } from './lock'
-import { checkLockConfiguration, type CheckedLockConfiguration } from './lock-configuration'
+import type { Acquisition, Refusal, RefusalReason } from './lock'
+import type { CheckedLockConfiguration } from './lock-configuration'
+import { LockProvider } from './lock-provider'
 import { SLOT_AT_MOST_AHEAD, slotTooFarAhead, tokenOfRetry } from './slots'
-import { type Clock, later, Lease, time } from './time'
+import { type Clock, Lease, time } from './time'
 
 /** What a row is in a lock table. */
 interface Entry {
@@ -19,38 +19,30 @@ interface Entry {
  * Tasks exclude each other only if they share one provider. Names that were locked with a slot are remembered until `clear()`,
  * as rows of a table are.
  */
-export class InMemoryLockProvider implements LockProvider {
+export class InMemoryLockProvider extends LockProvider {
   /** Where the locks are kept, for logs. */
-  readonly description = 'the memory of this process, which other instances do not see'
+  override readonly description = 'the memory of this process, which other instances do not see'
   readonly #clock: Clock | undefined
   readonly #entries = new Map<string, Entry>()
   #sweepAt = 100
 
   /** @param clock for leases. Default: the monotonic clock, `performance`. Slots and tokens use the wall clock, `Date` */
   constructor(clock?: Clock) {
+    super()
     this.#clock = clock
   }
 
   /**
    * Tries to acquire the lock once.
    *
-   * @returns the lock, or `undefined` if it is held, or if it was already acquired for its slot
-   * @throws LockError `INVALID_CONFIGURATION`; the reason of `signal`, if it has aborted
+   * @returns the lock, or a refusal if it is held, or if it was already acquired for its slot
    */
-  // eslint-disable-next-line @typescript-eslint/require-await -- a wrong configuration rejects, as with every provider
-  async lock(
-    configuration: LockConfiguration,
-    { signal, onRefused }: LockOptions = {},
-  ): Promise<Lock | undefined> {
-    const checked = checkLockConfiguration(configuration)
-    signal?.throwIfAborted()
-    const token = this.#token(checked)
-    if (typeof token === 'string') {
-      onRefused?.(token)
-      return undefined
-    }
+  // eslint-disable-next-line @typescript-eslint/require-await -- a slot that is too far ahead rejects, as with every provider
+  async acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal> {
+    const token = this.#token(configuration)
+    if (typeof token === 'string') return { reason: token }
     this.#forgetExpired()
-    return createLock(checked.name, this.#acquire(checked, token))
+    return this.#acquire(configuration, token)
   }
 
   /** Whether somebody holds the lock at this moment. */
@@ -94,7 +86,9 @@ export class InMemoryLockProvider implements LockProvider {
       extend: async (duration, newAtLeast) => {
         if (!isMine()) return undefined
         if (newAtLeast !== undefined) atLeast = atLeast.lasting(newAtLeast)
-        return (entry.lease = later(entry.lease, new Lease(duration, this.#clock)))
+        const longer = new Lease(duration, this.#clock)
+        if (longer.remaining() > entry.lease.remaining()) entry.lease = longer
+        return entry.lease
       },
       // eslint-disable-next-line @typescript-eslint/require-await
       fencingToken: async () => (isMine() ? entry.lockedAt : undefined),

@@ -1,14 +1,60 @@
-/** The core, for the other folders. What apps see of it is in `app`, and what authors of a storage see in `storage`. */
-export * from './errors'
-export * from './held-lock'
-export * from './in-memory-lock-provider'
-export * from './leader-election'
-export * from './listener'
-export * from './lock'
-export * from './lock-configuration'
-export * from './locking-task-executor'
-export * from './scope'
-export * from './slots'
-export * from './task-configuration'
-export * from './time'
-export * from './wrapping-lock-providers'
+/**
+ * Locks, and executors that run tasks under them. No database is part of it: a lock provider comes from `shedlock-orm/typeorm`,
+ * `shedlock-orm/prisma` or `shedlock-orm/sql`, or is one of your own, over a storage that is not a SQL database.
+ *
+ * @module shedlock-orm
+ */
+export {
+  activeLock,
+  assertLocked,
+  executeOnce,
+  extendActiveLock,
+  InMemoryLockProvider,
+  leaderElection,
+  Lease,
+  LockError,
+  LockingTaskExecutor,
+  LockProvider,
+  loggingListener,
+  runNow,
+  slotOf,
+  slotTooFarAhead,
+  tokenOfRetry,
+} from './internal'
+export type {
+  AcquireOptions,
+  Acquisition,
+  ActiveLock,
+  CheckedLockConfiguration,
+  Clock,
+  DrainOptions,
+  Duration,
+  ExecuteOnceConfiguration,
+  KeepAliveOptions,
+  LeaderCallbacks,
+  LeaderElection,
+  LeaderElectionConfiguration,
+  Lock,
+  LockConfiguration,
+  LockErrorCode,
+  LockEvent,
+  LockFailureEvent,
+  LockHolder,
+  LockingTaskExecutorListener,
+  LockingTaskExecutorOptions,
+  LockLostEvent,
+  LockSkippedEvent,
+  Refusal,
+  RefusalReason,
+  ShutdownOptions,
+  Skip,
+  SkipReason,
+  Task,
+  TaskConfiguration,
+  TaskContext,
+  TaskFinishedEvent,
+  TaskResult,
+  UnlockOptions,
+  WaitOptions,
+  WrapConfiguration,
+} from './internal'

@@ -1,11 +1,13 @@
-import { invalid, warn } from './errors'
-import type { LockingTaskExecutorListener } from './listener'
-import type { ActiveLock, Duration, LockProvider, ShutdownOptions } from './lock'
-import { checkDuration, checkLockConfiguration, checkOptions } from './lock-configuration'
+import { warn } from './errors'
+import { checkListeners, type LockingTaskExecutorListener } from './listener'
+import type { ActiveLock, Duration, ShutdownOptions } from './lock'
+import { checkLease, checkLockName, nameOf } from './lock-configuration'
+import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
+import { aDuration, aFunction, checkOptions, mustBe } from './options'
+import { notByHand } from './run-now'
 import type { TaskContext } from './task-configuration'
 import { LONGEST_TIMEOUT, sleep } from './time'
-import { WaitingLockProvider } from './wrapping-lock-providers'
 
 /** The lock whose holder is the leader. */
 export interface LeaderElectionConfiguration {
@@ -13,8 +15,8 @@ export interface LeaderElectionConfiguration {
   readonly name: string
   /** How long the others wait for a leader that died. While the leader lives, its lock is extended when half of this is over. */
   readonly lockAtMostFor: Duration
-  /** The longest pause between two attempts of a candidate. Default: a quarter of `lockAtMostFor`, 5 seconds at most. */
-  readonly pause?: Duration | undefined
+  /** The longest time between two attempts of a candidate. Default: a quarter of `lockAtMostFor`, 5 seconds at most. */
+  readonly interval?: Duration | undefined
   /** Listeners to what happens to the lock, as of an executor. Default: none. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
@@ -29,14 +31,14 @@ export interface LeaderCallbacks {
   readonly onElected: (lock: ActiveLock) => unknown
   /**
    * Called when this process is no longer the leader, with the reason: a `LockError` `LOCK_LOST` when the lock was lost,
-   * `SHUTDOWN` at `stop`, or what `onElected` threw. Unless the lock was lost, it is held until this callback has ended.
+   * `SHUTDOWN` at `shutdown`, or what `onElected` threw. Unless the lock was lost, it is held until this callback has ended.
    */
   readonly onStepDown?: ((reason: unknown) => unknown) | undefined
   /** Called when the database did not answer, or a callback threw; the election goes on. Default: a process warning. */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
 
-/** A candidate for leader, until `stop` is called. */
+/** A candidate for leader, until `shutdown` is called. */
 export interface LeaderElection {
   /** Whether this process may act as the leader at this moment. */
   isLeader(): boolean
@@ -44,9 +46,10 @@ export interface LeaderElection {
    * Steps down for good: when `onStepDown` and `onElected` have ended, the lock is released for the next leader. Call it before
    * the database is disconnected.
    *
-   * @returns whether they ended within the timeout; otherwise the lock stays held until they end or the process does
+   * @returns the name of the lock, if they did not end within the timeout: it stays held until they end or the process does
+   * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  stop(options?: ShutdownOptions): Promise<boolean>
+  shutdown(options?: ShutdownOptions): Promise<readonly string[]>
 }
 
 /**
@@ -62,19 +65,28 @@ export function leaderElection(
   configuration: LeaderElectionConfiguration,
   callbacks: LeaderCallbacks,
 ): LeaderElection {
-  checkOptions(configuration, ['name', 'lockAtMostFor', 'pause', 'listeners'], 'leader election')
-  checkOptions(callbacks, ['onElected', 'onStepDown', 'onError'], 'callbacks of the leader election')
-  const { name, lockAtMostFor } = checkLockConfiguration({
-    name: configuration.name,
-    lockAtMostFor: configuration.lockAtMostFor,
-  })
-  const { pause: longestPause = Math.ceil(Math.min(lockAtMostFor / 4, 5_000)) } = configuration
-  const pause = Math.min(checkDuration(name, 'pause', longestPause), LONGEST_TIMEOUT)
-  const { onElected, onStepDown, onError = warn } = callbacks
-  if (typeof onElected !== 'function')
-    throw invalid(`onElected of the leader election '${name}' must be a function.`, name)
-  const waiting = new WaitingLockProvider(provider, { timeout: '36500d', pause })
-  const executor = new LockingTaskExecutor(waiting, { listeners: configuration.listeners })
+  const checked = checkOptions(
+    configuration,
+    { name: checkLockName, lockAtMostFor: aDuration, interval: aDuration, listeners: checkListeners },
+    'leader election',
+    nameOf(configuration),
+  )
+  const { name, lockAtMostFor, interval } = checkCandidate(checked)
+  const {
+    onElected,
+    onStepDown,
+    onError = warn,
+  } = checkOptions(
+    callbacks,
+    { onElected: aFunction, onStepDown: aFunction, onError: aFunction },
+    'callbacks of the leader election',
+    name,
+  )
+  if (!onElected) throw mustBe('onElected', 'a function', name)
+  // A leader that loses its lock steps down, and onStepDown has the reason: no process warning.
+  const listeners = [...(checked.listeners ?? []), { onLockLost: () => undefined }]
+  const executor = new LockingTaskExecutor(provider, { listeners })
+  const candidacy = { name, lockAtMostFor, keepAlive: true, wait: { atMost: '36500d', interval } }
   const stopped = new AbortController()
   let leading: ActiveLock | undefined
 
@@ -102,21 +114,36 @@ export function leaderElection(
   const run = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       try {
-        await executor.executeWithLock({ name, lockAtMostFor, keepAlive: true }, lead)
+        await executor.executeWithLock(candidacy, lead)
       } catch (error) {
         await report(error)
         // Others first.
-        await sleep(pause, stopped.signal)
+        await sleep(interval, stopped.signal)
       }
     }
   }
-  void run()
+  void notByHand(run)
 
   return {
     isLeader: () => leading !== undefined && leading.remaining() > 0 && !leading.signal.aborted,
-    stop: async (options) => {
+    shutdown: async (options) => {
+      checkOptions(options ?? {}, { timeout: aDuration }, 'shutdown options', name)
       stopped.abort()
-      return (await executor.shutdown(options)).length === 0
+      return executor.shutdown(options)
     },
   }
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+function checkCandidate(checked: {
+  readonly name?: string | undefined
+  readonly lockAtMostFor?: number | undefined
+  readonly interval?: number | undefined
+}) {
+  const name = checkLockName(checked.name)
+  if (checked.lockAtMostFor === undefined) throw mustBe('lockAtMostFor', "a duration such as '1m'", name)
+  const { lockAtMostFor } = checkLease(name, checked.lockAtMostFor, 0)
+  const interval = checked.interval ?? Math.ceil(Math.min(lockAtMostFor / 4, 5_000))
+  if (interval === 0) throw mustBe('interval', 'a millisecond or more', name)
+  return { name, lockAtMostFor, interval: Math.min(interval, LONGEST_TIMEOUT) }
 }

@@ -1,7 +1,8 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { invalid, LockError } from './errors'
-import { describeRefusal, type Refusal } from './lock'
+import { describeSkip, type Skip } from './lock'
 import type { CheckedLockConfiguration } from './lock-configuration'
+import { mustBe } from './options'
 
 /** What every event tells: the lock, and how it was configured. */
 export interface LockEvent {
@@ -12,14 +13,14 @@ export interface LockEvent {
 }
 
 /** A task was skipped: the reason, and the holder of the lock where the provider knows it. */
-export interface LockSkippedEvent extends LockEvent, Refusal {}
+export interface LockSkippedEvent extends LockEvent, Skip {}
 
 /** A task ended: its outcome, and how long it ran. */
 export interface TaskFinishedEvent extends LockEvent {
   /** How long the task ran, in milliseconds. */
   readonly duration: number
-  readonly outcome: 'success' | 'error'
-  /** What the task threw, when the outcome is `error`. */
+  readonly outcome: 'succeeded' | 'failed'
+  /** What the task threw, when it failed. */
   readonly error?: unknown
 }
 
@@ -60,9 +61,15 @@ export interface LockingTaskExecutorListener {
   onLockExtended?(event: LockEvent): void
   /** An extension failed: the lease is as before it. If the lock is kept alive, the extension is repeated. */
   onExtendFailed?(event: LockFailureEvent): void
-  /** While the task runs, the lease is over, or an extension was refused. The task's signal has aborted. */
+  /**
+   * While the task runs, the lease is over, or an extension was refused. The task's signal has aborted. Without a listener to this
+   * event: a process warning.
+   */
   onLockLost?(event: LockLostEvent): void
-  /** The lock could not be released; it expires at the end of its lease. The task's own outcome does not change. */
+  /**
+   * The lock could not be released; it expires at the end of its lease. The task's own outcome does not change.
+   * Without a listener to this event: a process warning.
+   */
   onUnlockFailed?(event: LockFailureEvent): void
 }
 
@@ -79,12 +86,14 @@ const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
   onUnlockFailed: channel('shedlock-orm:unlock-failed'),
 }
 
-/** Whether anybody listens to this event. */
-export function isHeard(
+/** Whether anybody listens to this event. Otherwise a failure that changes no outcome would stay unknown. */
+export function hasListeners(
   listeners: readonly LockingTaskExecutorListener[],
   method: keyof LockingTaskExecutorListener,
 ): boolean {
-  return channels[method].hasSubscribers || listeners.some((listener) => method in listener)
+  return (
+    channels[method].hasSubscribers || listeners.some((listener) => typeof listener[method] === 'function')
+  )
 }
 
 /** Calls the same method of every listener; what they throw is ignored. */
@@ -108,7 +117,7 @@ export function notify<Method extends keyof LockingTaskExecutorListener>(
 /**
  * The listeners of an option, or none.
  *
- * @throws LockError `INVALID_CONFIGURATION` when they are not an array of objects
+ * @throws LockError `INVALID_CONFIGURATION` when they are not an array of objects, or a method is no function
  */
 export function checkListeners<Listener extends object>(
   listeners: readonly Listener[] | undefined,
@@ -116,8 +125,13 @@ export function checkListeners<Listener extends object>(
   if (listeners === undefined) return []
   const isListener = (each: unknown): boolean => typeof each === 'object' && each !== null
   const option: unknown = listeners
-  if (Array.isArray(option) && option.every(isListener)) return listeners
-  throw invalid('listeners must be an array of objects, each with methods such as onLockAcquired.')
+  if (!Array.isArray(option) || !option.every(isListener))
+    throw invalid('listeners must be an array of objects, each with methods such as onLockAcquired.')
+  for (const listener of listeners as readonly Record<string, unknown>[])
+    for (const method of Object.keys(channels))
+      if (!['function', 'undefined'].includes(typeof listener[method]))
+        throw mustBe(`${method} of a listener`, 'a function')
+  return listeners
 }
 
 /** What `console`, pino, winston and Nest's `Logger` have in common. */
@@ -153,13 +167,12 @@ export function loggingListener(logger: LoggerLike): Required<LockingTaskExecuto
     onLockAttempt: tell('debug', 'is about to be acquired'),
     onLockAcquired: tell('debug', 'was acquired'),
     onLockNotAcquired: (event) => {
-      tell('debug', `${describeRefusal(event)} – the task was skipped`)(event)
+      tell('debug', `${describeSkip(event)} – the task was skipped`)(event)
     },
     onLockFailed: tell('error', 'could not be acquired, so the task did not run'),
     onTaskStarted: tell('debug', 'starts its task'),
     onTaskFinished: (event) => {
-      const how = event.outcome === 'success' ? 'succeeded' : 'failed'
-      tell('debug', `ran its task, which ${how} after ${Math.round(event.duration)} ms`)(event)
+      tell('debug', `ran its task, which ${event.outcome} after ${Math.round(event.duration)} ms`)(event)
     },
     onLockExtended: tell('debug', 'was extended'),
     onExtendFailed: tell('warn', 'could not be extended, and lasts as long as before'),

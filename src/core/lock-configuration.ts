@@ -1,75 +1,100 @@
-import { invalid } from './errors'
-import type { Duration, LockConfiguration, LockProvider } from './lock'
+import { checkDuration } from './duration'
+import { invalid, optionOf } from './errors'
+import type { Duration, KeepAliveOptions, LockConfiguration, WaitOptions } from './lock'
+import {
+  aBoolean,
+  aDuration,
+  aSignal,
+  checkOptions,
+  mustBe,
+  type CheckedOptions,
+  type OptionChecks,
+} from './options'
 import { checkSlot, RETRY_STEPS } from './slots'
+import { LONGEST_TIMEOUT } from './time'
 
-/** A lock configuration whose values were checked, with durations in milliseconds. */
-export interface CheckedLockConfiguration extends LockConfiguration {
+/** What a storage needs of a lock configuration whose values were checked. */
+export interface CheckedLockConfiguration {
+  /** The lock's name. */
+  readonly name: string
+  /** In milliseconds. */
   readonly lockAtMostFor: number
+  /** In milliseconds; 0 unless it was set. */
   readonly lockAtLeastFor: number
-  /** In milliseconds since 1970. */
+  /** In milliseconds since 1970; with `untilSucceeded` in whole seconds. */
   readonly slot?: number
-  readonly untilSucceeded?: boolean
+  /** Whether the slot may be acquired again until a run of it has succeeded. */
+  readonly untilSucceeded?: true
+}
+
+/** A checked lock configuration, and how to acquire the lock. In milliseconds. */
+export interface LockRequest {
+  readonly configuration: CheckedLockConfiguration
+  readonly wait: { readonly atMost: number; readonly interval: number } | undefined
+  /** For how long, `Infinity` without a limit; `undefined`: not at all. */
+  readonly keepAlive: number | undefined
+  readonly signal: AbortSignal | undefined
 }
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
 const MAX_NAME_LENGTH = 64
-const OPTIONS: readonly string[] = [
-  'name',
-  'lockAtMostFor',
-  'lockAtLeastFor',
-  'slot',
-  'untilSucceeded',
-] satisfies (keyof LockConfiguration)[]
+/** Such as a zero width space, or a separator of lines. */
+const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}]/gu
+/** Of Spring, which replaces it in a name: `#{#tenant}` and `${tenant}`. */
+const PLACEHOLDER = /[$#]\{[^}]*\}/
 
-/** Marks a configuration as checked: an executor checks it before it tells its listeners, and its provider need not repeat that. */
-class Checked implements CheckedLockConfiguration {
-  declare readonly slot?: number
-  declare readonly untilSucceeded?: true
-
-  constructor(
-    readonly name: string,
-    readonly lockAtMostFor: number,
-    readonly lockAtLeastFor: number,
-    slot: number | undefined,
-    untilSucceeded: boolean | undefined,
-  ) {
-    if (slot !== undefined) this.slot = untilSucceeded ? slot - (slot % RETRY_STEPS) : slot
-    if (untilSucceeded && slot !== undefined) this.untilSucceeded = true
-    Object.freeze(this)
-  }
-}
+export const LOCK_OPTIONS = {
+  name: checkLockName,
+  lockAtMostFor: aDuration,
+  lockAtLeastFor: aDuration,
+  slot: checkSlot,
+  untilSucceeded: aBoolean,
+  wait: checkWait,
+  keepAlive: checkKeepAlive,
+  signal: aSignal,
+} satisfies OptionChecks<LockConfiguration>
 
 /**
  * Refuses what can never work, so that it fails at start-up and not at 3 a.m.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkLockConfiguration(configuration: LockConfiguration): CheckedLockConfiguration {
-  if (configuration instanceof Checked) return configuration
-  checkOptions(configuration, OPTIONS, 'lock configuration')
-  const name = checkLockName(configuration.name)
-  if ((configuration.lockAtMostFor as Duration | undefined) === undefined) {
+export function checkLockConfiguration(configuration: LockConfiguration): LockRequest {
+  return lockRequest(checkOptions(configuration, LOCK_OPTIONS, 'lock configuration', nameOf(configuration)))
+}
+
+/**
+ * Checks what options need of each other.
+ *
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
+  const { slot, untilSucceeded = false, wait, keepAlive, signal } = checked
+  const name = checkLockName(checked.name)
+  if (checked.lockAtMostFor === undefined) {
     throw invalid(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
       name,
     )
   }
-  const { lockAtMostFor, lockAtLeastFor } = checkLease(
-    name,
-    configuration.lockAtMostFor,
-    configuration.lockAtLeastFor ?? 0,
-  )
-  const { untilSucceeded } = configuration
-  const slot = configuration.slot === undefined ? undefined : checkSlot(name, configuration.slot)
-  if (untilSucceeded !== undefined && typeof untilSucceeded !== 'boolean')
-    throw invalid(`untilSucceeded of lock '${name}' must be true or false.`, name)
-  // A slot that is passed as undefined is that of a call without a slot.
-  if (untilSucceeded && !('slot' in configuration))
+  if (untilSucceeded && slot === undefined)
     throw invalid(
       `untilSucceeded of lock '${name}' needs a slot – set slot to the time at which the run was due.`,
       name,
     )
-  return new Checked(name, lockAtMostFor, lockAtLeastFor, slot, untilSucceeded)
+  const configuration = {
+    name,
+    ...checkLease(name, checked.lockAtMostFor, checked.lockAtLeastFor ?? 0),
+    ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
+    ...(untilSucceeded && { untilSucceeded: true as const }),
+  }
+  return { configuration: Object.freeze(configuration), wait, keepAlive, signal }
+}
+
+/** The lock's name, for the error of another option. */
+export function nameOf(configuration: { readonly name?: unknown } | undefined): string | undefined {
+  const name = (configuration as { name?: unknown } | null | undefined)?.name
+  return typeof name === 'string' ? name : undefined
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
@@ -92,7 +117,8 @@ export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor
 }
 
 /**
- * Returns the name if every database can store it: 1 to 64 characters, no control characters, no blank at either end.
+ * Returns the name if every database can store it, and people can read it: 1 to 64 characters, no control or invisible characters, no
+ * placeholder that nothing replaces, no blank at either end.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -111,110 +137,59 @@ export function checkLockName(name: unknown): string {
       name,
     )
   }
+  if (name.search(INVISIBLE) >= 0) {
+    throw invalid(
+      `Lock name "${name.replace(INVISIBLE, escaped)}" contains invisible characters, so two different locks could look the same – remove them.`,
+      name,
+    )
+  }
+  const [placeholder] = PLACEHOLDER.exec(name) ?? []
+  if (placeholder !== undefined) {
+    throw invalid(
+      `Lock name '${name}' contains '${placeholder}', which nothing replaces, so all calls would share one lock – pass a function that makes the name from the arguments, such as name: (tenant) => \`report-\${tenant}\`.`,
+      name,
+    )
+  }
   // MySQL and SQL Server ignore trailing blanks when they compare: two names would be one lock there.
   if (name.trim() !== name) throw invalid(`Lock name '${name}' begins or ends with a blank – trim it.`, name)
   return name
 }
 
-/**
- * Refuses an unknown option: a typing mistake would otherwise silently have no effect.
- *
- * @param lockName where the options belong to one lock
- * @throws LockError `INVALID_CONFIGURATION`
- */
-export function checkOptions(
-  options: object,
-  known: readonly string[],
-  what: string,
+function escaped(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16)
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
+}
+
+/** @returns how long to wait, and how long between two attempts, in milliseconds */
+export function checkWait(
+  wait: Duration | WaitOptions,
+  option: string,
   lockName?: string,
-): void {
-  if (typeof options !== 'object' || (options as unknown) === null) {
-    throw invalid(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
-  }
-  const unknown = Object.keys(options).filter((key) => !known.includes(key))
-  if (unknown.length > 0) {
-    throw invalid(
-      `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – known are ${known.join(', ')}.`,
-      lockName,
-    )
-  }
+): { readonly atMost: number; readonly interval: number } {
+  if (typeof wait !== 'object') return { atMost: checkDuration(lockName, option, wait), interval: 500 }
+  const what = optionOf(lockName, option)
+  const { atMost, interval = 500 } = checkOptions(
+    wait,
+    { atMost: aDuration, interval: aDuration },
+    what,
+    lockName,
+    option,
+  )
+  if (atMost === undefined) throw mustBe(`${option}.atMost`, "a duration such as '1m'", lockName)
+  if (interval === 0) throw mustBe(`${option}.interval`, 'a millisecond or more', lockName)
+  return { atMost, interval: Math.min(interval, LONGEST_TIMEOUT) }
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` */
-export function checkProvider(provider: LockProvider, what = 'The first argument'): void {
-  if (typeof (provider as LockProvider | undefined)?.lock !== 'function')
-    throw invalid(
-      `${what} is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
-    )
-}
-
-/**
- * Turns a duration into whole milliseconds, from 0 to a hundred years.
- *
- * @param name the lock's name, for the error, where there is one
- * @param what the option's name, for the error
- * @throws LockError `INVALID_CONFIGURATION`
- */
-export function checkDuration(name: string | undefined, what: string, duration: Duration): number {
-  const subject = name === undefined ? what : `${what} of lock '${name}'`
-  const value = milliseconds(duration, subject, name)
-  if (value < 0) throw invalid(`${subject} is negative (${duration}) – set it to 0 or more.`, name)
-  if (value > MAX_DURATION)
-    throw invalid(`${subject} is longer than a hundred years (${duration}) – make it shorter.`, name)
-  return value
-}
-
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
-/** Beyond this some database's calendar ends, and nobody wants it. */
-const MAX_DURATION = 36_500 * DAY
-const UNITS: Readonly<Record<string, number>> = {
-  '': 1,
-  ns: 1e-6,
-  us: 1e-3,
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: HOUR,
-  d: DAY,
-}
-
-const SIMPLE = /^([+-]?\d+)([a-z]{0,2})$/i
-const ISO =
-  /^([+-]?)P(?=[\d+-]|T[\d+-])(?:([+-]?\d+)D)?(?:T(?=[\d+-])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{0,9})?)S)?)?$/i
-
-/**
- * Turns a duration into whole milliseconds, which may be negative: the caller decides whether that makes sense.
- *
- * @param what names the value in the error message, such as `lockAtMostFor`
- * @param lockName the lock that the duration belongs to, for the error
- * @throws LockError `INVALID_CONFIGURATION` when it is not finite or cannot be read
- */
-export function milliseconds(duration: Duration, what = 'duration', lockName?: string): number {
-  const value = typeof duration === 'number' ? duration : parse(duration)
-  if (!Number.isFinite(value)) {
-    throw invalid(
-      `${what} is ${describe(duration)}, which is not a duration – pass a number of milliseconds, or a text such as '14m', '30s', '500ms' or 'PT14M'.`,
-      lockName,
-    )
-  }
-  return Math.trunc(value)
-}
-
-function parse(text: unknown): number {
-  if (typeof text !== 'string') return NaN
-  const simple = SIMPLE.exec(text)
-  if (simple) return Number(simple[1]) * (UNITS[(simple[2] ?? '').toLowerCase()] ?? NaN)
-  const iso = ISO.exec(text)
-  if (!iso) return NaN
-  const part = (index: number): number => Number((iso[index] ?? '0').replace(',', '.'))
-  const total = part(2) * DAY + part(3) * HOUR + part(4) * 60_000 + part(5) * 1_000
-  // Seconds have decimals that a binary float cannot hold: 1.001 s is 1001 ms, not 1000.9999 ms cut to 1000.
-  return (iso[1] === '-' ? -1 : 1) * Number(total.toFixed(6))
-}
-
-function describe(value: unknown): string {
-  if (typeof value === 'string') return `'${value}'`
-  // An object need not know how to become text.
-  return typeof value === 'object' && value !== null ? 'an object' : String(value)
+function checkKeepAlive(
+  keepAlive: boolean | KeepAliveOptions,
+  option: string,
+  lockName?: string,
+): number | undefined {
+  if (typeof keepAlive === 'boolean') return keepAlive ? Infinity : undefined
+  if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
+    throw mustBe(option, "true, false, or an object such as { atMost: '2h' }", lockName)
+  const what = optionOf(lockName, option)
+  const { atMost = Infinity } = checkOptions(keepAlive, { atMost: aDuration }, what, lockName, option)
+  if (atMost === 0) throw mustBe(`${option}.atMost`, 'a millisecond or more', lockName)
+  return atMost
 }

@@ -1,11 +1,14 @@
+import type { Lease } from './time'
+
 /**
- * A length of time: a number of milliseconds; or a text with a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`,
- * `'60d'`, also `us` and `ns`; without a unit it is milliseconds); or a text in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not
- * matter: `'14M'` is fourteen minutes. Fractions of a millisecond are cut off.
+ * A length of time: a number of milliseconds; or a string of a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`, `'60d'`,
+ * also `us` and `ns`); or a string in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not matter: `'14M'` is fourteen minutes. Fractions of
+ * a millisecond are cut off. A string without a unit, such as `'10'`, is refused when it is used; the type is `string`, so that a value
+ * from `process.env` fits.
  */
 export type Duration = number | string
 
-/** What to lock, and for how long. It contains no time of its own, so one object can be used again and again. */
+/** What to lock, for how long, and how to acquire it. It contains no time of its own, so one object can be used again and again. */
 export interface LockConfiguration {
   /**
    * The lock's name. Of all callers that use it at the same time, one runs and the others skip. 1 to 64 characters, without
@@ -32,9 +35,41 @@ export interface LockConfiguration {
   /**
    * Whether the same slot may be acquired again until a run of it has succeeded: if the last run failed, died, or was unlocked
    * without an outcome, if nobody holds the lock, and if no later slot was acquired. Needs `slot`, which then counts in whole
-   * seconds. Default `false`: each slot is acquired once, however its run ends.
+   * seconds. Set `lockAtLeastFor` too: it keeps the slot of a run that failed until then, and without it the next instance whose
+   * timer is a little late repeats the run at once. Default `false`: each slot is acquired once, however its run ends.
    */
   readonly untilSucceeded?: boolean | undefined
+  /**
+   * How long to try again and again while the lock is held, for a task that should rather run late than be skipped. There is no
+   * queue: the first attempt after the release acquires the lock. A slot that has run already ends the wait. Default 0: one attempt.
+   */
+  readonly wait?: Duration | WaitOptions | undefined
+  /**
+   * Whether to extend the lock by `lockAtMostFor` whenever less than half of it is left, until it is released. `lockAtMostFor` may
+   * then be short (a minute, say): it is only the time after a crash until another instance may run. An extension that fails is
+   * repeated until the lease is over. A task that hangs would hold its lock for ever, so set a limit: `{ atMost: '2h' }`. Default
+   * `false`.
+   */
+  readonly keepAlive?: boolean | KeepAliveOptions | undefined
+  /**
+   * When it aborts, the wait for the lock ends, and the signal of a task under the lock aborts with the same reason. `lock()` rejects
+   * with that reason; an executor skips the task as `aborted`. Default: none.
+   */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** How to wait for a lock. */
+export interface WaitOptions {
+  /** For how long to try again. */
+  readonly atMost: Duration
+  /** The longest time between two attempts; it lasts between half of it and all of it, at random. Default half a second. */
+  readonly interval?: Duration | undefined
+}
+
+/** How to keep a lock alive. */
+export interface KeepAliveOptions {
+  /** For how long the lock is kept alive. Afterwards its signal aborts with `LOCK_LOST`, and it expires. Default: no limit. */
+  readonly atMost?: Duration | undefined
 }
 
 /**
@@ -53,56 +88,29 @@ export interface LockHolder {
   readonly lockUntil: Date
 }
 
+/** What a lock provider answers when it does not acquire the lock. */
+export interface Refusal {
+  /** Why the lock was not acquired. */
+  readonly reason: RefusalReason
+  /** Who holds the lock, where the storage knows that without another statement: not on PostgreSQL. */
+  readonly holder?: LockHolder | undefined
+}
+
 /**
  * Why a task was skipped: a reason for which a lock is refused, or
  *
  * - `nested` another task already runs under the same lock, inside the task that holds it
+ * - `aborted` the `signal` of its configuration aborted before it began
  * - `shutdown` the executor was shut down
  */
-export type SkipReason = RefusalReason | 'nested' | 'shutdown'
+export type SkipReason = RefusalReason | 'nested' | 'aborted' | 'shutdown'
 
 /** Why a task was skipped. */
-export interface Refusal {
+export interface Skip {
+  /** Why the task was skipped. */
   readonly reason: SkipReason
-  /** Who holds the lock, where the provider knows that without another statement: not on PostgreSQL. */
+  /** As in a refusal. */
   readonly holder?: LockHolder | undefined
-}
-
-/** How to acquire a lock. */
-export interface LockOptions {
-  /** When it aborts, `lock` rejects with its reason, and a provider that waits for the lock stops waiting. */
-  readonly signal?: AbortSignal | undefined
-  /**
-   * Called before `lock` resolves to `undefined`: with the reason, and with the holder of the lock where the storage knows that
-   * without another statement. If a provider does not call it, the reason is `held`.
-   */
-  readonly onRefused?: ((reason: RefusalReason, holder?: LockHolder) => void) | undefined
-}
-
-/** Options of `shutdown()` and `drain()`. */
-export interface ShutdownOptions {
-  /** How long to wait at most. Default 10 seconds. */
-  readonly timeout?: Duration | undefined
-}
-
-/** Hands out locks: all that a storage has to implement. `shedlock-orm/testing` has a test suite for it. */
-export interface LockProvider {
-  /** Where the locks are kept, for logs, such as `the table shedlock (postgres)`. Default: unknown. */
-  readonly description?: string | undefined
-  /**
-   * Tries to acquire the lock once, and never waits for it.
-   *
-   * @returns the lock, or `undefined` if it was refused
-   * @throws LockError `INVALID_CONFIGURATION`, or another code when nobody knows whether somebody holds the lock; the reason of
-   *   `options.signal`, if it has aborted
-   */
-  lock(configuration: LockConfiguration, options?: LockOptions): Promise<Lock | undefined>
-  /**
-   * Call it at the end of the process: it waits for the releases in the background, and abandons them after the timeout.
-   * Afterwards nothing is sent to the storage until the next call of `lock`. A provider that does nothing in the background
-   * leaves it out.
-   */
-  drain?(options?: ShutdownOptions): Promise<void>
 }
 
 /** The lock as its task sees it. The task can extend it, but not unlock it: the executor does that. */
@@ -110,13 +118,10 @@ export interface ActiveLock {
   /** The lock's name. */
   readonly name: string
 
-  /** What the storage keeps for this acquisition, for functions of that storage such as the SQL guard. */
-  readonly acquisition?: object | undefined
-
   /**
-   * Aborts with a `LockError`: `LOCK_LOST` when the lease is over or an extension is refused, `NOT_LOCKED` after the unlock or
-   * the end of the task, `SHUTDOWN` when the executor shuts down. After work that blocked the process, read this property
-   * again: its signal is then up to date.
+   * Aborts with a `LockError`: `LOCK_LOST` when the lease is over or an extension is refused, `NOT_LOCKED` after the release,
+   * `SHUTDOWN` when the executor shuts down; or with the reason of the configuration's `signal`. After work that blocked the
+   * process, read this property again: its signal is then up to date.
    */
   readonly signal: AbortSignal
 
@@ -131,7 +136,7 @@ export interface ActiveLock {
    * an extension: for storages that refuse what an earlier holder sends too late. Each call reads it from the database, so the
    * lock was still held a moment ago.
    *
-   * @throws LockError `LOCK_LOST` when the row is no longer this holder's, `NOT_LOCKED` after the unlock or the end of the task,
+   * @throws LockError `LOCK_LOST` when the row is no longer this holder's, `NOT_LOCKED` after the release,
    *   `INVALID_CONFIGURATION` when the provider has no tokens; another code when the database did not answer
    */
   fencingToken(): Promise<number>
@@ -141,7 +146,7 @@ export interface ActiveLock {
    *
    * @param lockAtLeastFor counts from the acquisition. Default: unchanged
    * @returns the same lock
-   * @throws LockError `LOCK_LOST` when the lease was over; `NOT_LOCKED` after the unlock or the end of the task;
+   * @throws LockError `LOCK_LOST` when the lease was over; `NOT_LOCKED` after the release, also if it is answered after that;
    *   `INVALID_CONFIGURATION` for a wrong duration; another code when the database did not answer: the lease is then as before,
    *   and the call may be repeated
    */
@@ -178,10 +183,50 @@ export interface UnlockOptions {
   readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
 }
 
+/** Options of `shutdown()`. */
+export interface ShutdownOptions {
+  /** How long to wait at most. Default 10 seconds. */
+  readonly timeout?: Duration | undefined
+}
+
+/**
+ * What a storage author writes for one acquired lock: its lease, and how to extend and release it. Requests may arrive late: none of
+ * them may shorten a lease, or revive one that is over or released.
+ */
+export interface Acquisition {
+  /** How long the holder may trust the lock. Begin it before the request is sent. */
+  readonly lease: Pick<Lease, 'remaining'>
+  /**
+   * Makes the lease last at least `lockAtMostFor` milliseconds from now.
+   *
+   * @param lockAtLeastFor for how many milliseconds from the acquisition `unlock` leaves the lock held; `undefined`: unchanged
+   * @returns the new lease, or `undefined` when the old one was over
+   */
+  extend(
+    lockAtMostFor: number,
+    lockAtLeastFor: number | undefined,
+  ): Promise<Pick<Lease, 'remaining'> | undefined>
+  /**
+   * Reads a positive safe integer that is greater than the token of every earlier acquisition of this name. Left out where the
+   * storage has no tokens.
+   *
+   * @returns the token, or `undefined` when the lock is no longer this holder's
+   */
+  fencingToken?(): Promise<number | undefined>
+  /**
+   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. If it rejects, it may be called again. It may be called
+   * when the lease is over: if nobody has acquired the lock since, the outcome still counts.
+   *
+   * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
+   */
+  unlock(outcome: UnlockOptions['outcome']): Promise<void>
+}
+
 const REASONS: Readonly<Record<SkipReason, string>> = {
   held: 'is held by somebody else',
   'already-run': 'was already acquired for this slot or a later one',
   nested: 'is already used by another task inside the task that holds it',
+  aborted: 'was not acquired, because the signal of its configuration aborted',
   shutdown: 'was not acquired, because the executor shuts down',
 }
 
@@ -191,7 +236,7 @@ export function isPause(lockedBy: string): boolean {
 }
 
 /** The rest of a sentence whose subject is the lock. */
-export function describeRefusal({ reason, holder }: Refusal): string {
+export function describeSkip({ reason, holder }: Skip): string {
   if (reason !== 'held' || !holder) return REASONS[reason]
   const { lockedBy, lockUntil } = holder
   const by = isPause(lockedBy) ? lockedBy : `held by ${lockedBy}`

@@ -1,21 +1,30 @@
 import { skipError, warn } from './errors'
-import { checkListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
-import type { Duration, Lock, LockProvider, Refusal, ShutdownOptions, UnlockOptions } from './lock'
-import { checkDuration, checkOptions, checkProvider } from './lock-configuration'
-import { enclosingScope, executeByHand, runInScope, type Scope } from './scope'
+import type { HeldLock } from './held-lock'
+import {
+  checkListeners,
+  hasListeners,
+  notify,
+  type LockEvent,
+  type LockingTaskExecutorListener,
+} from './listener'
+import type { Duration, ShutdownOptions, Skip, UnlockOptions } from './lock'
+import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
+import { aDuration, checkOptions, type OptionChecks } from './options'
+import { executeByHand } from './run-now'
+import { RunsInFlight, type RunInFlight } from './runs-in-flight'
+import { enclosingScope, runInScope } from './scope'
 import {
   checkTask,
   checkTaskConfiguration,
-  wrappedTask,
-  type CheckedTaskConfiguration,
+  type DefaultDurations,
   type Task,
   type TaskConfiguration,
   type TaskContext,
+  type TaskRequest,
   type TaskResult,
-  type WrapConfiguration,
 } from './task-configuration'
-import { RunsInFlight, TaskLock, type RunInFlight } from './task-lock'
 import { Lease, time } from './time'
+import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 
 /** Options of a `LockingTaskExecutor`: defaults for all its tasks, and the listeners to its events. */
 export interface LockingTaskExecutorOptions {
@@ -27,13 +36,17 @@ export interface LockingTaskExecutorOptions {
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
-export const EXECUTOR_OPTIONS = ['defaultLockAtMostFor', 'defaultLockAtLeastFor', 'listeners'] as const
+export const EXECUTOR_OPTIONS = {
+  defaultLockAtMostFor: aDuration,
+  defaultLockAtLeastFor: aDuration,
+  listeners: checkListeners,
+} satisfies OptionChecks<LockingTaskExecutorOptions>
 
-/** Runs tasks under a lock: tries to acquire the lock once, skips the task if it is refused, and always releases it. */
+/** Runs tasks under a lock: tries to acquire the lock, skips the task if it is refused, and always releases it. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
-  readonly #defaults: Partial<TaskConfiguration>
+  readonly #defaults: DefaultDurations
   readonly #runs = new RunsInFlight()
 
   /**
@@ -41,20 +54,18 @@ export class LockingTaskExecutor {
    *   durations, and when `listeners` is not an array of objects
    */
   constructor(provider: LockProvider, options: LockingTaskExecutorOptions = {}) {
-    checkProvider(provider)
-    checkOptions(options, EXECUTOR_OPTIONS, 'executor options')
-    const { defaultLockAtMostFor, defaultLockAtLeastFor = 0, listeners } = options
-    if (defaultLockAtMostFor !== undefined)
-      checkDuration(undefined, 'defaultLockAtMostFor', defaultLockAtMostFor)
-    checkDuration(undefined, 'defaultLockAtLeastFor', defaultLockAtLeastFor)
-    this.#provider = provider
-    this.#listeners = checkListeners(listeners)
-    this.#defaults = { lockAtMostFor: defaultLockAtMostFor, lockAtLeastFor: defaultLockAtLeastFor }
+    this.#provider = checkProvider(provider)
+    const checked = checkOptions(options, EXECUTOR_OPTIONS, 'executor options')
+    this.#listeners = checked.listeners ?? []
+    this.#defaults = {
+      lockAtMostFor: checked.defaultLockAtMostFor,
+      lockAtLeastFor: checked.defaultLockAtLeastFor ?? 0,
+    }
   }
 
   /**
-   * Runs the task if the lock can be acquired, else skips it without waiting. Inside a task that holds the same lock (same name,
-   * same provider) it runs at once, but only one at a time.
+   * Runs the task if the lock can be acquired, else skips it; it waits for the lock only with `wait`. Inside a task that holds the
+   * same lock (same name, same provider) it runs at once, but only one at a time.
    *
    * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
    * @throws LockError `INVALID_CONFIGURATION`; `NOT_ACQUIRED` or `SHUTDOWN` for a skip with `onNotAcquired: 'throw'`; another code
@@ -62,103 +73,106 @@ export class LockingTaskExecutor {
    *   itself throws comes through unchanged, even if the unlock fails
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
-    return executeByHand(configuration, (each) => this.#execute(each, task))
+    return executeByHand(configuration, async (each) => {
+      const request = checkTaskConfiguration(each, this.#defaults)
+      const { name } = request.configuration
+      checkTask(task, name)
+      const event: LockEvent = { name, configuration: request.configuration }
+      const outer = enclosingScope(this.#provider, name)
+      const result = outer
+        ? await this.#executeNested(outer.lock, outer.inner, event, task)
+        : await this.#runs.track(name, (run) => this.#execute(run, request, event, task))
+      return result.executed ? result : skipped(result, request, event)
+    })
   }
 
-  async #execute<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
-    const checked = checkTaskConfiguration(configuration, this.#defaults)
-    const { name } = checked.lockConfiguration
-    checkTask(task, name)
-    const event: LockEvent = { name, configuration: checked.lockConfiguration }
-    const scope = enclosingScope(this.#provider, name)
-    const result = scope
-      ? await this.#runNested(scope, event, task)
-      : await this.#runs.track(name, (inFlight) => this.#runLocked(inFlight, checked, event, task))
-    if (result.executed) return result
-    const { executed, ...refusal } = result
-    const { onNotAcquired } = checked
-    const skipped = { ...event, ...refusal }
-    if (typeof onNotAcquired === 'function') await onNotAcquired(skipped)
-    if (onNotAcquired === 'throw') throw skipError(skipped)
-    return result
-  }
-
-  async #runLocked<T>(
-    inFlight: RunInFlight,
-    { keepAlive }: CheckedTaskConfiguration,
+  async #execute<T>(
+    run: RunInFlight,
+    request: TaskRequest,
     event: LockEvent,
     task: Task<T>,
   ): Promise<TaskResult<T>> {
-    if (this.#runs.isStopped()) return { executed: false, reason: 'shutdown' }
-    const lock = await this.#acquire(event)
+    const lock = await this.#acquire(request, event)
     if ('reason' in lock) return { executed: false, ...lock }
-    const taskLock = (inFlight.lock = new TaskLock(lock, event, this.#listeners))
-    let outcome: UnlockOptions['outcome'] = this.#runs.isStopped() ? 'unused' : 'failed'
+    run.lock = lock
+    let outcome: UnlockOptions['outcome'] = 'failed'
     try {
-      if (outcome === 'unused') return { executed: false, reason: 'shutdown' }
-      if (keepAlive) taskLock.keepAlive(keepAlive)
-      const result = await this.#run(taskLock, event, task)
+      const value = await this.#run(lock, event, task)
       outcome = 'succeeded'
-      return result
+      return { executed: true, value }
     } finally {
-      taskLock.end()
-      await lock.unlock({ outcome }).catch((error: unknown) => {
-        notify(this.#listeners, 'onUnlockFailed', { ...event, error })
-        // Changes neither the task's outcome nor that the lock expires, but somebody should hear of it.
-        if (!this.#listeners.some((listener) => 'onUnlockFailed' in listener)) warn(error)
-      })
+      await this.#release(lock, event, outcome)
     }
   }
 
-  async #acquire(event: LockEvent): Promise<Lock | Refusal> {
-    const signal = this.#runs.stopped
-    let refusal: Refusal = { reason: 'held' }
-    notify(this.#listeners, 'onLockAttempt', event)
+  async #acquire(request: TaskRequest, event: LockEvent): Promise<HeldLock | Skip> {
+    const { stopped } = this.#runs
+    if (this.#runs.isStopped()) return { reason: 'shutdown' }
+    const listeners = this.#listeners
+    let skip: Skip
+    notify(listeners, 'onLockAttempt', event)
     try {
-      const lock = await this.#provider.lock(event.configuration, {
-        signal,
-        onRefused: (reason, holder) => (refusal = holder ? { reason, holder } : { reason }),
-      })
-      if (lock) {
-        notify(this.#listeners, 'onLockAcquired', event)
+      const report = { event, listeners }
+      const lock = await acquireLock(this.#provider, request, { report, stopped, caller: this })
+      if (!('reason' in lock)) {
+        notify(listeners, 'onLockAcquired', event)
         return lock
       }
+      skip = lock
     } catch (error) {
-      // A provider that waited was told to stop.
-      if (!signal.aborted || error !== signal.reason) {
-        notify(this.#listeners, 'onLockFailed', { ...event, error })
+      if (this.#runs.isStopped() && error === stopped.reason) skip = { reason: 'shutdown' }
+      else if (request.signal?.aborted && error === request.signal.reason) skip = { reason: 'aborted' }
+      else {
+        notify(listeners, 'onLockFailed', { ...event, error })
         throw error
       }
     }
-    if (signal.aborted) refusal = { reason: 'shutdown' }
-    notify(this.#listeners, 'onLockNotAcquired', { ...event, ...refusal })
-    return refusal
+    notify(listeners, 'onLockNotAcquired', { ...event, ...skip })
+    return skip
   }
 
-  /** The same name again inside its own task. A sibling that came second must not run beside the first. */
-  async #runNested<T>({ lock, inner }: Scope, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
-    return lock && inner === 0 ? this.#run(lock, event, task) : { executed: false, reason: 'nested' }
-  }
-
-  async #run<T>(lock: TaskLock, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
+  async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<T> {
     const started = time.now()
-    const duration = (): number => time.now() - started
     const context: TaskContext = {
       lock,
-      // Made when the task reads it.
+      // Created when the task reads it.
       get signal() {
         return lock.signal
       },
     }
+    const finished = (outcome: { outcome: 'succeeded' } | { outcome: 'failed'; error: unknown }): void => {
+      notify(this.#listeners, 'onTaskFinished', { ...event, duration: time.now() - started, ...outcome })
+    }
     notify(this.#listeners, 'onTaskStarted', event)
     try {
       const value = await runInScope(lock, this.#provider, () => task(context))
-      notify(this.#listeners, 'onTaskFinished', { ...event, duration: duration(), outcome: 'success' })
-      return { executed: true, value }
+      finished({ outcome: 'succeeded' })
+      return value
     } catch (error) {
-      notify(this.#listeners, 'onTaskFinished', { ...event, duration: duration(), outcome: 'error', error })
+      finished({ outcome: 'failed', error })
       throw error
     }
+  }
+
+  /** A release that fails changes neither the task's outcome nor that the lock expires. */
+  async #release(lock: HeldLock, event: LockEvent, outcome: UnlockOptions['outcome']): Promise<void> {
+    try {
+      await lock.unlock({ outcome })
+    } catch (error) {
+      notify(this.#listeners, 'onUnlockFailed', { ...event, error })
+      if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(error)
+    }
+  }
+
+  /** The same name again inside its own task. A sibling that came second must not run beside the first. */
+  async #executeNested<T>(
+    lock: HeldLock,
+    inner: number,
+    event: LockEvent,
+    task: Task<T>,
+  ): Promise<TaskResult<T>> {
+    if (inner > 0) return { executed: false, reason: 'nested' }
+    return { executed: true, value: await this.#run(lock, event, task) }
   }
 
   /**
@@ -185,18 +199,31 @@ export class LockingTaskExecutor {
 
   /**
    * Call it at the end of the process, before the database is disconnected. It aborts the signals of the running tasks with a
-   * `LockError` `SHUTDOWN`, and waits until these tasks have ended and all locks are released, those in the background too. From
-   * now on every task is skipped here, and left to other instances. Afterwards nothing is sent to the database, except for the
-   * release of a task that ends after the timeout.
+   * `LockError` `SHUTDOWN`, and waits until these tasks have ended and their locks are released, in the background too. From now on
+   * every task is skipped here, and left to other instances. Afterwards this executor sends nothing to the database, except for the
+   * release of a task that ends after the timeout. Other users of its provider go on: locks by hand end with `provider.drain()`.
    *
    * @returns the names of the locks whose tasks still ran at the timeout; they stay held until their tasks end or they expire
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
-    checkOptions(options, ['timeout'], 'shutdown options')
-    const lease = new Lease(checkDuration(undefined, 'timeout', options.timeout ?? '10s'))
+    const { timeout = 10_000 } = checkOptions(options, { timeout: aDuration }, 'shutdown options')
+    const lease = new Lease(timeout)
     const late = await this.#runs.stop(lease.remaining())
-    await this.#provider.drain?.({ timeout: lease.remaining() })
+    await this.#provider.drain?.({ timeout: lease.remaining(), caller: this })
     return late
   }
+}
+
+/** What becomes of a skip, as its configuration wants it. */
+async function skipped(
+  result: { readonly executed: false } & Skip,
+  { onNotAcquired }: TaskRequest,
+  event: LockEvent,
+): Promise<{ readonly executed: false } & Skip> {
+  const { executed, ...skip } = result
+  const skippedEvent = { ...event, ...skip }
+  if (typeof onNotAcquired === 'function') await onNotAcquired(skippedEvent)
+  if (onNotAcquired === 'throw') throw skipError(skippedEvent)
+  return result
 }

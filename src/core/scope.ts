@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { invalid, LockError, sharedByEveryCopy } from './errors'
-import type { ActiveLock, Duration, LockProvider } from './lock'
-import type { TaskConfiguration, TaskResult } from './task-configuration'
-import type { TaskLock } from './task-lock'
+import { sharedByEveryCopy } from './copies'
+import { LockError } from './errors'
+import type { HeldLock } from './held-lock'
+import type { ActiveLock, Duration } from './lock'
+import type { LockProvider } from './lock-provider'
 
 /** One run of a task, as seen by the code inside. Scopes are nested as the runs are. */
 export interface Scope {
   /** `undefined` once the run has ended: what it left running belongs to the scope outside. */
-  lock: TaskLock | undefined
+  lock: HeldLock | undefined
   readonly provider: LockProvider
   outer: Scope | undefined
   /** How many runs under the same lock go on inside, at any depth. */
@@ -21,9 +22,9 @@ const state = sharedByEveryCopy('scopes.1', () => ({
 const { scopes } = state
 
 /** The scopes around the calling code that have not ended, the innermost first. */
-function* openScopes(): Generator<Scope & { readonly lock: TaskLock }> {
+function* openScopes(): Generator<Scope & { readonly lock: HeldLock }> {
   for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer))
-    yield scope as Scope & { readonly lock: TaskLock }
+    yield scope as Scope & { readonly lock: HeldLock }
 }
 
 /** The scope itself, or the next one outside that has not ended. Drops those in between, which would pile up otherwise. */
@@ -39,7 +40,10 @@ function opened(scope: Scope | undefined): Scope | undefined {
 }
 
 /** The innermost scope in which this provider's lock of this name is held. */
-export function enclosingScope(provider: LockProvider, name: string): Scope | undefined {
+export function enclosingScope(
+  provider: LockProvider,
+  name: string,
+): (Scope & { readonly lock: HeldLock }) | undefined {
   for (const scope of openScopes())
     if (scope.provider === provider && scope.lock.name === name && scope.lock.remaining() > 0) return scope
   return undefined
@@ -47,7 +51,7 @@ export function enclosingScope(provider: LockProvider, name: string): Scope | un
 
 /** Calls the task so that all it calls and awaits sees the lock. */
 export async function runInScope<T>(
-  lock: TaskLock,
+  lock: HeldLock,
   provider: LockProvider,
   task: () => T | PromiseLike<T>,
 ): Promise<T> {
@@ -131,51 +135,4 @@ export async function extendActiveLock(lockAtMostFor: Duration, lockAtLeastFor?:
     )
   }
   await lock.extend(lockAtMostFor, lockAtLeastFor)
-}
-
-/** A call by hand. The first task under a lock that it reaches is its job. */
-interface CallByHand {
-  found: boolean
-  result?: Promise<TaskResult<unknown>>
-}
-
-const calls = sharedByEveryCopy('calls-by-hand.1', () => new AsyncLocalStorage<CallByHand>())
-
-/** The value of a job that is run by hand. A wrapped function returns a `TaskResult`: then it is the value in that. */
-type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
-
-/**
- * Runs a job by hand: under its lock but without its slot, so that it runs even if the last slot has run already.
- *
- * ```ts
- * const result = await runNow(() => reports.nightly())
- * if (!result.executed) console.log(`not run: ${result.reason}`) // held: it is running now, here or elsewhere
- * ```
- *
- * @param call calls one job: a wrapped function, a method with `@SchedulerLock`, or something that calls one of these, such as a
- *   scheduler's own `trigger()`. What the job itself calls keeps its slots.
- * @returns `{ executed: true, value }`, or `{ executed: false, reason }`, as `executeWithLock` does
- * @throws what the job throws, even if it has `onError`; LockError `NOT_ACQUIRED` or `SHUTDOWN` if it is skipped and has
- *   `onNotAcquired: 'throw'`; LockError `INVALID_CONFIGURATION` when the call reached no job
- */
-export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Awaited<T>>>> {
-  const byHand: CallByHand = { found: false }
-  await calls.run(byHand, call)
-  if (byHand.result) return byHand.result as Promise<TaskResult<ValueOf<Awaited<T>>>>
-  throw invalid(
-    'runNow found no job to run – pass a function that calls a wrapped function, or a method with @SchedulerLock.',
-  )
-}
-
-/** Executes the task. If it is the job that somebody runs by hand, it runs without its slot, and `runNow` gets its result. */
-export function executeByHand<T>(
-  configuration: TaskConfiguration,
-  execute: (configuration: TaskConfiguration) => Promise<TaskResult<T>>,
-): Promise<TaskResult<T>> {
-  const byHand = calls.getStore()
-  if (!byHand || byHand.found) return execute(configuration)
-  byHand.found = true
-  const result = execute({ ...configuration, slot: undefined })
-  byHand.result = result
-  return result
 }

@@ -129,16 +129,12 @@ export class Lease {
    * @param duration in milliseconds, from that time
    */
   lasting(duration: number): Lease {
-    const lease = new Lease(0, this.#clock)
+    // A class that names itself would be renamed by the bundler: `var Lease = class _Lease`.
+    const lease = new (this.constructor as typeof Lease)(0, this.#clock)
     lease.#began = this.#began
     lease.#until = this.#began + duration
     return lease
   }
-}
-
-/** Returns the one of two leases that ends later. */
-export function later(one: Lease, other: Lease): Lease {
-  return other.remaining() > one.remaining() ? other : one
 }
 
 /** No timer waits for longer: a machine that was suspended is to be noticed soon. In milliseconds. */
@@ -161,16 +157,39 @@ export function whenOver(remaining: () => number, callback: () => void): Cancel 
   return () => cancel?.()
 }
 
-/** Ends early when the signal aborts. Not of `node:timers/promises`, which the fake timers of test runners do not replace. */
-export function sleep(pause: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
+const abortCallbacks = new WeakMap<AbortSignal, Set<() => void>>()
+
+function callAll(this: AbortSignal): void {
+  for (const callback of [...(abortCallbacks.get(this) ?? [])]) callback()
+}
+
+/** Calls back when the signal aborts, unless it is cancelled. However many do, the signal has one listener: Node.js warns of ten. */
+export function whenAborted(signal: AbortSignal, callback: () => void): Cancel {
+  const callbacks = abortCallbacks.get(signal) ?? new Set()
+  abortCallbacks.set(signal, callbacks)
+  callbacks.add(callback)
+  // Adding the same function again changes nothing.
+  signal.addEventListener('abort', callAll)
+  return () => {
+    callbacks.delete(callback)
+    if (callbacks.size === 0) signal.removeEventListener('abort', callAll)
+  }
+}
+
+/**
+ * Ends early when the signal aborts, and at once if it has aborted. Not that of `node:timers/promises`, which the fake timers of test
+ * runners do not replace.
+ */
+export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return
+  await new Promise<void>((resolve) => {
     const wake = (): void => {
       cancel()
-      signal?.removeEventListener('abort', wake)
+      cancelAbort?.()
       resolve()
     }
-    const cancel = time.after(Math.min(pause, LONGEST_TIMEOUT), wake, true)
-    signal?.addEventListener('abort', wake)
+    const cancel = time.after(Math.min(milliseconds, LONGEST_TIMEOUT), wake, true)
+    const cancelAbort = signal && whenAborted(signal, wake)
   })
 }
 

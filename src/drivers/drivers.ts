@@ -1,9 +1,16 @@
-import type { DialectName } from '../sql'
+import type { DialectName } from '../sql/internal'
 
 /** How a database driver writes placeholders and reports errors, which is the same for every client on top of it. */
 export interface Driver {
   /** The text of the placeholder for the value at this position, counted from 0. */
   readonly placeholder: (position: number) => string
+  /**
+   * Writes a string that is not ASCII in ASCII: bound as it is, it would depend on the character set of the session. Default: it is
+   * bound as it is.
+   *
+   * @param placeholder where its value would be bound
+   */
+  readonly inAscii?: ((text: string, placeholder: string) => AsciiText) | undefined
   /**
    * The server's code for an error of this driver, as text.
    *
@@ -12,6 +19,13 @@ export interface Driver {
   readonly errorCode: (error: object) => string | undefined
   /** Whether an error of this driver makes it certain that there was no connection, so that no statement was sent. */
   readonly notSent: (error: object) => boolean
+}
+
+/** A string, as SQL that every character set of a session has. */
+export interface AsciiText {
+  readonly sql: string
+  /** The value to bind in this SQL. Default: none. */
+  readonly value?: string
 }
 
 /** What the drivers put on their errors. */
@@ -46,18 +60,31 @@ function allBut(unknownOutcome: RegExp): (code: string) => string | undefined {
 export const postgresCode = allBut(/^(08...|40003|57P0.)$/)
 /** What a server says to a client that it does not let in: wrong password, no such database, too many, not started yet. */
 const POSTGRES_REFUSED = /^(28...|3D000|53300|57P03)$/
+/** PgBouncer's words, all with one code, for what reached no server. https://www.pgbouncer.org/config.html */
+const PGBOUNCER_NO_SERVER =
+  /server login has been failing|query_wait_timeout|cannot connect to server|client_login_timeout|no more connections allowed/
 /** pg and its pool have no codes. */
 const PG_NO_CONNECTION =
   /^(timeout (exceeded when trying to connect|expired)$|Connection terminated due to connection timeout|Cannot use a pool after|Client .* is not queryable|SASL|The server does not support SSL)/
 
+function hex(text: string): string {
+  return Buffer.from(text).toString('hex')
+}
+
 /** pg, and what speaks as it does. */
 const postgres: Driver = {
   placeholder: numbered('$', 1),
+  // Clients send UTF-8 whatever client_encoding says. Not a literal: each name would be a statement to plan.
+  inAscii: (text, placeholder) => ({
+    sql: `convert_from(decode(${placeholder}, 'hex'), 'UTF8')`,
+    value: hex(text),
+  }),
   // Only the server's messages have a severity; errors of Node's own, such as ECONNRESET, have a code too.
   errorCode: ({ severity, code }: ErrorLike) =>
     severity !== undefined && typeof code === 'string' ? postgresCode(code) : undefined,
   notSent: (error: ErrorLike) =>
     POSTGRES_REFUSED.test(String(error.code)) ||
+    (error.code === '08P01' && PGBOUNCER_NO_SERVER.test(String(error.message))) ||
     PG_NO_CONNECTION.test(String(error.message)) ||
     notConnected(error),
 }
@@ -67,7 +94,16 @@ const postgres: Driver = {
  * that no server uses: there the driver speaks of its socket or its pool.
  * https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html https://mariadb.com/kb/en/mariadb-error-code-reference/
  */
-export const mysqlCode = allBut(/^(1053|1927|4031|-\d+|2\d{3}|45\d{3})$/)
+const mysqlUnknown = allBut(/^(1053|1927|4031|-\d+|2\d{3}|45\d{3})$/)
+
+/**
+ * A commit that failed (1180) says why in its text alone: Group Replication with several primaries reports a lost race so, and a Galera
+ * node that loses its cluster leaves open whether the transaction lasts.
+ */
+export function mysqlCode(code: string, message: string): string | undefined {
+  if (code !== '1180') return mysqlUnknown(code)
+  return /\b149\b|deadlock/i.test(message) ? '1213' : undefined
+}
 /**
  * What the server says to a client that it does not let in (too many, not this host, wrong password), and mariadb where it
  * could not connect, its pool's limit of time was over, or its pool is closed.
@@ -76,13 +112,22 @@ const MYSQL_NO_CONNECTION = /^(1040|1045|1129|1130|1203|1251|1698|450(12|27|28|3
 /** mysql2's pool has no codes. */
 const MYSQL2_POOL = /^(No connections available|Queue limit reached|Pool is closed)\.$/
 
+/** Hexadecimal, because no `sql_mode` changes how that is read. */
+export function mysqlLiteral(text: string): string {
+  return `_utf8mb4 x'${hex(text)}'`
+}
+
 /** mysql2 and mariadb. */
 const mysql: Driver = {
   placeholder: () => '?',
-  // Only the server's errors have an SQLSTATE; those of its class 08 are mariadb's own, about the connection.
-  errorCode: ({ errno, sqlState }: ErrorLike) => {
+  // Not convert(unhex(?) using utf8mb4), which ranks with a column where a literal and a bound value give way to it: a column in
+  // another collation could not be compared with it (error 1267), and a key in latin1 would not be used.
+  inAscii: (text) => ({ sql: mysqlLiteral(text) }),
+  // Only the server's errors have an SQLSTATE; those of its class 08 are mariadb's own, about the connection, apart from Galera's.
+  errorCode: ({ errno, sqlState, message }: ErrorLike) => {
+    if (errno === 1047) return '1047'
     if (typeof sqlState !== 'string' || sqlState === '' || sqlState.startsWith('08')) return undefined
-    return typeof errno === 'number' ? mysqlCode(String(errno)) : undefined
+    return typeof errno === 'number' ? mysqlCode(String(errno), String(message)) : undefined
   },
   notSent: (error: ErrorLike) =>
     MYSQL_NO_CONNECTION.test(String(error.errno)) ||

@@ -4,12 +4,5 @@
  *
  * @module shedlock-orm/drivers
  */
-export { drivers } from './drivers'
-export type { Driver } from './drivers'
-export { sqlExecutor } from './sql-executor'
-export type { Answer } from './sql-executor'
-
-/** @internal for `shedlock-orm/prisma` */
-export { mssqlCode, mysqlCode, postgresCode } from './drivers'
-/** @internal for `shedlock-orm/typeorm` and `shedlock-orm/prisma` */
-export { isNameRefused, NAME_REFUSED, nameAmong } from './sql-executor'
+export { drivers, sqlExecutor } from './internal'
+export type { Driver, StatementResult } from './internal'

@@ -1,18 +1,30 @@
 import { createHash } from 'node:crypto'
-import { LockError } from '../core'
-import { DriverError, render, type Row, type SqlExecutor, type Statement, type Values } from '../sql'
+import { LockError } from '../core/internal'
+import {
+  checkWritable,
+  DriverError,
+  type Attempt,
+  render,
+  type SqlRow,
+  type SqlExecutor,
+  type Sql,
+  type SqlValues,
+} from '../sql/internal'
 import type { Driver } from './drivers'
 
 /** What a client answers to one statement. */
-export interface Answer {
+export interface StatementResult {
   /** The rows that it read; empty if there were none. */
-  readonly rows: readonly Row[]
+  readonly rows: readonly SqlRow[]
   /**
    * How many rows it changed; `null` or `undefined` if the client does not tell. Where a lock depends on this number, that is a
    * `LockError` `INVALID_CLIENT`.
    */
   readonly changed: number | bigint | null | undefined
 }
+
+type Bound = string | number | null
+const ASCII = /^[\x20-\x7E]*$/
 
 /**
  * Makes a `SqlExecutor` for a client on top of one of the drivers: what a `SqlLockProvider` needs.
@@ -27,34 +39,83 @@ export interface Answer {
  *
  * @param run runs one statement once: in autocommit, on a connection that no transaction of the app uses, with its values bound and
  *   not written into the text. It must reject with the driver's own error. `statement` is the statement before it was rendered;
- *   `wants` says which part of the answer is used
+ *   `wants` says which part of the answer is used; set `attempt.onAbandoned` to what ends the connection
  */
 export function sqlExecutor(
-  { placeholder, errorCode, notSent }: Driver,
+  driver: Driver,
   run: (
     text: string,
-    values: (string | number | null)[],
-    statement: Statement,
-    wants: keyof Answer,
-  ) => Promise<Answer>,
+    values: Bound[],
+    statement: Sql,
+    wants: keyof StatementResult,
+    attempt?: Attempt,
+  ) => Promise<StatementResult>,
 ): SqlExecutor {
+  const { placeholder, errorCode, notSent } = driver
   // Each statement is rendered once: they are made once for each table.
-  const texts = new WeakMap<Statement, string>()
-  const answer = async (statement: Statement, values: Values, wants: keyof Answer): Promise<Answer> => {
+  const texts = new WeakMap<Sql, string>()
+  const answer = async (
+    statement: Sql,
+    values: SqlValues,
+    wants: keyof StatementResult,
+    attempt?: Attempt,
+  ): Promise<StatementResult> => {
     const text = texts.get(statement) ?? render(statement, placeholder)
     texts.set(statement, text)
+    const bound = statement.parameters.map((name) => values[name] ?? null)
     try {
-      const bound = statement.parameters.map((name) => values[name] ?? null)
-      return await run(text, bound, statement, wants)
+      return areAscii(bound)
+        ? await run(text, bound, statement, wants, attempt)
+        : await run(...inAsciiAlone(driver, statement, bound), statement, wants, attempt)
     } catch (error) {
       if (error instanceof DriverError || error instanceof LockError) throw error
       throw new DriverError(errorCode(error as object), error, !notSent(error as object))
     }
   }
   return {
-    execute: async (statement, values) => Number((await answer(statement, values, 'changed')).changed ?? NaN),
-    query: async (statement, values) => (await answer(statement, values, 'rows')).rows,
+    execute: async (statement, values, attempt) =>
+      Number((await answer(statement, values, 'changed', attempt)).changed ?? NaN),
+    query: async (statement, values, attempt) => {
+      // mssql has none for a batch without a result.
+      const { rows = [] } = (await answer(statement, values, 'rows', attempt)) as Partial<StatementResult>
+      checkWritable(rows)
+      return rows.map(withoutBytes)
+    },
   }
+}
+
+/** A loop, because this is on the way of each statement. */
+function areAscii(values: readonly Bound[]): boolean {
+  for (const value of values) if (typeof value === 'string' && !ASCII.test(value)) return false
+  return true
+}
+
+/** The text of a statement and the values to bind, where the driver writes some strings in ASCII. */
+function inAsciiAlone(
+  { placeholder, inAscii }: Driver,
+  statement: Sql,
+  bound: readonly Bound[],
+): [text: string, values: Bound[]] {
+  const values: Bound[] = []
+  const text = render(statement, (position) => {
+    const value = bound[position] ?? null
+    const plain = { sql: placeholder(position), value }
+    const written =
+      typeof value === 'string' && !ASCII.test(value) ? (inAscii?.(value, plain.sql) ?? plain) : plain
+    if (written.value !== undefined) values.push(written.value)
+    return written.sql
+  })
+  return [text, values]
+}
+
+/** After `set names binary` a session of MySQL answers with bytes in place of strings. Nothing else that a lock reads is bytes. */
+function withoutBytes(row: SqlRow): SqlRow {
+  if (!Object.values(row).some((value) => ArrayBuffer.isView(value))) return row
+  const read = (value: unknown): unknown =>
+    ArrayBuffer.isView(value)
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+      : value
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, read(value)]))
 }
 
 /**

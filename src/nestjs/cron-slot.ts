@@ -1,4 +1,4 @@
-import { lastDue, time, type CronTimeLike } from '../core'
+import { lastDue, time, type CronTimeLike } from '../core/internal'
 
 /** The class `CronTime` of the package `cron`. */
 export type CronTimeClass = new (...args: never[]) => CronTimeLike
@@ -16,9 +16,14 @@ export class CronSlots {
 
   constructor(private readonly CronTime: CronTimeClass) {}
 
+  /** Whether runs of the method have slots. */
+  hasSlots(method: object): boolean {
+    return schedulerOf(method) === 'Cron'
+  }
+
   /** When a run of the method that begins now was due, in milliseconds since 1970; `undefined` without a `@Cron`, or before its first time. */
   slotOf(method: object, now = time.wall()): number | undefined {
-    if (schedulerOf(method) !== 'Cron') return undefined
+    if (!this.hasSlots(method)) return undefined
     const options = metadata('SCHEDULE_CRON_OPTIONS', method) as CronOptions
     let cron = this.#cronTimes.get(options)
     if (!cron) {

@@ -1,12 +1,11 @@
-import { Logger } from '@nestjs/common'
 import {
   type LeaderCallbacks,
   leaderElection,
   type LeaderElection,
   type LeaderElectionConfiguration,
-} from '../core'
-import { noSuchProvider, type LockProviders } from './lock-providers'
-import type { ShedLockModuleOptions } from './shed-lock-module-options'
+} from '../core/internal'
+import { noSuchProvider } from './lock-providers'
+import type { ShedLockLifecycle } from './shed-lock-lifecycle'
 
 /** The configuration of `leaderElection`, and the lock provider to use. */
 export interface LeaderElectionsConfiguration extends LeaderElectionConfiguration {
@@ -16,40 +15,22 @@ export interface LeaderElectionsConfiguration extends LeaderElectionConfiguratio
 
 /** The elections of one Nest application, which end at its shutdown. Inject this class, and call `join` in `onApplicationBootstrap`. */
 export class LeaderElections {
-  readonly #logger = new Logger('ShedLock')
-  readonly #elections: { readonly name: string; readonly election: LeaderElection }[] = []
-
-  /** @internal The module makes it. */
-  constructor(
-    private readonly options: ShedLockModuleOptions,
-    private readonly providers: LockProviders,
-  ) {}
+  /** @internal The module creates it. */
+  constructor(private readonly lifecycle: ShedLockLifecycle) {}
 
   /**
    * Makes this process a candidate, as `leaderElection` does, until the application shuts down.
    *
-   * @returns the election, with `isLeader()` and `stop()`
+   * @returns the election, with `isLeader()` and `shutdown()`
    * @throws LockError `INVALID_CONFIGURATION`, also when there is no such lock provider
    */
   join(configuration: LeaderElectionsConfiguration, callbacks: LeaderCallbacks): LeaderElection {
-    const { provider: key, ...rest } = configuration
-    const provider = this.providers.get(key)
+    const { options, providers, elections } = this.lifecycle
+    const { provider: key, listeners = options.listeners, ...rest } = configuration
+    const provider = providers.get(key)
     if (!provider) throw noSuchProvider(key, rest.name)
-    const election = leaderElection(provider, { listeners: this.options.listeners, ...rest }, callbacks)
-    this.#elections.push({ name: rest.name, election })
+    const election = leaderElection(provider, { ...rest, listeners }, callbacks)
+    elections.push(election)
     return election
-  }
-
-  /** @internal Nest calls it; each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
-  async beforeApplicationShutdown(): Promise<void> {
-    const timeout = this.options.shutdownTimeout
-    const stopped = this.#elections.map(async ({ name, election }) =>
-      (await election.stop({ timeout })) ? [] : [name],
-    )
-    const late = (await Promise.all(stopped)).flat()
-    if (late.length > 0)
-      this.#logger.warn(
-        `Leaders did not step down within the shutdown timeout, and hold their locks until they do: ${late.join(', ')}`,
-      )
   }
 }

@@ -1,14 +1,11 @@
 import type { ModulesContainer } from '@nestjs/core'
 import {
+  type DrainOptions,
   InMemoryLockProvider,
   invalid,
-  type Lock,
-  type LockConfiguration,
   type LockError,
-  type LockOptions,
-  type LockProvider,
-  type ShutdownOptions,
-} from '../core'
+  LockProvider,
+} from '../core/internal'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** The modules of one Nest application. */
@@ -35,22 +32,24 @@ export function* instancesOf(modules: Modules): Iterable<ApplicationInstance> {
   }
 }
 
-/** A lock provider that is made when the application is there: at its start, or for a lock before. */
-class LazyLockProvider implements LockProvider {
-  #made: LockProvider | undefined
+/** A lock provider that is created when the application is there: at its start, or for a lock before. */
+class LazyLockProvider extends LockProvider {
+  #created: LockProvider | undefined
 
-  constructor(private readonly make: () => LockProvider) {}
-
-  get made(): LockProvider {
-    return (this.#made ??= this.make())
+  constructor(private readonly create: () => LockProvider) {
+    super()
   }
 
-  async lock(configuration: LockConfiguration, options?: LockOptions): Promise<Lock | undefined> {
-    return this.made.lock(configuration, options)
+  get created(): LockProvider {
+    return (this.#created ??= this.create())
   }
 
-  async drain(options?: ShutdownOptions): Promise<void> {
-    await this.#made?.drain?.(options)
+  async acquire(...all: Parameters<LockProvider['acquire']>): ReturnType<LockProvider['acquire']> {
+    return this.created.acquire(...all)
+  }
+
+  override async drain(options?: DrainOptions): Promise<void> {
+    await this.#created?.drain?.(options)
   }
 }
 
@@ -78,7 +77,7 @@ export function noSuchProvider(key: string | undefined, lock?: string): LockErro
  */
 export function placesOf(providers: LockProviders, allowInMemory = false): string {
   const places = Array.from(providers, ([name, each]) => {
-    const provider = each instanceof LazyLockProvider ? each.made : each
+    const provider = each instanceof LazyLockProvider ? each.created : each
     const inMemory = provider instanceof InMemoryLockProvider
     if (inMemory && !allowInMemory && process.env['NODE_ENV'] === 'production')
       throw invalid(

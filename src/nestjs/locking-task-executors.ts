@@ -1,5 +1,5 @@
 import { Inject, Optional } from '@nestjs/common'
-import { invalid, type LockingTaskExecutor } from '../core'
+import { invalid, type LockingTaskExecutor } from '../core/internal'
 import { CronSlots, type CronTimeClass } from './cron-slot'
 import { noSuchProvider } from './lock-providers'
 
@@ -30,6 +30,11 @@ export class LockingTaskExecutors {
   set(executors: ReadonlyMap<string | undefined, LockingTaskExecutor>, CronTime?: CronTimeClass): void {
     this.#byProvider = executors
     this.#slots = CronTime && new CronSlots(CronTime)
+  }
+
+  /** @internal Whether the times of the method's `@Cron` are slots. */
+  hasSlots(method: object): boolean {
+    return this.#slots?.hasSlots(method) ?? false
   }
 
   /** @internal When a run of this method that begins now was due; `undefined` without `cronTime` or without `@Cron`. */

@@ -1,11 +1,17 @@
 import {
-  checkDuration,
+  aBoolean,
+  aDuration,
+  aString,
   checkLockName,
+  checkNameOrFunction,
   checkOptions,
-  invalid,
+  mustBe,
+  nameOf,
+  TASK_OPTIONS,
   type Duration,
+  type OptionChecks,
   type TaskConfiguration,
-} from '../core'
+} from '../core/internal'
 
 /**
  * A duration, or a function that returns one when the application has its configuration: `() => process.env.REPORT_LOCK ??
@@ -51,37 +57,36 @@ export interface SchedulerLockOptions<
   readonly catchUp?: boolean | undefined
 }
 
-const OPTIONS = [
-  'lockAtMostFor',
-  'lockAtLeastFor',
-  'untilSucceeded',
-  'keepAlive',
-  'onNotAcquired',
-  'provider',
-] as const satisfies readonly (keyof SchedulerLockDefaultsOptions)[]
+const { name: _, slot: __, ...RUN_OPTIONS } = TASK_OPTIONS
+const DEFAULTS = {
+  ...RUN_OPTIONS,
+  lockAtMostFor: aConfiguredDuration,
+  lockAtLeastFor: aConfiguredDuration,
+  provider: aString,
+} satisfies OptionChecks<SchedulerLockDefaultsOptions>
+const OPTIONS = {
+  name: checkNameOrFunction,
+  ...DEFAULTS,
+  slot: checkSlotOption,
+  catchUp: aBoolean,
+} satisfies OptionChecks<SchedulerLockOptions>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkSchedulerLockDefaults(options: SchedulerLockDefaultsOptions): void {
-  checkOptions(options, OPTIONS, '@SchedulerLockDefaults options')
-  checkDurations(undefined, options)
+  checkOptions(options, DEFAULTS, '@SchedulerLockDefaults options')
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkSchedulerLockOptions(options: SchedulerLockOptions): void {
-  checkOptions(options, ['name', 'slot', 'catchUp', ...OPTIONS], '@SchedulerLock options')
-  const { slot } = options
-  if (slot !== undefined && slot !== false && typeof slot !== 'function')
-    throw invalid(
-      'slot of @SchedulerLock must be false, or a function, because every call has its own slot.',
-      typeof options.name === 'string' ? options.name : undefined,
-    )
-  checkDurations(typeof options.name === 'function' ? undefined : checkLockName(options.name), options)
+  const { name } = checkOptions(options, OPTIONS, '@SchedulerLock options', nameOf(options))
+  if (name === undefined) checkLockName(name)
 }
 
-function checkDurations(
-  name: string | undefined,
-  { lockAtMostFor, lockAtLeastFor }: SchedulerLockDefaultsOptions,
-): void {
-  for (const [what, duration] of Object.entries({ lockAtMostFor, lockAtLeastFor }))
-    if (duration !== undefined && typeof duration !== 'function') checkDuration(name, what, duration)
+function aConfiguredDuration(duration: unknown, option: string, lockName?: string): void {
+  if (typeof duration !== 'function') aDuration(duration as Duration, option, lockName)
+}
+
+function checkSlotOption(slot: unknown, option: string, lockName?: string): void {
+  if (slot !== false && typeof slot !== 'function')
+    throw mustBe(option, 'false, or a function, because every call has its own slot', lockName)
 }

@@ -1,4 +1,4 @@
-import { type Duration, invalid } from '../core'
+import { type Duration, invalid, withSlot } from '../core/internal'
 import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
 import {
   checkSchedulerLockDefaults,
@@ -42,8 +42,8 @@ export interface SchedulerLockDecorator {
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
 ): SchedulerLockDecorator {
-  const checked = options as unknown as SchedulerLockOptions
-  checkSchedulerLockOptions(checked)
+  checkSchedulerLockOptions(options as unknown as SchedulerLockOptions)
+  const checked = withoutUndefined(options as unknown as SchedulerLockOptions)
   const decorate = (
     target: object,
     keyOrContext: string | symbol | undefined | ClassMethodDecoratorContext<object>,
@@ -101,7 +101,7 @@ function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
     const due = slot ? slot.apply(this, args) : slot === false ? undefined : executors.slotOf(locked)
     const result = await executors
       .get(provider)
-      .executeWithLock({ ...configuration, name: lockName, slot: due }, () => method.apply(this, args))
+      .executeWithLock(withSlot({ ...configuration, name: lockName }, due), () => method.apply(this, args))
     return result.executed ? result.value : undefined
   }
   // Nest keeps metadata on the function, and looks it up along the prototypes: those set before are inherited.
@@ -136,8 +136,15 @@ export function SchedulerLockDefaults(
   checkSchedulerLockDefaults(defaults)
   return (target) => {
     const prototype = target.prototype as object
-    Object.defineProperty(prototype, DEFAULTS, { value: { ...defaultsOf(prototype), ...defaults } })
+    Object.defineProperty(prototype, DEFAULTS, {
+      value: { ...defaultsOf(prototype), ...withoutUndefined(defaults) },
+    })
   }
+}
+
+/** An option that is undefined leaves the default of the class, as an absent one does. */
+function withoutUndefined<Options extends object>(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }
 
 function defaultsOf(instance: object): SchedulerLockDefaultsOptions {

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { invalid, LockError } from '../core'
+import { invalid, LockError, type LeaderElection } from '../core/internal'
 import { schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
@@ -15,6 +15,7 @@ import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './
 /** What happens at the application's start and end. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly providers: LockProviders
+  readonly elections: LeaderElection[] = []
   readonly #logger = new Logger('ShedLock')
   readonly #catchUps: (() => Promise<void>)[] = []
 
@@ -56,28 +57,37 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
-    const timeout = this.options.shutdownTimeout
-    const stopped = this.executors.all().map((executor) => executor.shutdown({ timeout }))
-    const late = (await Promise.all(stopped)).flat()
+    const { shutdownTimeout: timeout } = this.options
+    const ending = [...this.executors.all(), ...this.elections].map((each) => each.shutdown({ timeout }))
+    const late = (await Promise.all(ending)).flat()
     if (late.length > 0)
       this.#logger.warn(
-        `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
+        `Tasks or leaders did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
       )
+    // What else uses a provider of the application ends with it: locks by hand, and executeOnce.
+    await Promise.all(Array.from(this.providers.values(), async (provider) => provider.drain?.({ timeout })))
   }
 
   /** Checks the configuration with the defaults of the module. */
   #check(instance: object, name: string, method: object): void {
-    const { provider, slot, catchUp, ...configuration } = configurationOf(instance, method)
-    const executor = this.executors.get(provider)
-    executor.wrap({ ...configuration, slot: slot === false ? undefined : slot }, () => method)
-    if (!catchUp) return
+    const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, method)
+    const hasSlots = (each: object): boolean =>
+      slot === undefined ? this.executors.hasSlots(each) : slot !== false
     const called = (instance as Record<string, object>)[name] ?? method
-    if (slot === false || (slot === undefined && this.executors.slotOf(called) === undefined))
-      throw invalid(
-        `${nameOf(instance, name)} cannot catch up, because it has no slots – leave catchUp out, or add a @Cron expression to the method, and cronTime to ShedLockModule.forRoot.`,
-        typeof configuration.name === 'string' ? configuration.name : undefined,
-      )
-    this.#catchUps.push(() => this.#catchUp(instance, name))
+    for (const [option, lacksSlots] of [
+      ['untilSucceeded', untilSucceeded && !hasSlots(method)],
+      ['catchUp', catchUp && !hasSlots(called)],
+    ] as const)
+      if (lacksSlots)
+        throw invalid(
+          `${option} of ${nameOf(instance, name)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
+          typeof configuration.name === 'string' ? configuration.name : undefined,
+        )
+    const slots = hasSlots(method) ? () => undefined : undefined
+    this.executors.get(provider).wrap({ ...configuration, untilSucceeded, slot: slots }, () => method)
+    // Before the first time of its @Cron there is nothing to catch up with.
+    if (catchUp && (slot || this.executors.slotOf(called) !== undefined))
+      this.#catchUps.push(() => this.#catchUp(instance, name))
   }
 
   /** Runs the method for the time at which it was due last, unless some instance did. Never rejects. */

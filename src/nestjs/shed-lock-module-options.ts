@@ -1,6 +1,10 @@
 import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import {
-  checkDuration,
+  aBoolean,
+  aDuration,
+  aFunction,
+  anArray,
+  anObject,
   checkOptions,
   checkProvider,
   type Duration,
@@ -9,7 +13,9 @@ import {
   LockingTaskExecutor,
   type LockingTaskExecutorOptions,
   type LockProvider,
-} from '../core'
+  mustBe,
+  type OptionChecks,
+} from '../core/internal'
 import type { CronTimeClass } from './cron-slot'
 
 /** Makes a lock provider of the application's DataSource or PrismaClient, as `typeOrmLockProvider` and `prismaLockProvider` do. */
@@ -24,14 +30,14 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
    */
   readonly lockProvider: LockProvider | LockProviderOfClient
   /** Further lock providers, by the names that `@SchedulerLock({ provider })` uses. */
-  readonly lockProviders?: Readonly<Record<string, LockProvider>>
+  readonly lockProviders?: Readonly<Record<string, LockProvider>> | undefined
   /**
    * `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and `@SchedulerLock` runs once
    * for each time at which it is due, whatever the clocks of the instances say. Default: no slots.
    */
   readonly cronTime?: CronTimeClass | undefined
   /** How long the application waits for running tasks at its shutdown, after it has told them to stop. Default 10 seconds. */
-  readonly shutdownTimeout?: Duration
+  readonly shutdownTimeout?: Duration | undefined
   /**
    * Whether the application warns at its start of each method that has `@Cron` or `@Interval` but no `@SchedulerLock`. `except` lists
    * the methods that need no lock, such as `['Cache.clear']`. Default `false`.
@@ -47,40 +53,65 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
 /** Options of `ShedLockModule.forRootAsync`: how to make the module's options from what Nest provides. */
 export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> {
   /** The modules that provide what `inject` names, unless they are global. */
-  readonly imports?: ModuleMetadata['imports']
+  readonly imports?: ModuleMetadata['imports'] | undefined
   /** The tokens of what is passed to the factory, such as `[DataSource]` or `[PrismaService]`. */
-  readonly inject?: FactoryProvider['inject']
+  readonly inject?: FactoryProvider['inject'] | undefined
   /** Makes the module's options, once, when the application starts. */
   readonly useFactory: (
     ...dependencies: Dependencies
   ) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
 }
 
-const OPTIONS: readonly string[] = [
-  'lockProvider',
-  'lockProviders',
-  'cronTime',
-  'shutdownTimeout',
-  'warnOfUnlockedCrons',
-  'allowInMemory',
+const OPTIONS = {
   ...EXECUTOR_OPTIONS,
-] satisfies (keyof ShedLockModuleOptions)[]
+  lockProvider: checkLockProvider,
+  lockProviders: checkLockProviders,
+  cronTime: checkCronTime,
+  shutdownTimeout: aDuration,
+  warnOfUnlockedCrons: checkWarnOfUnlockedCrons,
+  allowInMemory: aBoolean,
+} satisfies OptionChecks<ShedLockModuleOptions>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkModuleOptions(options: ShedLockModuleOptions): void {
-  checkOptions(options, OPTIONS, 'ShedLockModule options')
-  const { lockProvider, lockProviders = {}, cronTime, shutdownTimeout, warnOfUnlockedCrons } = options
-  if (typeof lockProvider !== 'function') checkProvider(lockProvider, 'lockProvider of ShedLockModule')
-  for (const [name, provider] of Object.entries(lockProviders))
+  const { lockProvider } = checkOptions(options, OPTIONS, 'ShedLockModule options')
+  if (lockProvider === undefined) checkLockProvider(lockProvider)
+}
+
+function checkLockProvider<Value>(lockProvider: Value): Value {
+  if (typeof lockProvider === 'function') return lockProvider
+  return checkProvider(lockProvider, 'lockProvider of ShedLockModule')
+}
+
+function checkLockProviders(lockProviders: Readonly<Record<string, LockProvider>>, option: string): void {
+  for (const [name, provider] of Object.entries(anObject(lockProviders, option)))
     checkProvider(provider, `lockProviders.${name} of ShedLockModule`)
-  if (cronTime !== undefined && typeof cronTime !== 'function')
+}
+
+function checkCronTime(cronTime: unknown): void {
+  if (typeof cronTime !== 'function')
     throw invalid("cronTime of ShedLockModule is not a class – pass CronTime from the package 'cron'.")
-  if (shutdownTimeout !== undefined) checkDuration(undefined, 'shutdownTimeout', shutdownTimeout)
-  if (typeof warnOfUnlockedCrons === 'object' && !Array.isArray(warnOfUnlockedCrons.except))
-    throw invalid(
-      "except of warnOfUnlockedCrons must be an array of names of methods, such as ['Cache.clear'].",
-    )
-  executorsFor(options, new Map([[undefined, { lock: () => Promise.resolve(undefined) }]]))
+}
+
+function checkWarnOfUnlockedCrons(
+  warnOfUnlockedCrons: boolean | { readonly except: readonly string[] },
+  option: string,
+): void {
+  if (typeof warnOfUnlockedCrons === 'object')
+    checkOptions(warnOfUnlockedCrons, { except: checkExcept }, `options of ${option}`)
+  else aBoolean(warnOfUnlockedCrons, option)
+}
+
+function checkExcept(except: unknown, option: string): void {
+  if (!Array.isArray(except) || !except.every((each) => typeof each === 'string'))
+    throw mustBe(`${option} of warnOfUnlockedCrons`, "an array of names of methods, such as ['Cache.clear']")
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkAsyncOptions(options: ShedLockModuleAsyncOptions<never[]>): void {
+  const checks = { imports: anArray, inject: anArray, useFactory: aFunction }
+  const { useFactory } = checkOptions(options, checks, 'ShedLockModule options')
+  if (!useFactory) throw mustBe('useFactory', 'a function that returns the options')
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */

@@ -1,10 +1,11 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
-import { LockingTaskExecutor } from '../core'
+import { LockingTaskExecutor } from '../core/internal'
 import { LeaderElections } from './leader-elections'
 import { LockingTaskExecutors } from './locking-task-executors'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
 import {
+  checkAsyncOptions,
   checkModuleOptions,
   type ShedLockModuleAsyncOptions,
   type ShedLockModuleOptions,
@@ -42,10 +43,13 @@ export class ShedLockModule {
   /**
    * Makes the module with options that are made from what Nest provides: from a configuration, one of several DataSources, or a client
    * of another kind. Wrong options fail when the application starts.
+   *
+   * @throws LockError `INVALID_CONFIGURATION` for what is passed here
    */
   static forRootAsync<Dependencies extends unknown[]>(
     options: ShedLockModuleAsyncOptions<Dependencies>,
   ): DynamicModule {
+    checkAsyncOptions(options as unknown as ShedLockModuleAsyncOptions<never[]>)
     const { imports = [], inject = [], useFactory } = options
     const provider = { provide: SHED_LOCK_OPTIONS, inject, useFactory: useFactory as never }
     return shedLockModule(provider, imports)
@@ -72,8 +76,7 @@ function shedLockModule(options: Provider, imports: DynamicModule['imports'] = [
       {
         provide: LeaderElections,
         inject: [ShedLockLifecycle],
-        useFactory: (lifecycle: ShedLockLifecycle) =>
-          new LeaderElections(lifecycle.options, lifecycle.providers),
+        useFactory: (lifecycle: ShedLockLifecycle) => new LeaderElections(lifecycle),
       },
       {
         provide: LockingTaskExecutor,

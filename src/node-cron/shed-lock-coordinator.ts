@@ -1,20 +1,23 @@
 import {
+  checkListeners,
   checkOptions,
   checkProvider,
+  type DrainOptions,
   invalid,
   LockError,
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
-  type LockProvider,
+  LockProvider,
+  notByHand,
   type ShutdownOptions,
   type TaskContext,
-} from '../core'
+} from '../core/internal'
 
 /** Options of `shedLockCoordinator`. */
 export interface ShedLockCoordinatorOptions {
   /**
    * Listeners to each run under its task's name, as of an executor, for metrics and logs. node-cron does not tell whether a run failed,
-   * so `onTaskFinished` always says `success`. Default: none.
+   * so `onTaskFinished` always says `succeeded`. Default: none.
    */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
@@ -36,17 +39,30 @@ export function shedLockCoordinator(
   provider: LockProvider,
   options: ShedLockCoordinatorOptions = {},
 ): ShedLockCoordinator {
-  checkOptions(options, ['listeners'], 'shedLockCoordinator options')
-  checkProvider(provider)
-  const lock: LockProvider['lock'] = async (...request) => {
-    const acquired = await provider.lock(...request)
-    if (!acquired) return undefined
-    const unlock = acquired.unlock.bind(acquired)
-    acquired.unlock = ({ outcome } = {}) => unlock(outcome === 'unused' ? { outcome } : {})
-    return acquired
+  checkOptions(options, { listeners: checkListeners }, 'shedLockCoordinator options')
+  const withoutOutcome = new WithoutOutcome(checkProvider(provider))
+  return new ShedLockCoordinator(new LockingTaskExecutor(withoutOutcome, options))
+}
+
+/** Its releases do not record how a run ended, because node-cron does not say. */
+class WithoutOutcome extends LockProvider {
+  constructor(private readonly provider: LockProvider) {
+    super()
   }
-  const drain: LockProvider['drain'] = async (...all) => provider.drain?.(...all)
-  return new ShedLockCoordinator(new LockingTaskExecutor({ lock, drain }, options))
+
+  async acquire(...all: Parameters<LockProvider['acquire']>): ReturnType<LockProvider['acquire']> {
+    const acquired = await this.provider.acquire(...all)
+    if ('reason' in acquired) return acquired
+    return {
+      lease: acquired.lease,
+      extend: (...durations) => acquired.extend(...durations),
+      unlock: (outcome) => acquired.unlock(outcome === 'unused' ? outcome : undefined),
+    }
+  }
+
+  override async drain(options?: DrainOptions): Promise<void> {
+    await this.provider.drain?.(options)
+  }
 }
 
 /** Fits node-cron's `RunCoordinator`. */
@@ -115,7 +131,7 @@ export class ShedLockCoordinator {
 
   async #execute(key: string, ttlMs: number, task: (context: TaskContext) => Promise<void>): Promise<void> {
     const { name, slot } = fireOf(key)
-    await this.#executor.executeWithLock({ name, lockAtMostFor: ttlMs, slot }, task)
+    await notByHand(() => this.#executor.executeWithLock({ name, lockAtMostFor: ttlMs, slot }, task))
   }
 }
 

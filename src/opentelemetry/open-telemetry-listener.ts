@@ -1,11 +1,14 @@
 import { metrics, type Attributes, type Meter, type MeterProvider } from '@opentelemetry/api'
 import {
+  checkLockName,
   checkOptions,
   type LockEvent,
   type LockFailureEvent,
   type LockingTaskExecutorListener,
   type LockSkippedEvent,
-} from '../core'
+  mustBe,
+  type OptionChecks,
+} from '../core/internal'
 import { errorType } from './open-telemetry-tracing-listener'
 
 /** A lock provider that knows when each lock was last acquired, as those for TypeORM, Prisma and other SQL clients do. */
@@ -29,6 +32,26 @@ export interface OpenTelemetryListenerOptions {
   readonly lockNames?: readonly string[] | undefined
   /** The lock provider for `shedlock.lock.age`: its table is read each time metrics are collected. Default: no such metric. */
   readonly lockProvider?: ListingLockProvider | undefined
+}
+
+const OPTIONS = {
+  meterProvider: checkMeterProvider,
+  lockNames: checkLockNames,
+  lockProvider: checkListingProvider,
+} satisfies OptionChecks<OpenTelemetryListenerOptions>
+
+function checkMeterProvider(value: Partial<MeterProvider> | null, option: string): void {
+  if (typeof value?.getMeter !== 'function') throw mustBe(option, 'a meter provider of OpenTelemetry')
+}
+
+function checkLockNames(value: unknown, option: string): void {
+  if (!Array.isArray(value)) throw mustBe(option, 'an array of names')
+  for (const name of value) checkLockName(name)
+}
+
+function checkListingProvider(value: Partial<ListingLockProvider> | null, option: string): void {
+  if (typeof value?.listLocks !== 'function')
+    throw mustBe(option, 'a lock provider with listLocks(), such as that of TypeORM or Prisma')
 }
 
 type Instruments = ReturnType<typeof instruments>
@@ -61,7 +84,7 @@ const YEAR_1971 = Date.UTC(1971, 0)
 export function openTelemetryListener(
   options: OpenTelemetryListenerOptions = {},
 ): LockingTaskExecutorListener {
-  checkOptions(options, ['meterProvider', 'lockNames', 'lockProvider'], 'OpenTelemetry options')
+  checkOptions(options, OPTIONS, 'OpenTelemetry options')
   const { meterProvider, lockNames = [], lockProvider } = options
 
   let source: MeterProvider | undefined
@@ -103,7 +126,7 @@ export function openTelemetryListener(
     onTaskFinished(event) {
       const { duration, outcome, error } = event
       measured().active.add(-1, withName(event))
-      const attributes = outcome === 'error' ? withError({ ...event, error }) : withName(event)
+      const attributes = outcome === 'failed' ? withError({ ...event, error }) : withName(event)
       measured().duration.record(duration / 1_000, attributes)
     },
   }

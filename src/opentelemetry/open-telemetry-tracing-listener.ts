@@ -5,12 +5,17 @@ import {
   type LockEvent,
   type LockFailureEvent,
   type LockingTaskExecutorListener,
-} from '../core'
+  mustBe,
+} from '../core/internal'
 
 /** Options of `openTelemetryTracingListener`. */
 export interface OpenTelemetryTracingListenerOptions {
   /** The tracer provider. Default: the global one, even if it is registered later. */
   readonly tracerProvider?: TracerProvider | undefined
+}
+
+function checkTracerProvider(value: Partial<TracerProvider> | null, option: string): void {
+  if (typeof value?.getTracer !== 'function') throw mustBe(option, 'a tracer provider of OpenTelemetry')
 }
 
 /**
@@ -31,8 +36,9 @@ export interface OpenTelemetryTracingListenerOptions {
 export function openTelemetryTracingListener(
   options: OpenTelemetryTracingListenerOptions = {},
 ): LockingTaskExecutorListener {
-  checkOptions(options, ['tracerProvider'], 'OpenTelemetry tracing options')
-  const tracer = (options.tracerProvider ?? trace).getTracer('shedlock-orm')
+  checkOptions(options, { tracerProvider: checkTracerProvider }, 'OpenTelemetry tracing options')
+  const { tracerProvider = trace } = options
+  const tracer = tracerProvider.getTracer('shedlock-orm')
   /** By what all events of one run have in common. */
   const runs = new WeakMap<LockEvent['configuration'], Span>()
 
@@ -60,7 +66,7 @@ export function openTelemetryTracingListener(
     },
     onTaskFinished(event) {
       const run = runs.get(event.configuration)
-      if (run && event.outcome === 'error') fail(run, event.error)
+      if (run && event.outcome === 'failed') fail(run, event.error)
       run?.end()
     },
     onLockFailed: failedStep('shedlock.lock'),

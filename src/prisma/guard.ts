@@ -1,5 +1,5 @@
-import { activeLock, type ActiveLock, invalidClient } from '../core'
-import { guardTransaction, sqlAcquisition } from '../sql'
+import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
+import { guardTransaction, sqlAcquisition } from '../sql/internal'
 import { adapterOf, type RawClientLike } from './prisma-client'
 import { prismaSqlExecutor } from './prisma-sql-executor'
 import type { Prisma8TransactionLike } from './prisma8/sql-executor'
@@ -53,7 +53,7 @@ export async function guard(
     )
   }
   await guardTransaction(
-    prismaSqlExecutor(acquisition.dialect.name, (work) => work(client)),
+    prismaSqlExecutor(acquisition.table.dialect.name, (work) => work(client)),
     acquisition,
   )
 }

@@ -1,4 +1,4 @@
-import { drivers, isNameRefused, mssqlCode, mysqlCode, postgresCode } from '../drivers'
+import { drivers, isNameRefused, mssqlCode, mysqlCode, postgresCode } from '../drivers/internal'
 
 /** What Prisma makes of a driver's error, and what the adapter makes of it when it is called without Prisma. */
 interface PrismaErrorLike {
@@ -6,6 +6,7 @@ interface PrismaErrorLike {
   readonly meta?: {
     /** Prisma 6 without a driver adapter. */
     readonly code?: unknown
+    readonly message?: unknown
     readonly driverAdapterError?: { readonly cause?: AdapterError }
   }
   readonly cause?: AdapterError
@@ -50,7 +51,7 @@ export function nativeCode(error: unknown): string | undefined {
   const answer = adapterError(error)
   if (answer) return adapterCode(answer)
   if (typeof code === 'string' && code in CONFLICTS) return code
-  return typeof meta?.code === 'string' ? serverCode(meta.code) : undefined
+  return typeof meta?.code === 'string' ? serverCode(meta.code, String(meta.message)) : undefined
 }
 
 /**
@@ -88,7 +89,7 @@ function adapterError(error: unknown): AdapterError | undefined {
   return meta?.driverAdapterError?.cause ?? (typeof cause === 'object' ? cause : undefined)
 }
 
-function adapterCode({ kind, originalCode, code }: AdapterError): string | undefined {
+function adapterCode({ kind, originalCode, originalMessage, code }: AdapterError): string | undefined {
   if (kind === 'mssql') {
     const number = String(code)
     return FATAL_ON_MSSQL.includes(number) ? undefined : mssqlCode(number)
@@ -96,7 +97,7 @@ function adapterCode({ kind, originalCode, code }: AdapterError): string | undef
   const conflict = CONFLICT_OF_KIND[String(kind)]
   // mssql's name for all that the server answers; of its numbers the adapter leaves only the kind.
   if (originalCode === 'EREQUEST') return conflict ?? String(kind)
-  if (typeof originalCode === 'string') return serverCode(originalCode)
+  if (typeof originalCode === 'string') return serverCode(originalCode, String(originalMessage))
   return conflict ?? (ANSWERS.includes(kind) ? String(kind) : undefined)
 }
 
@@ -111,7 +112,7 @@ const SQLITE_CODES: Readonly<Record<string, string>> = {
   '2067': 'SQLITE_CONSTRAINT_UNIQUE',
 }
 
-function serverCode(code: string): string | undefined {
+function serverCode(code: string, message: string): string | undefined {
   // SQLite's first: 2067 looks like one of the MariaDB driver's own.
-  return SQLITE_CODES[code] ?? (postgresCode(code) && mysqlCode(code))
+  return SQLITE_CODES[code] ?? (postgresCode(code) && mysqlCode(code, message))
 }

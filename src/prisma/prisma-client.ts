@@ -1,6 +1,6 @@
-import { invalidClient } from '../core'
-import { drivers, type Driver } from '../drivers'
-import type { DialectName } from '../sql'
+import { invalidClient } from '../core/internal'
+import { drivers, type Driver } from '../drivers/internal'
+import type { DialectName } from '../sql/internal'
 
 /** What this library uses of any client of Prisma, including that of a transaction. */
 export interface RawClientLike {

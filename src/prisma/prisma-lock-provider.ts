@@ -4,19 +4,21 @@ import {
   invalidClient,
   LockingTaskExecutor,
   type LockingTaskExecutorOptions,
-} from '../core'
+  type OptionChecks,
+} from '../core/internal'
 import {
   dialectNamed,
   SQL_LOCK_PROVIDER_OPTIONS,
   SqlLockProvider,
   type DialectName,
   type SqlLockProviderOptions,
-} from '../sql'
+} from '../sql/internal'
 import { CONFLICTS } from './native-code'
 import { dialectOf, primaryOf, type PrismaClientLike } from './prisma-client'
 import { prismaSqlExecutor } from './prisma-sql-executor'
 import type { Prisma8ClientLike } from './prisma8/sql-executor'
 import { isPrisma8, isPrisma8Transaction, prisma8LockProvider } from './prisma8/prisma8'
+import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
 
 /** Options of `prismaLockProvider`. */
@@ -25,8 +27,13 @@ export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
   readonly dialect?: DialectName | undefined
 }
 
+const PROVIDER_OPTIONS = {
+  ...SQL_LOCK_PROVIDER_OPTIONS,
+  dialect: dialectNamed,
+} satisfies OptionChecks<PrismaLockProviderOptions>
+
 /**
- * Makes a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
+ * Creates a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
  * another pooled connection than your interactive transactions, which neither see nor undo it. A SQLite file is opened a second time; a
  * SQLite database in memory has only one connection, so there a lock waits until your open transaction has ended. Under the extension
  * for read replicas it uses the primary. With Prisma 8 pass the `db` of `@prisma/orm-postgres/runtime`; where that has a single
@@ -39,6 +46,7 @@ export function prismaLockProvider(
   prisma: PrismaClientLike | Prisma8ClientLike,
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
+  checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
   const { dialect: wanted, ...rest } = options
   if (isPrisma8(prisma)) return prisma8LockProvider(prisma, wanted, rest)
   const isTransactionOf8 = isPrisma8Transaction(prisma)
@@ -55,7 +63,8 @@ export function prismaLockProvider(
   const dialect = dialectNamed(wanted ?? dialectOf(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'
-  const executor = prismaSqlExecutor(dialect.name, use ?? ((work) => work(client)), { named })
+  const leave = dialect.name === 'mysql' ? () => endReadOnlyConnection(client) : undefined
+  const executor = prismaSqlExecutor(dialect.name, use ?? ((work) => work(client)), { named, leave })
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
   return new SqlLockProvider(executor, { ...dialect, transientErrors }, rest)
 }
@@ -63,11 +72,10 @@ export function prismaLockProvider(
 /** Options of `shedlock()`: those of `prismaLockProvider` and of `LockingTaskExecutor`. */
 export interface ShedLockExtensionOptions extends PrismaLockProviderOptions, LockingTaskExecutorOptions {}
 
-const OPTIONS: readonly string[] = [
+const EXTENSION_OPTIONS = {
   ...EXECUTOR_OPTIONS,
-  'dialect',
-  ...SQL_LOCK_PROVIDER_OPTIONS,
-] satisfies (keyof ShedLockExtensionOptions)[]
+  ...PROVIDER_OPTIONS,
+} satisfies OptionChecks<ShedLockExtensionOptions>
 
 /** What `$extends(shedlock())` adds to the client. */
 export interface ShedLockClient {
@@ -112,10 +120,10 @@ export interface ShedLockExtension {
 export function shedlock(
   options: ShedLockExtensionOptions = {},
 ): (client: PrismaClientLike) => ShedLockExtension {
-  const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners, ...providerOptions } = options
-  const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }
   return (client) => {
-    checkOptions(options, OPTIONS, 'options of shedlock()')
+    checkOptions(options, EXTENSION_OPTIONS, 'options of shedlock()')
+    const { defaultLockAtMostFor, defaultLockAtLeastFor, listeners, ...providerOptions } = options
+    const executorOptions = { defaultLockAtMostFor, defaultLockAtLeastFor, listeners }
     const provider = prismaLockProvider(client, providerOptions)
     const executor = new LockingTaskExecutor(provider, executorOptions)
     const extendable = client as unknown as ExtendableClient

@@ -1,14 +1,14 @@
-import { checkOptions, invalid } from '../core'
+import { checkOptions, invalid } from '../core/internal'
 import {
   dialects,
-  lockTable,
+  tableSql,
   TABLE_OPTIONS,
   tableDefinition,
   type Dialect,
   type LockColumn,
   type LockTableNames,
   type LockTableOptions,
-} from '../sql'
+} from '../sql/internal'
 import { CLIENT_DIALECTS } from './prisma-client'
 
 /** Prisma's name for a database in a schema's `datasource`. */
@@ -37,7 +37,7 @@ const FIELD_TYPES: Readonly<Record<PrismaProvider, FieldTypes>> = {
  */
 export function prismaModel(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'model options')
-  const { names } = lockTable(dialectOfProvider(provider), options)
+  const { names } = tableSql(dialectOfProvider(provider), options)
   return modelText(names, FIELD_TYPES[provider], names.schema)
 }
 

@@ -1,6 +1,14 @@
-import { sharedByEveryCopy, warn } from '../core'
-import { NAME_REFUSED, nameAmong, sqlExecutor } from '../drivers'
-import { DriverError, type DialectName, type Row, type SqlExecutor } from '../sql'
+import { sharedByEveryCopy, warn } from '../core/internal'
+import { drivers, NAME_REFUSED, nameAmong, sqlExecutor } from '../drivers/internal'
+import {
+  checkWritable,
+  dialects,
+  DriverError,
+  isReadOnly,
+  type DialectName,
+  type SqlExecutor,
+  type SqlRow,
+} from '../sql/internal'
 import { nativeCode, notSent, refusalOfName } from './native-code'
 import { placeholderOf, type RawClientLike } from './prisma-client'
 
@@ -11,21 +19,35 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  * Runs each statement by a raw call. Without `RETURNING`, because libsql then counts no row; and never in a batch,
  * because Prisma puts BEGIN and COMMIT around two.
  *
+ * @param leave is awaited after an error that means that the server is read-only
  * @param named lets the adapter prepare the statements about one lock by name; not in a transaction, which a refused name
  *   would abort
  */
-export function prismaSqlExecutor(dialect: DialectName, use: UseClient, { named = false } = {}): SqlExecutor {
-  const driver = { placeholder: placeholderOf(dialect), errorCode: nativeCode, notSent }
+export function prismaSqlExecutor(
+  dialect: DialectName,
+  use: UseClient,
+  { named = false, leave }: { named?: boolean; leave?: (() => Promise<unknown>) | undefined } = {},
+): SqlExecutor {
+  const driver = {
+    placeholder: placeholderOf(dialect),
+    inAscii: drivers[dialect].inAscii,
+    errorCode: nativeCode,
+    notSent,
+  }
   return sqlExecutor(driver, async (text, values, { parameters }, wants) => {
     const isNamed = named && parameters.includes('name')
     if (isNamed && !statements.refused) nameAmong(statements.names, text)
     try {
-      return await use(async (client) =>
+      const result = await use(async (client) =>
         wants === 'rows'
-          ? { rows: (await client.$queryRawUnsafe(text, ...values)) as Row[], changed: undefined }
+          ? { rows: (await client.$queryRawUnsafe(text, ...values)) as SqlRow[], changed: undefined }
           : { rows: [], changed: await client.$executeRawUnsafe(text, ...values) },
       )
+      checkWritable(result.rows)
+      return result
     } catch (error) {
+      const code = error instanceof DriverError ? error.code : nativeCode(error)
+      if (leave && isReadOnly(code, dialects[dialect].readOnlyErrors)) await leave()
       const refusal = isNamed ? refusalOfName(error) : undefined
       if (refusal === undefined) throw error
       goOnWithoutNames(refusal)

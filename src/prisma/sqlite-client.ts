@@ -1,5 +1,5 @@
-import { LONGEST_TIMEOUT } from '../core'
-import { idleConnection } from '../sql'
+import { LONGEST_TIMEOUT } from '../core/internal'
+import { idleConnection } from '../sql/internal'
 import { nativeCode } from './native-code'
 import {
   adapterOf,

@@ -1,8 +1,7 @@
-import { activeLock, invalid, LockError, type ActiveLock } from '../core'
-import { withName } from './call-errors'
-import { SqlAcquisition } from './lock-rows'
-import { DriverError, type SqlExecutor } from './statement'
-import { changedRows } from './stored-table'
+import { acquisitionOf, activeLock, invalid, LockError, type ActiveLock } from '../core/internal'
+import { SqlAcquisition } from './acquisition'
+import { changedRows, withName } from './calls'
+import { DriverError, type SqlExecutor } from './sql-executor'
 
 /**
  * The row behind a lock, through whatever wraps it.
@@ -16,13 +15,14 @@ export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
       'There is no active lock that could guard the transaction – call the guard inside a locked task, or pass the lock to it.',
     )
   }
-  if (!(lock.acquisition instanceof SqlAcquisition)) {
+  const acquisition = acquisitionOf(lock)
+  if (!(acquisition instanceof SqlAcquisition)) {
     throw invalid(
       `Lock '${lock.name}' is not kept in a SQL table, so it cannot guard a transaction – use typeOrmLockProvider, prismaLockProvider or SqlLockProvider.`,
       lock.name,
     )
   }
-  return lock.acquisition
+  return acquisition
 }
 
 /**
@@ -50,18 +50,15 @@ export async function guard(
  * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`, `INVALID_CLIENT`. A lost race of the transaction itself (serialization failure,
  *   deadlock, busy file) comes through as the client's own error, so that code that repeats your transactions recognises it.
  */
-export async function guardTransaction(
-  executor: SqlExecutor,
-  { rows: { table }, holder }: SqlAcquisition,
-): Promise<void> {
-  const lockName = holder.name
+export async function guardTransaction(executor: SqlExecutor, { table, row }: SqlAcquisition): Promise<void> {
+  const lockName = row.name
   const { kind, statement } = table.statements.pin
   let pinned: number
   try {
     pinned =
       kind === 'read'
-        ? (await executor.query(statement, holder)).length
-        : changedRows(await executor.execute(statement, holder))
+        ? (await executor.query(statement, row)).length
+        : changedRows(await executor.execute(statement, row))
   } catch (error) {
     if (error instanceof LockError) throw withName(error, lockName)
     if (!(error instanceof DriverError)) throw error

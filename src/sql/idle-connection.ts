@@ -1,4 +1,4 @@
-import { Lease, whenOver } from '../core'
+import { Lease, whenOver } from '../core/internal'
 
 const IDLE = 10_000
 

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isMainThread, threadId } from 'node:worker_threads'
-import { checkDuration, checkOptions, invalid, isPause, type Duration } from '../core'
+import {
+  aDuration,
+  aString,
+  checkOptions,
+  checkWait,
+  invalid,
+  isPause,
+  type Duration,
+  type OptionChecks,
+  type WaitOptions,
+} from '../core/internal'
 
 // What `locked_by` contains: who holds the lock, and at the end how its run ended.
 
@@ -25,8 +35,11 @@ export interface LastRun {
 const LONGEST_OWNER = 255 - '/00000000-0000-8000-0000-000000000000'.length
 /** Of version 8, which others do not make: an owner that another program ends in a UUID is none of ours. */
 const RANDOM_PART = /\/[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/
-/** In milliseconds: for how long the lock was held until the end of the run, and then until `lock_until`. */
-const ENDING = /\/(?:(?<ranFor>\d+)(?:\+(?<heldFor>\d+))? )?(?<outcome>succeeded|failed|unlocked)$/
+/**
+ * In milliseconds: for how long the lock was held until the end of the run, and then until `lock_until`. It has no more digits than
+ * `LONGEST_RUN` and a lease of a hundred years: with others, which another program wrote, no `Date` could be made.
+ */
+const ENDING = /\/(?:(?<ranFor>\d{1,12})(?:\+(?<heldFor>\d{1,13}))? )?(?<outcome>succeeded|failed|unlocked)$/
 /** More digits would make the ending longer than the random part. */
 const LONGEST_RUN = 999_999_999_999
 
@@ -53,28 +66,37 @@ function checkOwner(owner: string, what: string, lockName?: string): string {
 /** How to pause a lock. */
 export interface PauseOptions {
   /** How long the pause lasts, unless `resumeLock` ends it sooner. */
-  readonly for: Duration
-  /** Tells others why the job does not run. It is written into `locked_by`. */
+  readonly duration: Duration
+  /** Why the job does not run, for others. It is written into `locked_by`. */
   readonly reason: string
   /** Who pauses the lock; written into `locked_by` too. Default: the provider's `lockedBy`, which is host and process unless you set it. */
-  readonly by?: string | undefined
+  readonly pausedBy?: string | undefined
   /** How long to wait for a run in progress to end. Default 0: not at all. */
-  readonly wait?: Duration | undefined
+  readonly wait?: Duration | WaitOptions | undefined
 }
 
+const PAUSE_OPTIONS = {
+  duration: aDuration,
+  reason: aString,
+  pausedBy: aString,
+  wait: checkWait,
+} satisfies OptionChecks<PauseOptions>
+
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkPause(name: string, options: PauseOptions, pausedBy: string) {
-  checkOptions(options, ['for', 'reason', 'by', 'wait'], 'pause options', name)
-  const { reason, by = pausedBy, wait = 0 } = options
-  const pauseFor = checkDuration(name, 'for', options.for)
-  if (pauseFor === 0 || typeof reason !== 'string' || reason.trim() === '')
+export function checkPause(name: string, options: PauseOptions, defaultPausedBy: string) {
+  const {
+    duration = 0,
+    reason = '',
+    pausedBy = defaultPausedBy,
+    wait,
+  } = checkOptions(options, PAUSE_OPTIONS, 'pause options', name)
+  if (duration === 0 || reason.trim() === '')
     throw invalid(
-      `The pause of lock '${name}' has no end or no reason – set 'for' to how long it lasts, and 'reason' to a text.`,
+      `The pause of lock '${name}' has no end or no reason – set 'duration' to how long it lasts, and 'reason' to a string.`,
       name,
     )
-  const what = "by and reason of a pause, together with 'paused by',"
-  const lockedBy = checkOwner(`paused by ${by}: ${reason}`, what, name)
-  return { pauseFor, wait: checkDuration(name, 'wait', wait), lockedBy }
+  const what = "pausedBy and reason of a pause, together with 'paused by',"
+  return { duration, wait, lockedBy: checkOwner(`paused by ${pausedBy}: ${reason}`, what, name) }
 }
 
 /**
@@ -116,12 +138,12 @@ export function readableOwner(owner: string): string {
 
 /**
  * A text of the database, made safe to show. Other programs write into the table as well: what they wrote must neither control a
- * terminal, nor begin a new line, nor reverse the text beside it. The escapes are those of JSON, so that JSON keeps the same value.
+ * terminal, nor begin a new line, nor reverse the text beside it, nor be invisible. The escapes are those of JSON, so that JSON keeps
+ * the same value.
  */
 export function printable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
+    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 }
 

@@ -1,14 +1,18 @@
 import {
+  aBoolean,
+  aDuration,
   checkDuration,
   checkLockName,
   isPause,
   LAST_TIME,
+  mustBe,
   SLOT_AT_MOST_AHEAD,
   type Duration,
   type LockHolder,
-} from '../core'
+  type OptionChecks,
+} from '../core/internal'
+import type { SqlRow } from './sql-executor'
 import { isOurs, lastRunOf, readableOwner, type LastRun } from './owner'
-import type { Row } from './statement'
 
 // What a row tells.
 
@@ -41,20 +45,24 @@ export interface LockRecord {
 /** `locked_at` of a lock that was paused and never acquired. A day late, for types that begin in 1970 in the zone of the session. */
 export const NEVER = 86_400_000
 /** In milliseconds. What is not ours may use a clock of its own, which is rarely exact. */
-const OTHERS_AT_MOST_AHEAD = 5_000
+export const OTHERS_AT_MOST_AHEAD = 5_000
 
-/** @param row as `readRows` names its columns; drivers give whole numbers as number, bigint or text */
-export function lockRecord(row: Row): LockRecord {
+/** @param rows as `readRows` names their columns; one without a name only says what its server is */
+export function lockRecords(rows: readonly SqlRow[]): LockRecord[] {
+  return rows.filter((row) => readText(row, 'lock_name') !== undefined).map(lockRecord)
+}
+
+/** Drivers give whole numbers as number, bigint or text. */
+function lockRecord(row: SqlRow): LockRecord {
   const held = Number(row['is_held']) === 1
-  const owner: unknown = row['owner'] ?? ''
-  const lockedBy = String(owner)
+  const lockedBy = readText(row, 'owner') ?? ''
   const lockUntil = held ? endOfHeld(row['lock_until']) : time(row['lock_until'])
   const read = time(row['now'])
   // A statement may read the clock twice: what was seen free had come to its end.
   const now = !held && lockUntil > read ? lockUntil : read
   const lastRun = lastRunOf(lockedBy, held, lockUntil, now)
   return {
-    name: String(row['lock_name']),
+    name: readText(row, 'lock_name') ?? '',
     held,
     paused: held && isPause(lockedBy),
     lockedBy,
@@ -66,9 +74,18 @@ export function lockRecord(row: Row): LockRecord {
 }
 
 /** @param row as `refusal` names its columns; other rows tell nothing of the holder */
-export function lockHolder({ owner, lock_until: until }: Row): LockHolder | undefined {
-  if (typeof owner !== 'string') return undefined
-  return { lockedBy: readableOwner(owner), lockUntil: endOfHeld(until) }
+export function lockHolder(row: SqlRow): LockHolder | undefined {
+  const owner = readText(row, 'owner')
+  return owner === undefined
+    ? undefined
+    : { lockedBy: readableOwner(owner), lockUntil: endOfHeld(row['lock_until']) }
+}
+
+/** @param column as `textAs` was given it; `undefined` if the row has no text there */
+function readText(row: SqlRow, column: string): string | undefined {
+  const [text, hex] = [row[column], row[`${column}_hex`]]
+  if (typeof hex === 'string') return Buffer.from(hex, 'hex').toString()
+  return typeof text === 'string' ? text : undefined
 }
 
 /** What is held until no time is held for ever: null is neither past nor future, and words come after all digits. */
@@ -79,6 +96,14 @@ function endOfHeld(value: unknown): Date {
 
 function time(value: unknown): Date {
   return new Date(Number(value))
+}
+
+/**
+ * The holder of the lock, or the last one, as people want to read it. Empty for a free lock that was paused last: a pause overwrites
+ * the holder before it, and nobody is paused any more.
+ */
+export function displayedOwner({ held, lockedBy }: LockRecord): string {
+  return !held && isPause(lockedBy) ? '' : readableOwner(lockedBy)
 }
 
 /** Its lease never ends. */
@@ -107,17 +132,22 @@ export interface OverdueOptions {
    * or was another program's. Only the last run counts, because the row knows no other; it does not count while the next run goes on,
    * nor after a pause, which overwrites it. Default `false`.
    */
-  readonly succeeded?: boolean | undefined
+  readonly mustHaveSucceeded?: boolean | undefined
   /** A lock is also overdue if its run goes on for longer than this, or, with a slot, was due longer ago. Default: no limit. */
   readonly runningAtMost?: Duration | undefined
 }
+
+export const OVERDUE_OPTIONS = {
+  mustHaveSucceeded: aBoolean,
+  runningAtMost: aDuration,
+} satisfies OptionChecks<OverdueOptions>
 
 /** A lock whose job does not run as it should, as far as its row tells. */
 export interface OverdueLock {
   /** The lock's name. */
   readonly name: string
   /** How long ago the lock may have been acquired last, in milliseconds. */
-  readonly limit: number
+  readonly overdueAfter: number
   /**
    * - `late` it was acquired longer ago, or never, or by a clock that is ahead
    * - `running` its run goes on for too long
@@ -136,14 +166,18 @@ export interface OverdueLock {
 }
 
 /**
- * @returns how long ago each lock may have been acquired last, in milliseconds, in the order of `limits`
+ * @returns how long ago each lock may have been acquired last, in milliseconds, in the order of `overdueAfter`
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkLimits(limits: Readonly<Record<string, Duration>>): ReadonlyMap<string, number> {
+export function checkOverdueAfter(
+  overdueAfter: Readonly<Record<string, Duration>>,
+): ReadonlyMap<string, number> {
+  if (typeof overdueAfter !== 'object' || (overdueAfter as unknown) === null)
+    throw mustBe('overdueAfter', "an object with a duration for each lock, such as { report: '25h' }")
   return new Map(
-    Object.entries(limits).map(([name, limit]) => [
+    Object.entries(overdueAfter).map(([name, after]) => [
       checkLockName(name),
-      checkDuration(name, 'the limit', limit),
+      checkDuration(name, 'overdueAfter', after),
     ]),
   )
 }
@@ -151,18 +185,21 @@ export function checkLimits(limits: Readonly<Record<string, Duration>>): Readonl
 /** @returns `undefined` if it is not overdue */
 export function overdueLock(
   name: string,
-  limit: number,
+  overdueAfter: number,
   lock: LockRecord | undefined,
-  { succeeded = false, runningAtMost = Infinity }: { succeeded?: boolean; runningAtMost?: number } = {},
+  {
+    mustHaveSucceeded = false,
+    runningAtMost = Infinity,
+  }: { mustHaveSucceeded?: boolean | undefined; runningAtMost?: number | undefined } = {},
 ): OverdueLock | undefined {
-  if (!lock) return { name, limit, reason: 'late' }
+  if (!lock) return { name, overdueAfter, reason: 'late' }
   const { lockedAt, lockedBy, now, paused, held, lastRun } = lock
   const age = now.getTime() - lockedAt.getTime()
   const runs = held && !paused && !lastRun
-  const isLate = age > limit || foreignClock(lock) > 0
-  const isUnsuccessful = succeeded && !runs && !isPause(lockedBy) && lastRun?.outcome !== 'succeeded'
+  const isLate = age > overdueAfter || foreignClock(lock) > 0
+  const isUnsuccessful = mustHaveSucceeded && !runs && !isPause(lockedBy) && lastRun?.outcome !== 'succeeded'
   const reason = runs && age > runningAtMost ? 'running' : isLate ? 'late' : 'not-succeeded'
   if (paused || (reason === 'not-succeeded' && !isUnsuccessful)) return undefined
-  if (!wasAcquired(lock)) return { name, limit, reason }
-  return { name, limit, reason, lockedAt, age, ...(lastRun && { lastRun }) }
+  if (!wasAcquired(lock)) return { name, overdueAfter, reason }
+  return { name, overdueAfter, reason, lockedAt, age, ...(lastRun && { lastRun }) }
 }

@@ -1,38 +1,42 @@
 import {
-  checkDuration,
-  checkLockConfiguration,
+  aDuration,
+  anObject,
+  checkDrain,
   checkLockName,
   checkOptions,
-  createLock,
+  type AcquireOptions,
+  type CheckedLockConfiguration,
+  type DrainOptions,
   type Duration,
   invalid,
-  type Lock,
-  type LockConfiguration,
-  LockError,
-  type LockOptions,
-  type LockProvider,
+  isPause,
+  LockProvider,
   LONGEST_TIMEOUT,
+  type OptionChecks,
   poll,
-  type ShutdownOptions,
+  type Refusal,
   slotTooFarAhead,
-} from '../core'
-import type { Dialect, LockTableOptions } from './dialect'
-import { LockRows, SqlAcquisition } from './lock-rows'
+} from '../core/internal'
+import { acquireRow, pauseRow, SqlAcquisition } from './acquisition'
+import { BackgroundReleases } from './background-releases'
+import type { Dialect } from './dialect'
+import { LockTable } from './lock-table'
 import { checkLockedBy, checkPause, defaultLockedBy, endedOwner, newOwner, type PauseOptions } from './owner'
 import {
-  checkLimits,
+  checkOverdueAfter,
   lockHolder,
-  lockRecord,
+  lockRecords,
+  OVERDUE_OPTIONS,
   overdueLock,
   type LockRecord,
   type OverdueLock,
   type OverdueOptions,
 } from './records'
-import type { SqlExecutor } from './statement'
-import { StoredTable } from './stored-table'
-import { lockTable, TABLE_OPTIONS, title } from './table'
+import { SEVERAL_NAMES } from './sql'
+import type { SqlExecutor } from './sql-executor'
 import type { TableFinding } from './table-check'
 import { inspectTable } from './table-inspection'
+import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './table-names'
 
 /** Options of every lock provider that keeps its locks in a table. */
 export interface SqlLockProviderOptions extends LockTableOptions {
@@ -45,19 +49,23 @@ export interface SqlLockProviderOptions extends LockTableOptions {
   readonly timeLimit?: Duration | undefined
 }
 
-/** The keys of `SqlLockProviderOptions`. */
-export const SQL_LOCK_PROVIDER_OPTIONS = [...TABLE_OPTIONS, 'lockedBy', 'timeLimit'] as const
+/** The checks of `SqlLockProviderOptions`. */
+export const SQL_LOCK_PROVIDER_OPTIONS = {
+  ...TABLE_OPTIONS,
+  lockedBy: checkLockedBy,
+  timeLimit: aDuration,
+} satisfies OptionChecks<SqlLockProviderOptions>
 
 /**
  * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. When something goes wrong,
  * every method that reaches the database rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`
  * or `DATABASE_ERROR`.
  */
-export class SqlLockProvider implements LockProvider {
+export class SqlLockProvider extends LockProvider {
   /** The table and the dialect, for logs, such as `the table shedlock (postgres)`. */
-  readonly description: string
-  readonly #table: StoredTable
-  readonly #rows: LockRows
+  override readonly description: string
+  readonly #table: LockTable
+  readonly #releases: BackgroundReleases
   readonly #lockedBy: string
 
   /**
@@ -66,65 +74,53 @@ export class SqlLockProvider implements LockProvider {
    * @throws LockError `INVALID_CONFIGURATION`
    */
   constructor(executor: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
-    checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
-    const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '5s')
+    super()
+    const checked = checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
+    const { lockedBy = defaultLockedBy(), timeLimit = 5_000 } = checked
     if (timeLimit === 0)
       throw invalid('timeLimit is 0, so the database could never answer in time – make it longer.')
-    const table = lockTable(dialect, options)
+    const table = tableSql(dialect, options)
     this.description = `the table ${title(table.names)} (${dialect.name})`
-    this.#lockedBy = checkLockedBy(options.lockedBy ?? defaultLockedBy())
-    this.#table = new StoredTable(executor, dialect, table, Math.min(timeLimit, LONGEST_TIMEOUT))
-    this.#rows = new LockRows(this.#table)
+    this.#lockedBy = lockedBy
+    this.#table = new LockTable(executor, dialect, table, Math.min(timeLimit, LONGEST_TIMEOUT))
+    this.#releases = new BackgroundReleases(this.#table.timeLimit)
   }
 
   /**
-   * Tries to acquire the lock once.
+   * Tries to acquire the lock once, for `lock` and the executors.
    *
-   * @returns the lock, or `undefined` if somebody else holds it, or if its slot has run already
-   * @throws LockError `INVALID_CONFIGURATION`, or as every method does; the reason of `signal`, if it has aborted by the time of
-   *   the answer. In all these cases the lock was not acquired, or is released again in the background
+   * @throws LockError as every method does. The lock was then not acquired, or is released again in the background
    */
-  async lock(
-    configuration: LockConfiguration,
-    { signal, onRefused }: LockOptions = {},
-  ): Promise<Lock | undefined> {
-    const checked = checkLockConfiguration(configuration)
-    const { name, lockAtMostFor, slot } = checked
-    signal?.throwIfAborted()
-    this.#rows.releases.isOpen = true
-    const holder = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined }
-    const { outcome, row, lease } = await this.#rows.acquire(holder, checked)
+  async acquire(
+    configuration: CheckedLockConfiguration,
+    { caller }: AcquireOptions = {},
+  ): Promise<SqlAcquisition | Refusal> {
+    const { name, slot } = configuration
+    this.#releases.use()
+    const owned = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined, caller }
+    const { outcome, row, lease } = await acquireRow(this.#table, this.#releases, owned, configuration)
+    if (outcome === 'acquired')
+      return new SqlAcquisition(this.#table, this.#releases, owned, lease, configuration)
     if (outcome === 'slot-too-far-ahead') throw slotTooFarAhead(name, Number(slot), Number(row?.['now']))
-    if (outcome !== 'acquired') {
-      signal?.throwIfAborted()
-      onRefused?.(outcome, row && lockHolder(row))
-      return undefined
-    }
-    if (lease.remaining() > 0 && !signal?.aborted)
-      return createLock(name, new SqlAcquisition(this.#rows, holder, lease, checked))
-    this.#rows.releaseUnused(holder, lockAtMostFor)
-    signal?.throwIfAborted()
-    throw new LockError(
-      'TIMEOUT',
-      `The database acquired lock '${name}' only after the lock was over (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
-      { lockName: name },
-    )
+    const holder = row && lockHolder(row)
+    return holder ? { reason: outcome, holder } : { reason: outcome }
   }
 
   /**
-   * Call it at the end of the process, unless `LockingTaskExecutor.shutdown()` does: it waits for the releases in the background, of
-   * locks whose acquisition or release got no answer. After the timeout these locks are left to expire. Nothing is sent to the
-   * database afterwards, until the next call of `lock`.
+   * Call it at the end of the process: it waits for the releases in the background, of locks whose acquisition or release got no
+   * answer. After the timeout these locks are left to expire. Nothing is sent to the database afterwards, until the next lock is
+   * acquired. `LockingTaskExecutor.shutdown()` does this for the locks of that executor.
    *
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  async drain({ timeout = '10s' }: ShutdownOptions = {}): Promise<void> {
-    await this.#rows.releases.drain(checkDuration(undefined, 'timeout', timeout))
+  override async drain(options: DrainOptions = {}): Promise<void> {
+    const { timeout, caller } = checkDrain(options)
+    await this.#releases.drain(timeout, caller)
   }
 
   /** Reads every lock of the table, held or not, in the order of their names: for people and dashboards. */
   async listLocks(): Promise<LockRecord[]> {
-    return (await this.#table.read(this.#table.statements.list)).map(lockRecord)
+    return lockRecords(await this.#table.read(this.#table.statements.list))
   }
 
   /**
@@ -134,21 +130,29 @@ export class SqlLockProvider implements LockProvider {
    * @returns the lock, or `undefined` when it was never acquired
    */
   async findLock(name: string): Promise<LockRecord | undefined> {
-    const [row] = await this.#table.read(this.#table.statements.find, { name })
-    return row && lockRecord(row)
+    const [record] = lockRecords(await this.#table.read(this.#table.statements.find, { name }))
+    return record
   }
 
   /**
-   * Releases a lock whose holder is known to be gone, if it is still held by this owner. A holder that is alive goes on running
-   * without the lock. The owner of a Java service is only its host, so there a later acquisition may be released.
+   * Releases a lock whose holder is known to be gone, if nothing about it has changed since it was read. A holder that is alive goes
+   * on running without the lock. Does not end a pause: `resumeLock` does.
    *
-   * @param owner `lockedBy`, as `findLock` returned it
-   * @returns whether it was released; `false`: nobody holds it, or somebody else does
+   * @param lock as `findLock` returned it: the lock is released only if it still has this owner and its lease still ends then. The
+   *   owner of a Java service is only its host, and a lock that was extended since has a holder that is alive
+   * @returns whether it was released; `false`: nobody holds it, somebody else does, it is paused, or its lease ends at another time
    */
-  async releaseLock(name: string, owner: string): Promise<boolean> {
-    const values = { name, lockedBy: owner, unlockedBy: endedOwner(owner) }
-    const attempt = () => this.#table.changes(this.#table.statements.releaseHeld, values)
-    return (await this.#table.call({ lockName: name, attempt })) > 0
+  async releaseLock(lock: SeenLock): Promise<boolean> {
+    return !isPause(checkSeen(lock).lockedBy) && this.#releaseSeen(lock)
+  }
+
+  async #releaseSeen({ name, lockedBy, lockUntil }: SeenLock): Promise<boolean> {
+    const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy), seenUntil: lockUntil.getTime() }
+    const changed = await this.#table.call({
+      lockName: name,
+      attempt: (attempt) => this.#table.changes(this.#table.statements.releaseSeen, values, attempt),
+    })
+    return changed > 0
   }
 
   /**
@@ -164,29 +168,37 @@ export class SqlLockProvider implements LockProvider {
   /**
    * Finds the locks that nobody has acquired for too long: their jobs do not run. A lock that is paused is not overdue.
    *
-   * @param limits for each lock, how long ago it may have been acquired last: `{ report: '25h', 'clean-up': '10m' }`
+   * @param overdueAfter for each lock, how long ago it may have been acquired last: `{ report: '25h', 'clean-up': '10m' }`
    * @param options whether the last run must have succeeded, and how long a run may last
    * @returns the locks that were acquired longer ago, or never, or at a time that lies in the future, and those that break `options`;
-   *   in the order of `limits`. Empty when all is well
+   *   in the order of `overdueAfter`. Empty when all is well
    * @throws LockError `INVALID_CONFIGURATION`
    */
   async overdueLocks(
-    limits: Readonly<Record<string, Duration>>,
+    overdueAfter: Readonly<Record<string, Duration>>,
     options: OverdueOptions = {},
   ): Promise<OverdueLock[]> {
-    checkOptions(options, ['succeeded', 'runningAtMost'], 'options of overdueLocks')
-    const { succeeded = false, runningAtMost = Infinity } = options
-    const more = {
-      succeeded,
-      runningAtMost:
-        runningAtMost === Infinity ? Infinity : checkDuration(undefined, 'runningAtMost', runningAtMost),
+    const more = checkOptions(options, OVERDUE_OPTIONS, 'options of overdueLocks')
+    const checked = checkOverdueAfter(overdueAfter)
+    const locks = await this.#findLocks([...checked.keys()])
+    return [...checked].flatMap(([name, after]) => overdueLock(name, after, locks.get(name), more) ?? [])
+  }
+
+  /** Reads several locks at once, and not the whole table, which may have a row for each tenant. */
+  async #findLocks(names: readonly string[]): Promise<ReadonlyMap<string, LockRecord>> {
+    const found = new Map<string, LockRecord>()
+    for (let begin = 0; begin < names.length; begin += SEVERAL_NAMES.length) {
+      const some = names.slice(begin, begin + SEVERAL_NAMES.length)
+      const values = Object.fromEntries(SEVERAL_NAMES.map((each, index) => [each, some[index] ?? some[0]]))
+      const records = lockRecords(await this.#table.read(this.#table.statements.findSeveral, values))
+      for (const record of records) found.set(record.name, record)
+      // Under a collation that ignores case, the row of a lock may be spelt otherwise than its name here.
+      for (const name of some.filter((each) => !found.has(each))) {
+        const record = await this.findLock(name)
+        if (record) found.set(name, record)
+      }
     }
-    const overdue: OverdueLock[] = []
-    for (const [name, limit] of checkLimits(limits)) {
-      const lock = overdueLock(name, limit, await this.findLock(name), more)
-      if (lock) overdue.push(lock)
-    }
-    return overdue
+    return found
   }
 
   /**
@@ -199,20 +211,22 @@ export class SqlLockProvider implements LockProvider {
    *   the background
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
-    const { lockedBy, pauseFor, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
-    this.#rows.releases.isOpen = true
-    const pause = () => this.#rows.pause({ name, lockedBy: newOwner(lockedBy) }, pauseFor)
-    return poll(pause, (paused) => paused, { timeout: wait, pause: 500 })
+    const { lockedBy, duration, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
+    this.#releases.use()
+    const pause = () =>
+      pauseRow(this.#table, this.#releases, { name, lockedBy: newOwner(lockedBy) }, duration)
+    return wait ? poll(pause, (paused) => paused, wait) : pause()
   }
 
   /**
-   * Ends the pause of a job, whoever paused it.
+   * Ends the pause of a job.
    *
-   * @returns whether this call has ended a pause; `false`: the job was not paused
+   * @param lock the name of the lock, to end any pause; or the lock as `findLock` returned it: only this pause is ended
+   * @returns whether this call has ended a pause; `false`: the job was not paused, or not as it was read
    */
-  async resumeLock(name: string): Promise<boolean> {
-    const lock = await this.findLock(name)
-    return lock?.paused === true && this.releaseLock(name, lock.lockedBy)
+  async resumeLock(lock: string | SeenLock): Promise<boolean> {
+    const seen = typeof lock === 'string' ? await this.findLock(lock) : checkSeen(lock)
+    return seen !== undefined && isPause(seen.lockedBy) && this.#releaseSeen(seen)
   }
 
   /**
@@ -224,4 +238,15 @@ export class SqlLockProvider implements LockProvider {
   createTable(): Promise<void> {
     return this.#table.create()
   }
+}
+
+/** A lock as somebody read it: what `findLock` and `listLocks` return. */
+export type SeenLock = Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+function checkSeen(lock: SeenLock): SeenLock {
+  const { name, lockedBy, lockUntil } = anObject(lock, 'The lock')
+  if (typeof lockedBy === 'string' && lockUntil instanceof Date && !Number.isNaN(lockUntil.getTime()))
+    return lock
+  throw invalid(`This is not a lock as it was read – pass what findLock('${name}') returned.`, name)
 }

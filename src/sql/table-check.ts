@@ -1,7 +1,8 @@
-import { LockError } from '../core'
-import type { Dialect, LockColumn, LockTable } from './dialect'
-import type { Row } from './statement'
-import { COLUMNS, columnType, LENGTHS, title } from './table'
+import { LockError } from '../core/internal'
+import type { Dialect } from './dialect'
+import type { SqlRow } from './sql-executor'
+import { COLUMNS, columnType, LENGTHS } from './table-definition'
+import { type LockColumn, type TableSql, title } from './table-names'
 import { addColumn, addKey, changeColumn, createTable } from './table-fixes'
 
 /**
@@ -56,13 +57,15 @@ const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', '
 /**
  * Compares the columns that the database described with what the lock needs.
  *
+ * @param elsewhere the other schemas that have such a table, if there is none here
  * @returns why the lock cannot be kept in this table, or `undefined`
  */
 export function tableProblem(
   dialect: Dialect,
-  table: LockTable,
-  described: readonly Row[],
+  table: TableSql,
+  described: readonly SqlRow[],
   cause?: unknown,
+  elsewhere?: readonly string[],
 ): LockError | undefined {
   if (described.some((row) => toNumber(row['autocommit']) === 0))
     return new LockError(
@@ -71,7 +74,7 @@ export function tableProblem(
       { cause },
     )
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
-  const problem = tableFindings(dialect, table, described).find(isFatal)
+  const problem = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
   if (!problem) return undefined
   const code = problem.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
   return new LockError(code, problem.message, { cause })
@@ -81,18 +84,17 @@ export function tableProblem(
  * All findings about the described columns, each with all the SQL that fixes it, worst first.
  *
  * @param zone the time zone of the sessions that use the table, where that matters
+ * @param elsewhere the other schemas that have such a table, if there is none here
  */
 export function tableFindings(
   dialect: Dialect,
-  table: LockTable,
-  described: readonly Row[],
+  table: TableSql,
+  described: readonly SqlRow[],
   zone?: string,
+  elsewhere: readonly string[] = [],
 ): TableFinding[] {
-  if (described.length === 0) {
-    const message = `There is no lock table '${title(table.names)}' that this connection can see – run the migration, or correct schema and tableName. If no migration is pending, the table has another name: docs/tables.md says how to rename it.`
-    return [finding('TABLE_MISSING', 'error', message, createTable(dialect, table))]
-  }
-  const rows = new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
+  if (described.length === 0) return [missing(dialect, table, elsewhere)]
+  const rows = columnsByName(described)
   return COLUMNS.flatMap((column) => {
     const name = table.names.columnNames[column]
     const row = rows.get(name.toLowerCase())
@@ -102,11 +104,51 @@ export function tableFindings(
   }).sort(worstFirst)
 }
 
+function columnsByName(described: readonly SqlRow[]): ReadonlyMap<string, SqlRow> {
+  return new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
+}
+
+/** Whether a described table has the columns of this lock table, whatever their types. */
+export function hasColumns({ names }: TableSql, described: readonly SqlRow[]): boolean {
+  const rows = columnsByName(described)
+  return COLUMNS.every((column) => rows.has(names.columnNames[column].toLowerCase()))
+}
+
+/** SQL that creates the table is given only where it seems to be what is needed: two tables do not exclude each other. */
+function missing(dialect: Dialect, table: TableSql, elsewhere: readonly string[]): TableFinding {
+  const { tableName } = table.names
+  const what = `There is no lock table '${title(table.names)}' that this connection can see`
+  const [schema, name] = tableName.split('.').slice(-2)
+  if (name !== undefined)
+    return finding(
+      'TABLE_MISSING',
+      'error',
+      `${what} – a dot in the name is part of it, and names no schema: set schema to '${schema}' and tableName to '${name}'. If the name is right, run the migration.`,
+    )
+  if (elsewhere.length > 0) {
+    const [where, which] =
+      elsewhere.length === 1
+        ? [`schema '${elsewhere[0]}'`, `'${elsewhere[0]}'`]
+        : [`each of the schemas ${elsewhere.map((each) => `'${each}'`).join(', ')}`, 'one of them']
+    return finding(
+      'TABLE_MISSING',
+      'error',
+      `${what}, but there is one in ${where} – set schema to ${which}, because locks in two tables do not exclude each other. If that is another app's, run the migration.`,
+    )
+  }
+  return finding(
+    'TABLE_MISSING',
+    'error',
+    `${what} – run the migration, or correct schema and tableName. If no migration is pending, the table has another name: docs/tables.md says how to rename it.`,
+    createTable(dialect, table),
+  )
+}
+
 function columnFindings(
   dialect: Dialect,
-  table: LockTable,
+  table: TableSql,
   column: LockColumn,
-  row: Row,
+  row: SqlRow,
   zone: string | undefined,
 ): TableFinding[] {
   const where = title(table.names)
@@ -121,8 +163,8 @@ function columnFindings(
     )
   }
 
-  const doubt = dialect.doubtfulType
-  if (!dialect.types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
+  const doubt = dialect.shape.doubtfulType
+  if (!dialect.shape.types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
     add('COLUMN_TYPE', 'error', `has type ${type}, under which two could hold one lock`)
   else if (doubt?.pattern.test(type)) add('COLUMN_TYPE', 'warning', `has type ${type}, ${doubt.why}`)
 

@@ -1,20 +1,21 @@
-import type { Dialect, LockColumn, LockTable } from './dialect'
-import { render } from './statement'
-import { COLUMNS, columnType, tableDefinition } from './table'
+import type { Dialect } from './dialect'
+import { render } from './sql'
+import { COLUMNS, columnType, tableDefinition } from './table-definition'
+import type { LockColumn, TableSql } from './table-names'
 
 // SQL that adds to a lock table what it lacks. For people to read and run; this library never runs it.
 
 /** What a column that is added holds in a row that is there already: that of a lock that nobody holds. */
 const FREE = { lockUntil: `'1970-01-01 00:00:00'`, lockedAt: `'1970-01-01 00:00:00'`, lockedBy: `'-'` }
 
-export function createTable(dialect: Dialect, { names }: LockTable): string[] {
+export function createTable(dialect: Dialect, { names }: TableSql): string[] {
   const { create } = tableDefinition(dialect, names)
   const { createSchema } = dialect.ddl
   if (names.schema === undefined || !createSchema) return [create]
   return [createSchema(dialect.quote(names.schema)), create]
 }
 
-export function addColumn(dialect: Dialect, table: LockTable, column: LockColumn): string[] {
+export function addColumn(dialect: Dialect, table: TableSql, column: LockColumn): string[] {
   if (column === 'name') return []
   const [name, added, type] = [render(table.table), render(table[column]), columnType(dialect, column)]
   if (dialect.ddl.addColumn) return [dialect.ddl.addColumn(name, added, type, FREE[column])]
@@ -27,15 +28,16 @@ export function addColumn(dialect: Dialect, table: LockTable, column: LockColumn
  */
 export function changeColumn(
   dialect: Dialect,
-  table: LockTable,
+  table: TableSql,
   column: LockColumn,
   now: { readonly type: string; readonly nullable: boolean },
   zone?: string,
 ): readonly string[] {
   const { alterColumn, alterKey } = dialect.ddl
   if (column === 'name' && alterKey) {
-    const key = dialect.quote(`${table.names.tableName}_pkey`)
-    return alterKey(render(table.table), render(table.name), columnType(dialect, column), key)
+    const primaryKey = dialect.quote(`${table.names.tableName}_pkey`)
+    const names = { primaryKey, index: indexName(dialect, table) }
+    return alterKey(render(table.table), render(table.name), columnType(dialect, column), names)
   }
   if (!alterColumn) return makeAnew(dialect, table)
   const { timeZone } = dialect.inspection ?? {}
@@ -46,13 +48,18 @@ export function changeColumn(
 }
 
 /** A unique index, because the table may have another primary key. */
-export function addKey(dialect: Dialect, table: LockTable): string[] {
-  const index = dialect.quote(nameWith('_name', dialect, table))
-  return [`create unique index ${index} on ${render(table.table)} (${render(table.name)})`]
+export function addKey(dialect: Dialect, table: TableSql): string[] {
+  return [
+    `create unique index ${indexName(dialect, table)} on ${render(table.table)} (${render(table.name)})`,
+  ]
+}
+
+function indexName(dialect: Dialect, table: TableSql): string {
+  return dialect.quote(nameWith('_name', dialect, table))
 }
 
 /** For a database that cannot alter columns: SQLite. */
-function makeAnew(dialect: Dialect, table: LockTable): string[] {
+function makeAnew(dialect: Dialect, table: TableSql): string[] {
   const { names } = table
   const tableName = nameWith('_new', dialect, table)
   const schema = names.schema === undefined ? '' : `${dialect.quote(names.schema)}.`
@@ -68,7 +75,7 @@ function makeAnew(dialect: Dialect, table: LockTable): string[] {
 }
 
 /** A table's name may be as long as a name can be. */
-function nameWith(suffix: string, { longestIdentifier }: Dialect, { names }: LockTable): string {
+function nameWith(suffix: string, { longestIdentifier }: Dialect, { names }: TableSql): string {
   const letters = Array.from(names.tableName)
   while (Buffer.byteLength(letters.join('') + suffix) > longestIdentifier) letters.pop()
   return letters.join('') + suffix

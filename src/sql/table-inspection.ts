@@ -1,11 +1,12 @@
-import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../core'
-import type { Dialect, LockTable } from './dialect'
-import { columns } from './fragments'
-import { foreignClock, isHeldForEver, lockRecord, NEVER, type LockRecord } from './records'
-import { DriverError, raw, render, sql, type Row, type Statement } from './statement'
+import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../core/internal'
+import type { Dialect } from './dialect'
+import { columns } from './expressions'
+import { raw, render, sql, type Sql } from './sql'
+import { DriverError, type SqlRow } from './sql-executor'
+import { type TableSql, title } from './table-names'
+import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from './records'
 import { readRows } from './statements'
-import type { StoredTable } from './stored-table'
-import { title } from './table'
+import type { LockTable } from './lock-table'
 import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
 import { changeColumn } from './table-fixes'
 
@@ -15,7 +16,7 @@ import { changeColumn } from './table-fixes'
  *
  * @throws DriverError when the database does not answer
  */
-export async function inspectTable(inspected: StoredTable): Promise<TableFinding[]> {
+export async function inspectTable(inspected: LockTable): Promise<TableFinding[]> {
   const findings = (await allFindings(inspected)).sort(worstFirst)
   // Each statement once, so that running all of them runs none twice.
   const known = new Set<string>()
@@ -27,16 +28,17 @@ export async function inspectTable(inspected: StoredTable): Promise<TableFinding
   })
 }
 
-async function allFindings(inspected: StoredTable): Promise<TableFinding[]> {
-  const { executor, dialect, table, statements } = inspected
-  const { schema = null, tableName } = table.names
+async function allFindings(inspected: LockTable): Promise<TableFinding[]> {
+  const { dialect, sql: table } = inspected
+  const { schema, tableName } = table.names
   const zone = await answer(inspected, dialect.inspection?.timeZone?.value)
-  const ownSchema = schema === null ? await answer(inspected, dialect.inspection?.schema) : undefined
+  const ownSchema = schema === undefined ? await answer(inspected, dialect.inspection?.schema) : undefined
   let found: TableFinding[] = []
   const refused = await refusal(inspected, 'describe', async () => {
-    const described = await executor.query(statements.describe, { schema, table: tableName })
+    const described = await inspected.describe()
+    const elsewhere = described.length === 0 ? await inspected.otherSchemas() : []
     found = [
-      ...tableFindings(dialect, table, described, zone),
+      ...tableFindings(dialect, table, described, zone, elsewhere),
       ...otherSchema(described, tableName, ownSchema),
     ]
   })
@@ -52,7 +54,11 @@ async function allFindings(inspected: StoredTable): Promise<TableFinding[]> {
 }
 
 /** A search path finds the table in one schema today, and in another when somebody makes one there. */
-function otherSchema(described: readonly Row[], tableName: string, own: string | undefined): TableFinding[] {
+function otherSchema(
+  described: readonly SqlRow[],
+  tableName: string,
+  own: string | undefined,
+): TableFinding[] {
   const found: unknown = described[0]?.['table_schema']
   if (own === undefined || typeof found !== 'string' || found === own) return []
   const message = `Table '${tableName}' was found in schema '${found}', but this connection creates tables in '${own}', so another connection may find another table – name the schema in the options.`
@@ -60,8 +66,8 @@ function otherSchema(described: readonly Row[], tableName: string, own: string |
 }
 
 /** Statements that touch no row: a name is never empty. */
-async function privileges(inspected: StoredTable): Promise<TableFinding[]> {
-  const { executor, table } = inspected
+async function privileges(inspected: LockTable): Promise<TableFinding[]> {
+  const { executor, sql: table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
   const nothing = sql`where ${table.name} = ''`
   const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
@@ -75,11 +81,11 @@ async function privileges(inspected: StoredTable): Promise<TableFinding[]> {
 }
 
 async function refusal(
-  inspected: StoredTable,
+  inspected: LockTable,
   what: 'describe' | 'select' | 'insert' | 'update',
   attempt: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
-  const { dialect, table } = inspected
+  const { dialect, sql: table } = inspected
   try {
     await attempt()
     return []
@@ -102,8 +108,8 @@ async function refusal(
 }
 
 /** Whatever a row has for a time: the lock is held or free as SQL compares it. */
-async function invalidTimes(inspected: StoredTable): Promise<TableFinding[]> {
-  const { dialect, table } = inspected
+async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
+  const { dialect, sql: table } = inspected
   const until = dialect.epochMilliseconds(table.lockUntil)
   const at = dialect.epochMilliseconds(table.lockedAt)
   const wrongUntil = sql`${until} is null or ${until} < 0 or ${until} >= ${raw(String(LAST_TIME))}`
@@ -125,27 +131,35 @@ async function invalidTimes(inspected: StoredTable): Promise<TableFinding[]> {
   return [finding('TIME_INVALID', 'warning', message, fix)]
 }
 
-/** Nobody acquires a lock much later than now: a row that says so comes from another clock or time zone. */
-async function lockedInFuture(inspected: StoredTable): Promise<TableFinding[]> {
-  const { dialect, table } = inspected
-  const { lockedAt } = table
-  const rows = await rowsWhere(inspected, sql`${lockedAt} > ${dialect.now} order by ${lockedAt} desc`)
-  const ahead = rows.filter((row) => foreignClock(row) > 0)
-  const [first] = ahead
+/** What `isOurs` recognises, as far as SQL can. */
+const OURS = ['%/________-____-8___-____-____________', '%/%succeeded', '%/%failed', '%/%unlocked']
+
+/** A lock's time lies ahead of the clock no further than a slot may: beyond that, another clock or time zone wrote it. */
+async function lockedInFuture(inspected: LockTable): Promise<TableFinding[]> {
+  const { dialect, sql: table } = inspected
+  const { lockedAt, lockedBy } = table
+  const ahead = (limit: number): Sql => sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(limit)))}`
+  const isOurs = OURS.map((pattern) => sql`${lockedBy} like ${raw(`'${pattern}'`)}`).reduce(
+    (one, other) => sql`${one} or ${other}`,
+  )
+  // Not `not (…)`, which is neither true nor false for an owner that is null.
+  const isForeign = sql`case when ${isOurs} then 0 else 1 end = 1`
+  // The condition of both the finding and its SQL, so that the one fixes the other, and nothing else.
+  const wrong = sql`${ahead(SLOT_AT_MOST_AHEAD)} or ${ahead(OTHERS_AT_MOST_AHEAD)} and ${isForeign}`
+  const rows = await rowsWhere(inspected, sql`${wrong} order by ${lockedAt} desc`)
+  const [first] = rows
   if (!first) return []
-  const message = `${which(ahead)}, last acquired by '${first.lockedBy}', has a time in '${table.names.columnNames.lockedAt}' that lies in the future, ${first.lockedAt.toISOString()}, while the database's clock says ${first.now.toISOString()}: two could hold the lock, and no slot before that time runs – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), for sessions in different time zones, or for a clock that was set back. When you have corrected that, set the time to now.`
-  // Nearer ones pass by themselves, and may be slots.
-  const tooFar = sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(SLOT_AT_MOST_AHEAD)))}`
-  return [finding('LOCKED_IN_FUTURE', 'error', message, [setTime(table, lockedAt, dialect.now, tooFar)])]
+  const message = `${which(rows)}, last acquired by '${first.lockedBy}', has a time in '${table.names.columnNames.lockedAt}' that lies in the future, ${first.lockedAt.toISOString()}, while the database's clock says ${first.now.toISOString()}: two could hold the lock, and no slot before that time runs – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), for sessions in different time zones, or for a clock that was set back. When you have corrected that, set the time to now.`
+  return [finding('LOCKED_IN_FUTURE', 'error', message, [setTime(table, lockedAt, dialect.now, wrong)])]
 }
 
 /** Ends no lease of a holder: what is changed is wrong in any case. */
-function setTime(table: LockTable, column: Statement, time: Statement, condition: Statement): string {
+function setTime(table: TableSql, column: Sql, time: Sql, condition: Sql): string {
   return render(sql`update ${table.table} set ${column} = ${time} where ${condition}`)
 }
 
 /** Compares two names under the collation of the column, without a row. */
-async function caseFindings({ executor, dialect, table }: StoredTable): Promise<TableFinding[]> {
+async function caseFindings({ executor, dialect, sql: table }: LockTable): Promise<TableFinding[]> {
   const rows = await executor
     .query(
       sql`
@@ -168,20 +182,20 @@ async function caseFindings({ executor, dialect, table }: StoredTable): Promise<
   ]
 }
 
-async function rowsWhere({ executor, dialect, table }: StoredTable, condition: Statement) {
+async function rowsWhere({ executor, dialect, sql: table }: LockTable, condition: Sql) {
   const rows = await executor.query(readRows(dialect, table, sql`where ${condition}`), {}).catch(answered)
-  return rows?.map(lockRecord) ?? []
+  return lockRecords(rows ?? [])
 }
 
 /** One value, as text; `undefined` where it is not available. */
-async function answer({ executor, dialect }: StoredTable, value: Statement | undefined) {
+async function answer({ executor, dialect }: LockTable, value: Sql | undefined) {
   if (!value) return undefined
   const rows = await executor.query(sql`select ${value} as answer ${oneRow(dialect)}`, {}).catch(answered)
   const [text] = Object.values(rows?.[0] ?? {})
   return typeof text === 'string' ? text : undefined
 }
 
-function oneRow({ inspection }: Dialect): Statement {
+function oneRow({ inspection }: Dialect): Sql {
   return inspection?.from ?? raw('')
 }
 

@@ -18,7 +18,7 @@ const HOSTILE_NAMES = [
   `" or "1"="1`,
   '`name`',
   String.raw`back\slash \' \0 %s %_`,
-  '$1 ? :name @0 #{name} ${name}',
+  '$1 ? :name @0 #name $name {name}',
   'null',
   'Žluťoučký kůň 漢字 🔒',
   '-- /* comment */',

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  checkLockConfiguration,
   LockError,
   type Lock,
   type LockConfiguration,
   type LockErrorCode,
   type LockProvider,
   type RefusalReason,
-} from '../core'
+} from '../core/internal'
 import type {
   LockProviderEnvironment,
   LockRow,
@@ -51,10 +52,9 @@ export async function expectRefused(
   configuration: LockConfiguration,
   expected: RefusalReason = 'held',
 ): Promise<void> {
-  let reason = 'held'
-  const lock = await provider.lock(configuration, { onRefused: (why) => (reason = why) })
-  assert.equal(lock, undefined, `lock '${configuration.name}' is ${expected}, but was acquired by another`)
-  assert.equal(reason, expected)
+  const answer = await provider.acquire(checkLockConfiguration(configuration).configuration)
+  assert('reason' in answer, `lock '${configuration.name}' is ${expected}, but was acquired by another`)
+  assert.equal(answer.reason, expected)
 }
 
 export async function expectHeld(environment: LockProviderEnvironment, name: string): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Lease } from '../core'
+import { Lease } from '../core/internal'
 import { acquireNew, expectFree, expectHeld, expectLockError, until, untilFree } from './expectations'
 import type { Cases, LockProviderEnvironment } from './lock-provider-environment'
 

@@ -3,10 +3,9 @@
  *
  * @module shedlock-orm/testing
  */
-export { InMemoryLockProvider, makeAllAssertsPass } from '../core'
+export { InMemoryLockProvider, makeAllAssertsPass } from '../core/internal'
 export type {
   CallerTransaction,
-  Counter,
   LockProviderEnvironment,
   LockRow,
   SqlLockProviderEnvironment,

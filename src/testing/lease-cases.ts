@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Lease } from '../core'
+import { Lease } from '../core/internal'
 import {
   acquire,
   acquireAndRelease,

@@ -1,4 +1,4 @@
-import type { LockProvider } from '../core'
+import type { LockProvider } from '../core/internal'
 
 type Awaitable<T> = T | PromiseLike<T>
 

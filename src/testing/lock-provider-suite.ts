@@ -1,4 +1,4 @@
-import { checkDuration, checkOptions, type Duration } from '../core'
+import { aDuration, aString, checkOptions, type Duration, type OptionChecks } from '../core/internal'
 import { creatingCases } from './creating-cases'
 import { extendingCases } from './extending-cases'
 import { fencingTokenCases, sqlFencingTokenCases } from './fencing-token-cases'
@@ -80,8 +80,9 @@ function bind<Environment extends object>(
   options: SuiteOptions = {},
   reasons: Partial<Record<OptionalAbility<Environment>, string>> = {},
 ): SuiteCase[] {
-  checkOptions(options, ['timeLimit'], 'options of the suite')
-  const timeLimit = checkDuration(undefined, 'timeLimit', options.timeLimit ?? '1m')
+  const { timeLimit = 60_000 } = checkOptions(options, { timeLimit: aDuration }, 'options of the suite')
+  const abilities = Object.fromEntries(elsewhere.map(({ needs }) => [needs, aString]))
+  checkOptions(reasons, abilities as OptionChecks<typeof reasons>, 'reasons of the environment')
   const bound = (cases: Cases<Environment>, skip?: string): SuiteCase[] =>
     Object.entries(cases).map(([title, run]) => ({
       title,

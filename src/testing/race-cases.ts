@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockingTaskExecutor, type LockProvider } from '../core'
+import { LockingTaskExecutor, type LockProvider } from '../core/internal'
 import { newConfiguration } from './expectations'
 import type {
   Cases,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { LockConfiguration, LockProvider, UnlockOptions } from '../core'
+import type { LockConfiguration, LockProvider, UnlockOptions } from '../core/internal'
 import {
   acquire,
   acquireAndRelease,
@@ -74,19 +74,21 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     await acquireAndRelease(provider, { ...configuration, slot: SLOT + 60_000 })
     await expectRefused(provider, { ...configuration, untilSucceeded: true }, 'already-run')
   },
-  'keeps a slot that failed for lockAtLeastFor': async (environment) => {
-    const { provider, configuration } = await prepare(environment, UNTIL_SUCCEEDED)
-    const kept = { ...configuration, lockAtLeastFor: '1m' }
-    await run(provider, kept, 'failed')
-    await expectRefused(provider, kept)
-    const soonFree = { ...newConfiguration(UNTIL_SUCCEEDED), lockAtLeastFor: '10ms' }
-    await run(provider, soonFree, 'failed')
-    await untilFree(environment, soonFree.name)
-    await run(provider, soonFree, 'succeeded')
-  },
+  'keeps a slot that failed for lockAtLeastFor, so that no instance whose timer is late repeats it at once':
+    async (environment) => {
+      const { provider, configuration } = await prepare(environment, UNTIL_SUCCEEDED)
+      const another = await environment.createProvider()
+      const kept = { ...configuration, lockAtLeastFor: '1m' }
+      await run(provider, kept, 'failed')
+      for (const each of [provider, another, provider, another]) await expectRefused(each, kept, 'held')
+      const soonFree = { ...newConfiguration(UNTIL_SUCCEEDED), lockAtLeastFor: '10ms' }
+      await run(provider, soonFree, 'failed')
+      await untilFree(environment, soonFree.name)
+      await run(provider, soonFree, 'succeeded')
+    },
   'refuses untilSucceeded without a slot': async (environment) => {
     const { provider, configuration } = await prepare(environment)
-    await expectLockError(provider.lock({ ...configuration, untilSucceeded: true }), 'INVALID_CONFIGURATION')
-    await acquireAndRelease(provider, { ...configuration, slot: undefined, untilSucceeded: true })
+    for (const withoutSlot of [configuration, { ...configuration, slot: undefined }])
+      await expectLockError(provider.lock({ ...withoutSlot, untilSucceeded: true }), 'INVALID_CONFIGURATION')
   },
 }

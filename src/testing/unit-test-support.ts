@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import {
-  checkLockConfiguration,
+  type Acquisition,
+  type CheckedLockConfiguration,
   type Clock,
-  createLock,
   type Duration,
   InMemoryLockProvider,
   invalid,
-  later,
   Lease,
   LockingTaskExecutor,
-  type LockProvider,
+  LockProvider,
   milliseconds,
+  notByHand,
   type Task,
-} from '../core'
+} from '../core/internal'
 
 /**
  * Runs code that calls `assertLocked`, `activeLock` or `extendActiveLock` as if under a lock, without any database:
@@ -27,7 +27,8 @@ import {
  */
 export async function assumeLocked<T>(task: Task<T>): Promise<T> {
   const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-  const result = await executor.executeWithLock({ name: 'assumed', lockAtMostFor: '1h' }, task)
+  const assumed = { name: 'assumed', lockAtMostFor: '1h' }
+  const result = await notByHand(() => executor.executeWithLock(assumed, task))
   if (!result.executed) throw new Error('unreachable: nobody else has this provider')
   return result.value
 }
@@ -61,23 +62,21 @@ export class FakeClock implements Clock {
  * `assertLocked()` and `extend`; the lease ends after `lockAtMostFor`, as usual.
  */
 export function alwaysFree(): LockProvider {
-  let lastToken = 0
-  return {
-    description: 'no storage, so they are always free',
-    // eslint-disable-next-line @typescript-eslint/require-await -- a wrong configuration rejects, as with every provider
-    lock: async (configuration, { signal } = {}) => {
-      const { name, lockAtMostFor } = checkLockConfiguration(configuration)
-      signal?.throwIfAborted()
-      let lease = new Lease(lockAtMostFor)
-      const token = ++lastToken
-      return createLock(name, {
-        lease,
-        // eslint-disable-next-line @typescript-eslint/require-await
-        extend: async (duration) => (lease = later(lease, new Lease(duration))),
-        fencingToken: () => Promise.resolve(token),
-        unlock: () => Promise.resolve(),
-      })
-    },
+  return new AlwaysFree()
+}
+
+class AlwaysFree extends LockProvider {
+  override readonly description = 'no storage, so they are always free'
+  #lastToken = 0
+
+  acquire({ lockAtMostFor }: CheckedLockConfiguration): Promise<Acquisition> {
+    const token = ++this.#lastToken
+    return Promise.resolve({
+      lease: new Lease(lockAtMostFor),
+      extend: (duration) => Promise.resolve(new Lease(duration)),
+      fencingToken: () => Promise.resolve(token),
+      unlock: () => Promise.resolve(),
+    })
   }
 }
 

@@ -1,5 +1,5 @@
-import { invalidClient } from '../core'
-import type { DialectName, LockTableOptions } from '../sql'
+import { invalidClient } from '../core/internal'
+import type { DialectName, LockTableOptions } from '../sql/internal'
 
 /** What this library uses of TypeORM's `DataSource`, in TypeORM 0.3 and 1.x. */
 export interface DataSourceLike {
@@ -25,7 +25,7 @@ export interface QueryRunnerLike {
     query: string,
     parameters: unknown[] | undefined,
     useStructuredResult: true,
-  ): Promise<{ records: unknown[]; affected?: number | undefined }>
+  ): Promise<{ records: unknown[] | undefined; affected?: number | undefined }>
   /** Changes the schema, on Spanner only: there a definition is not a statement. */
   updateDDL?(query: string): Promise<unknown>
   /** Connects, and returns the driver's own connection. */
@@ -71,4 +71,8 @@ export function dialectOf({ type }: DataSourceLike['options']): DialectName {
   throw invalidClient(
     `A DataSource of type '${type}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
   )
+}
+
+export function dataSourceOf({ dataSource, connection }: QueryRunnerLike): DataSourceLike | undefined {
+  return dataSource ?? connection
 }

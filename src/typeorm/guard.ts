@@ -1,7 +1,7 @@
-import { activeLock, type ActiveLock, invalidClient } from '../core'
-import { guardTransaction, sqlAcquisition } from '../sql'
+import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
+import { guardTransaction, sqlAcquisition } from '../sql/internal'
 import type { QueryRunnerLike } from './data-source-like'
-import { queryRunnerSqlExecutor } from './query-runner-sql-executor'
+import { givenQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
 
 /** An `EntityManager` of a transaction, or the `QueryRunner` that began one. */
 export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined }
@@ -35,6 +35,7 @@ export async function guard(
       'guard needs an open transaction – pass the EntityManager that dataSource.transaction passes to its callback, or a QueryRunner after startTransaction.',
     )
   }
-  const executor = queryRunnerSqlExecutor((work) => work(queryRunner), acquisition.dialect.name)
+  const { name } = acquisition.table.dialect
+  const executor = queryRunnerSqlExecutor(givenQueryRunner(queryRunner, name), name)
   await guardTransaction(executor, acquisition)
 }

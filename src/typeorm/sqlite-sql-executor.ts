@@ -1,5 +1,5 @@
-import { drivers, sqlExecutor, type Answer } from '../drivers'
-import { DriverError, idleConnection, type Row, type SqlExecutor } from '../sql'
+import { drivers, sqlExecutor, type StatementResult } from '../drivers/internal'
+import { DriverError, idleConnection, type SqlRow, type SqlExecutor } from '../sql/internal'
 import type { DataSourceLike } from './data-source-like'
 import { checkInitialised } from './query-runner-sql-executor'
 
@@ -31,14 +31,14 @@ interface SqlJsLike {
     getColumnNames(): unknown[]
     bind(values: unknown[]): unknown
     step(): boolean
-    getAsObject(): Row
+    getAsObject(): SqlRow
     free(): unknown
   }
   getRowsModified(): number
 }
 
 /** Runs a statement on one connection synchronously: what happens in one tick cannot be mixed with the app's own. */
-type Run = (text: string, values?: unknown[]) => Answer
+type Run = (text: string, values?: unknown[]) => StatementResult
 
 /**
  * SQLite in TypeORM has one connection for everything, so a lock on it would be part of whatever transaction the app
@@ -68,7 +68,7 @@ function isInMemory(database: unknown): boolean {
 
 function onSecondConnection(
   driver: () => SqliteDriverLike,
-): (text: string, values: unknown[]) => Promise<Answer> {
+): (text: string, values: unknown[]) => Promise<StatementResult> {
   const open = async () => {
     const database = await driver().createDatabaseConnection()
     // better-sqlite3 is synchronous: a positive one would freeze the event loop while the app itself holds the write lock.
@@ -79,7 +79,7 @@ function onSecondConnection(
   return (text, values) => use(({ run }) => run(text, values))
 }
 
-function inTransaction(connect: () => Run): (text: string, values: unknown[]) => Promise<Answer> {
+function inTransaction(connect: () => Run): (text: string, values: unknown[]) => Promise<StatementResult> {
   // eslint-disable-next-line @typescript-eslint/require-await -- what it throws rejects
   return async (text, values) => {
     const run = connect()
@@ -109,7 +109,7 @@ function onBetterSqlite3(database: BetterSqlite3Like): Run {
     const statement = prepared.get(text) ?? database.prepare(text)
     prepared.set(text, statement)
     return statement.reader
-      ? { rows: statement.all(...values) as Row[], changed: 0 }
+      ? { rows: statement.all(...values) as SqlRow[], changed: 0 }
       : { rows: [], changed: statement.run(...values).changes }
   }
 }

@@ -1,13 +1,13 @@
-import { checkOptions, invalid, invalidClient } from '../core'
+import { aBoolean, checkOptions, invalidClient, type OptionChecks } from '../core/internal'
 import {
   dialectNamed,
   SQL_LOCK_PROVIDER_OPTIONS,
   SqlLockProvider,
   type DialectName,
   type SqlLockProviderOptions,
-} from '../sql'
+} from '../sql/internal'
 import { dialectOf, inSchemaOf, type DataSourceLike } from './data-source-like'
-import { ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
+import { notInitialised, ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
 import { sqliteSqlExecutor } from './sqlite-sql-executor'
 
 /** Options of `typeOrmLockProvider`. */
@@ -21,8 +21,14 @@ export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
   readonly namedStatements?: boolean | undefined
 }
 
+const OPTIONS = {
+  ...SQL_LOCK_PROVIDER_OPTIONS,
+  dialect: dialectNamed,
+  namedStatements: aBoolean,
+} satisfies OptionChecks<TypeOrmLockProviderOptions>
+
 /**
- * Makes a lock provider that keeps its locks in a table of the DataSource's database. Each step runs in autocommit on a pooled
+ * Creates a lock provider that keeps its locks in a table of the DataSource's database. Each step runs in autocommit on a pooled
  * connection of its own, so your open transactions neither see nor undo it. A SQLite file is opened a second time; a SQLite database
  * in memory has only one connection, so there a lock waits until your open transaction has ended. The DataSource may be initialised
  * later, but before the first lock. Without the option `schema` the table is in the DataSource's own schema.
@@ -34,9 +40,8 @@ export function typeOrmLockProvider(
   dataSource: DataSourceLike,
   options: TypeOrmLockProviderOptions = {},
 ): SqlLockProvider {
-  checkOptions(options, [...SQL_LOCK_PROVIDER_OPTIONS, 'dialect', 'namedStatements'], 'lock provider options')
+  checkOptions(options, OPTIONS, 'lock provider options')
   const { dialect: wanted, namedStatements = true, ...rest } = options
-  if (typeof namedStatements !== 'boolean') throw invalid('namedStatements must be true or false.')
   if (typeof (dataSource as DataSourceLike | undefined)?.createQueryRunner !== 'function')
     throw invalidClient(
       'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
@@ -46,9 +51,13 @@ export function typeOrmLockProvider(
     dialect.name === 'sqlite'
       ? sqliteSqlExecutor(dataSource)
       : queryRunnerSqlExecutor(
-          ownQueryRunner(dataSource),
+          ownQueryRunner(dataSource, dialect),
           dialect.name,
           namedStatements && dialect.name === 'postgres',
         )
-  return new SqlLockProvider(executor, dialect, { ...rest, ...inSchemaOf(dataSource.options, rest) })
+  const unusable = () => notInitialised(dataSource)
+  return new SqlLockProvider({ ...executor, unusable }, dialect, {
+    ...rest,
+    ...inSchemaOf(dataSource.options, rest),
+  })
 }

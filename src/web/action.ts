@@ -1,9 +1,8 @@
-import { LockError } from '../core'
-import { readableOwner, type LockRecord, type SqlLockProvider } from '../sql'
+import { checkLockName, LockError } from '../core/internal'
+import { displayedOwner, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText } from './answer'
 import { tokenCookie } from './form'
-import { markup, moment, until, type Markup } from './markup'
-import { link } from './overview'
+import { link, markup, moment, until, type Markup } from './markup'
 
 /** What the page says above the button. */
 const ACTIONS = {
@@ -14,42 +13,122 @@ const ACTIONS = {
     'Release the lock only if this owner is gone. An owner that is alive is not stopped, and another instance may run the job at the same time.',
 } as const
 
-/** What a visitor wants to do, as the address of the page says it. */
+type Action = keyof typeof ACTIONS
+
+/** What a visitor wants to do, and the lock as the visitor saw it. */
 export interface ActionRequest {
   readonly provider: SqlLockProvider
-  readonly action: keyof typeof ACTIONS
+  readonly action: Action
   readonly name: string
-  /** Who held the lock when the visitor looked; empty: nobody. */
+  /** Who held the lock; empty if it was free. */
   readonly owner: string
+  /** When its lease was to end; empty if it was free. */
+  readonly until: string
   /** The token of the form. */
   readonly token: string
 }
 
-export function isAction(text: string): text is ActionRequest['action'] {
+export function isAction(text: string): text is Action {
   return Object.hasOwn(ACTIONS, text)
 }
 
-/** The page with the form that confirms the action. @param wrong what was wrong with the form */
-export async function confirmation(request: ActionRequest, wrong?: string): Promise<Response> {
-  const { provider, action, name, owner, token } = request
-  const lock = await provider.findLock(name)
-  const isSame = owner === (lock?.held ? lock.lockedBy : '')
-  const notDone = isSame ? wrong : 'The lock has changed since you looked.'
+/** The only action that the state of a lock permits. @param lock absent if it was never acquired */
+export function actionFor(lock: LockRecord | undefined): Action {
+  if (!lock?.held) return 'pause'
+  return lock.paused ? 'resume' : 'release'
+}
+
+/** What the address of an action says of the lock. */
+export function seen(lock: LockRecord | undefined): Pick<ActionRequest, 'owner' | 'until'> {
+  return lock?.held ? { owner: lock.lockedBy, until: lock.lockUntil.toISOString() } : { owner: '', until: '' }
+}
+
+/** Whether the lock is still as the visitor saw it. */
+function isUnchanged({ action, owner, until }: ActionRequest, lock: LockRecord | undefined): boolean {
+  const now = seen(lock)
+  return action === actionFor(lock) && owner === now.owner && until === now.until
+}
+
+/** @returns a response if there can be no such lock */
+async function readLock({ provider, name }: ActionRequest): Promise<LockRecord | undefined | Response> {
+  if (isLockName(name)) return provider.findLock(name)
+  // Some databases reject such a name as a value, such as PostgreSQL one with a NUL. Elsewhere the row of another program may have it.
+  const lock = (await provider.listLocks()).find((each) => each.name === name)
+  return lock ?? plainText(404, 'There is no such lock.')
+}
+
+function isLockName(name: string): boolean {
+  try {
+    return checkLockName(name) === name
+  } catch {
+    return false
+  }
+}
+
+/** Shows the form that confirms the action. */
+export async function confirm(request: ActionRequest): Promise<Response> {
+  const lock = await readLock(request)
+  return lock instanceof Response ? lock : confirmation(request, lock)
+}
+
+/** Performs the action and redirects to the lock, or says why nothing was done, with the form again. */
+export async function act(
+  request: ActionRequest,
+  fields: URLSearchParams,
+  user: string | undefined,
+): Promise<Response> {
+  const lock = await readLock(request)
+  if (lock instanceof Response) return lock
+  if (!isUnchanged(request, lock)) return confirmation(request, lock)
+  try {
+    if (await perform(request, lock, fields, user))
+      return plainText(303, 'Done.', { location: link({ q: request.name }) })
+  } catch (error) {
+    if (!(error instanceof LockError) || error.code !== 'INVALID_CONFIGURATION') throw error
+    return confirmation(request, lock, { status: 400, why: error.message })
+  }
+  const changed = await readLock(request)
+  return changed instanceof Response ? changed : confirmation(request, changed, CHANGED)
+}
+
+/** The lock may have changed since it was read, so the write compares what was seen once more. */
+function perform(
+  { provider, action, name }: ActionRequest,
+  lock: LockRecord | undefined,
+  fields: URLSearchParams,
+  user: string | undefined,
+): Promise<boolean> {
+  if (!lock?.held) return provider.pauseLock(name, { ...pauseOf(fields), pausedBy: user })
+  return action === 'resume' ? provider.resumeLock(lock) : provider.releaseLock(lock)
+}
+
+const CHANGED = { status: 409, why: 'The lock has changed since you looked.' }
+
+/** @param refusal why the form was refused; a changed lock is always a reason */
+function confirmation(
+  request: ActionRequest,
+  lock: LockRecord | undefined,
+  refusal?: typeof CHANGED,
+): Response {
+  const { action, name, token } = request
+  const isSame = isUnchanged(request, lock)
+  const { status, why } = isSame ? (refusal ?? { status: 200, why: undefined }) : CHANGED
   const title = `${action} ${name}`
   const main = markup`<h1>${title}</h1>
-${notDone && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${notDone}</div>`}
+${why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`}
 ${lock && details(lock)}${isSame && form(action, token)}
 <p><a href="${link({})}">All locks</a></p>`
-  return page(isSame ? (wrong ? 400 : 200) : 409, title, main, undefined, tokenCookie(token))
+  return page(status, title, main, undefined, tokenCookie(token))
 }
 
 function details(lock: LockRecord): Markup {
-  const { held, paused, lockedBy, lockedAt, now } = lock
-  return markup`<dl><dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${readableOwner(lockedBy)}</dd>
+  const { held, paused, lockedAt, now } = lock
+  const owner = displayedOwner(lock)
+  return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}
 <dt>Locked at</dt><dd>${moment(lockedAt, now)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
 }
 
-function form(action: ActionRequest['action'], token: string): Markup {
+function form(action: Action, token: string): Markup {
   const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="1h" required pattern="[0-9]+[smhd]"></label>
 <label>Reason, for others who wonder why it does not run<input name="reason" required maxlength="120"></label>`
   return markup`<p>${ACTIONS[action]}</p>
@@ -57,30 +136,6 @@ function form(action: ActionRequest['action'], token: string): Markup {
 ${action === 'pause' && fields}<button>${action}</button></form>`
 }
 
-/** Performs the action and leads back to the lock, or says why nothing was done, with the form again. */
-export async function act(
-  request: ActionRequest,
-  fields: URLSearchParams,
-  user: string | undefined,
-): Promise<Response> {
-  const { provider, action, name, owner } = request
-  try {
-    const isDone =
-      action === 'pause'
-        ? await provider.pauseLock(name, { ...pauseOf(fields), by: user })
-        : await provider.releaseLock(name, owner)
-    return isDone ? plainText(303, 'Done.', { location: link({ q: name }) }) : await confirmation(request)
-  } catch (error) {
-    if (!(error instanceof LockError) || error.code !== 'INVALID_CONFIGURATION') throw error
-    return confirmation(request, error.message)
-  }
-}
-
-function pauseOf(fields: URLSearchParams): { for: string; reason: string } {
-  const duration = fields.get('for') ?? ''
-  // In code a number is milliseconds; in a form it is a mistake.
-  return {
-    for: /\d$/.test(duration) ? `${duration}, without a unit` : duration,
-    reason: fields.get('reason') ?? '',
-  }
+function pauseOf(fields: URLSearchParams): { duration: string; reason: string } {
+  return { duration: fields.get('for') ?? '', reason: fields.get('reason') ?? '' }
 }

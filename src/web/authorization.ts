@@ -1,4 +1,4 @@
-import { warn } from '../core'
+import { warn } from '../core/internal'
 import { plainText } from './answer'
 
 /** Somebody who may see the page. */
@@ -15,29 +15,34 @@ export interface PageVisitor {
  */
 export type Permission = PageVisitor | boolean | null | undefined
 
+/** What a visitor may do; without a name if `authorize` returned `true`. */
+export interface Visitor {
+  readonly user?: string
+  readonly readOnly: boolean
+}
+
 /** @returns the answer for those who may not see the page */
 export async function visitorOf(
   authorize: () => Permission | Promise<Permission>,
-): Promise<Partial<PageVisitor> | Response> {
+): Promise<Visitor | Response> {
   try {
     const permission: unknown = await authorize()
-    if (permission === true) return {}
+    if (permission === true) return { readOnly: false }
     if (permission === undefined || permission === null) return plainText(401, 'Unauthorized')
-    if (isVisitor(permission)) return permission
+    const visitor = namedVisitor(permission)
+    if (visitor) return visitor
   } catch (error) {
     warn(error)
   }
   return plainText(403, 'Forbidden')
 }
 
-/** An object that came here by mistake, such as the app's session, permits nothing. */
-function isVisitor(permission: unknown): permission is PageVisitor {
-  if (typeof permission !== 'object' || permission === null) return false
+/** @returns `undefined` for an object that came here by mistake, such as the app's session: it permits nothing */
+function namedVisitor(permission: unknown): Visitor | undefined {
+  if (typeof permission !== 'object' || permission === null) return undefined
+  // An inherited user may come from anywhere, such as a polluted prototype. An inherited readOnly can only take permissions away.
+  if (!Object.hasOwn(permission, 'user')) return undefined
   const { user, readOnly = false, ...others } = permission as Record<string, unknown>
-  return (
-    typeof user === 'string' &&
-    user !== '' &&
-    typeof readOnly === 'boolean' &&
-    Object.keys(others).length === 0
-  )
+  if (typeof user !== 'string' || user === '' || typeof readOnly !== 'boolean') return undefined
+  return Object.keys(others).length === 0 ? { user, readOnly } : undefined
 }

@@ -3,7 +3,17 @@ import { randomBytes } from 'node:crypto'
 /** In bytes. */
 const LARGEST_FORM = 8_192
 
-/** As much of a body as the page reads: a form that is longer is too long. */
+/** Why a body cannot be used as a form, in words for the visitor. */
+export class FormError extends Error {
+  constructor(
+    message: string,
+    readonly status: 400 | 413 = 400,
+  ) {
+    super(message)
+  }
+}
+
+/** Reads a body until its end, or until it is larger than any form. */
 export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -15,10 +25,25 @@ export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Buffer>
   return Buffer.concat(chunks)
 }
 
-/** @returns the fields that were sent; `undefined`: they are too long */
-export async function readForm(request: Request): Promise<URLSearchParams | undefined> {
-  const body = request.body ? await readBody(request.body) : ''
-  return body.length > LARGEST_FORM ? undefined : new URLSearchParams(body.toString())
+/**
+ * Returns the fields of the form in the request's body.
+ *
+ * @throws FormError
+ */
+export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchParams> {
+  if (bodyUsed || body?.locked)
+    throw new FormError(
+      'Something has read the form before the page could, such as authorize – let it read request.clone() instead.',
+    )
+  let bytes: Buffer
+  try {
+    bytes = body ? await readBody(body) : Buffer.alloc(0)
+  } catch (error) {
+    if (error instanceof FormError) throw error
+    throw new FormError('The form did not arrive completely – send it again.')
+  }
+  if (bytes.length > LARGEST_FORM) throw new FormError('The form is too large.', 413)
+  return new URLSearchParams(bytes.toString())
 }
 
 const COOKIE = 'shedlock-page'

@@ -1,9 +1,17 @@
-import { checkOptions, invalid, type Duration } from '../core'
-import { checkLimits, type SqlLockProvider } from '../sql'
-import { act, confirmation, isAction, type ActionRequest } from './action'
+import {
+  aBoolean,
+  aFunction,
+  checkOptions,
+  invalid,
+  mustBe,
+  type Duration,
+  type OptionChecks,
+} from '../core/internal'
+import { checkOverdueAfter, type SqlLockProvider } from '../sql/internal'
+import { act, confirm, isAction, type ActionRequest } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
-import { isFromHere, readForm, tokenOf } from './form'
+import { FormError, isFromHere, readForm, tokenOf } from './form'
 import { failureOf, readLocks, type Overview } from './locks'
 import { matching, overviewPage } from './overview'
 
@@ -17,8 +25,14 @@ export interface LockPageOptions<Host = unknown> {
   /** Whether the server refuses to pause, resume and release locks. Default `true`. */
   readonly readOnly?: boolean | undefined
   /** How long ago each lock may have been acquired last: `{ report: '25h' }`; after that it is overdue. Default: no limits. */
-  readonly limits?: Readonly<Record<string, Duration>> | undefined
+  readonly overdueAfter?: Readonly<Record<string, Duration>> | undefined
 }
+
+const OPTIONS = {
+  authorize: aFunction,
+  readOnly: aBoolean,
+  overdueAfter: checkOverdueAfter,
+} satisfies OptionChecks<LockPageOptions>
 
 /** Answers each request with the page, whatever the path; never rejects. */
 export type LockPage<Host = unknown> = (request: Request, host?: Host) => Promise<Response>
@@ -35,19 +49,16 @@ export function lockPage<Host = unknown>(
   providers: SqlLockProvider | Readonly<Record<string, SqlLockProvider>>,
   options: LockPageOptions<Host>,
 ): LockPage<Host> {
-  checkOptions(options, ['authorize', 'readOnly', 'limits'], 'options of the lock page')
-  const { authorize, readOnly = true, limits = {} } = options
-  if (typeof authorize !== 'function' || typeof readOnly !== 'boolean')
-    throw invalid(
-      'The lock page needs authorize, a function that decides who may see it; and readOnly must be true or false.',
-    )
+  const checked = checkOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
+  const { readOnly = true, overdueAfter = new Map<string, number>() } = checked
+  const { authorize } = options
+  if (!checked.authorize) throw mustBe('authorize', 'a function that decides who may see the lock page')
   const named = isProvider(providers) ? { '': providers } : { ...providers }
   const sources = new Map(Object.entries(named))
   if (sources.size === 0 || ![...sources.values()].every(isProvider))
     throw invalid(
       'The lock page has no lock provider – pass one, such as typeOrmLockProvider(dataSource), or an object with several by their names.',
     )
-  const longest = checkLimits(limits)
   const where = [...sources]
     .map(([name, { description }]) => `${name && `${name}: `}${description}`)
     .join('; ')
@@ -55,7 +66,7 @@ export function lockPage<Host = unknown>(
   let reading: Promise<Overview> | undefined
   /** However many look at the same time, the database is read once. */
   const read = (): Promise<Overview> =>
-    (reading ??= readLocks(sources, longest).finally(() => (reading = undefined)))
+    (reading ??= readLocks(sources, overdueAfter).finally(() => (reading = undefined)))
 
   const show = async (
     { headers }: Request,
@@ -81,7 +92,6 @@ export function lockPage<Host = unknown>(
     user: string | undefined,
   ): Promise<Response> => {
     const form = await readForm(request)
-    if (!form) return plainText(413, 'The form is too large.')
     if (!isFromHere(request, form))
       return plainText(403, 'This form was not sent by this page. Reload the page, and send the form again.')
     // Whoever looks from now on sees the change.
@@ -104,9 +114,11 @@ export function lockPage<Host = unknown>(
       if (!mayAct) return plainText(403, 'Nothing can be changed here: this page is read-only.')
       const provider = sources.get(text('provider'))
       if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
-      const requested = { provider, action, name, owner: text('owner'), token: tokenOf(request) }
-      return await (isPost ? change(request, requested, visitor.user) : confirmation(requested))
+      const saw = { owner: text('owner'), until: text('until') }
+      const requested = { provider, action, name, ...saw, token: tokenOf(request) }
+      return await (isPost ? change(request, requested, visitor.user) : confirm(requested))
     } catch (error) {
+      if (error instanceof FormError) return plainText(error.status, error.message)
       const { code, message } = failureOf(error)
       return plainText(503, `${code}: ${message}`)
     }

@@ -1,5 +1,5 @@
-import { LockError, warn } from '../core'
-import { overdueLock, type LockRecord, type SqlLockProvider } from '../sql'
+import { LockError, warn } from '../core/internal'
+import { overdueLock, type LockRecord, type SqlLockProvider } from '../sql/internal'
 
 /** What matters most about a lock. The page shows the locks in this order: trouble comes first. */
 export const LOCK_STATES = ['overdue', 'died', 'failed', 'held', 'paused', 'free'] as const
@@ -12,8 +12,8 @@ export interface PageLock {
   readonly name: string
   readonly state: LockState
   /** How long ago it may have been acquired last, in milliseconds. */
-  readonly limit?: number | undefined
-  /** Not there: nobody ever acquired it, but it has a limit. */
+  readonly overdueAfter?: number | undefined
+  /** Not there: nobody ever acquired it, but it is expected. */
   readonly record?: LockRecord
 }
 
@@ -32,12 +32,14 @@ export interface Overview {
 /** Reads every lock of every provider, trouble first. Never rejects. */
 export async function readLocks(
   providers: ReadonlyMap<string, SqlLockProvider>,
-  limits: ReadonlyMap<string, number>,
+  overdueAfter: ReadonlyMap<string, number>,
 ): Promise<Overview> {
   const failures: Failure[] = []
   const read = [...providers].map(async ([name, provider]) => {
     try {
-      return (await provider.listLocks()).map((record) => pageLock(name, record, limits.get(record.name)))
+      return (await provider.listLocks()).map((record) =>
+        pageLock(name, record, overdueAfter.get(record.name)),
+      )
     } catch (error) {
       failures.push({ provider: name, ...failureOf(error) })
       return []
@@ -47,19 +49,19 @@ export async function readLocks(
   const names = new Set(locks.map(({ name }) => name))
   const [provider = ''] = providers.keys()
   // Of a table that cannot be read nobody knows whether it has the row.
-  for (const [name, limit] of failures.length === 0 ? limits : [])
-    if (!names.has(name)) locks.push({ provider, name, state: 'overdue', limit })
+  for (const [name, after] of failures.length === 0 ? overdueAfter : [])
+    if (!names.has(name)) locks.push({ provider, name, state: 'overdue', overdueAfter: after })
   return { locks: locks.sort(troubleFirst), failures }
 }
 
-function pageLock(provider: string, record: LockRecord, limit: number | undefined): PageLock {
+function pageLock(provider: string, record: LockRecord, overdueAfter: number | undefined): PageLock {
   const { name, held, paused, lastRun } = record
-  const isOverdue = limit !== undefined && overdueLock(name, limit, record) !== undefined
+  const isOverdue = overdueAfter !== undefined && overdueLock(name, overdueAfter, record) !== undefined
   const { outcome } = lastRun ?? {}
   // A lock may stay held after its run.
   const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : 'free'
   const state = isOverdue ? 'overdue' : paused ? 'paused' : ended
-  return { provider, name, state, limit, record }
+  return { provider, name, state, overdueAfter, record }
 }
 
 function troubleFirst(one: PageLock, other: PageLock): number {

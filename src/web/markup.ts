@@ -1,4 +1,4 @@
-import { isHeldForEver, printable, type LockRecord } from '../sql'
+import { isHeldForEver, printable, type LockRecord } from '../sql/internal'
 
 /** HTML that was made by `markup`: it is put into other HTML as it is. All else is text. */
 export class Markup {
@@ -18,6 +18,12 @@ function escape(part: Part): string {
   if (typeof part === 'object') return part.map(escape).join('')
   // What turns the order of the text beside it, or cannot be seen, is shown as its code.
   return printable(String(part)).replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`)
+}
+
+/** The address of another view of this page, wherever it is mounted. */
+export function link(parameters: Readonly<Record<string, string>>): string {
+  const filled = Object.entries(parameters).filter(([, value]) => value !== '')
+  return `?${new URLSearchParams(filled).toString()}`
 }
 
 /** How long ago, or how long until then, and when it is. */

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { readBody } from './form'
+import { warn } from '../core/internal'
+import { plainText } from './answer'
+import { FormError, readBody } from './form'
 import type { LockPage } from './lock-page'
 
 /** A request of Node's `http`, or of a framework that has Node's own in `raw`, such as Fastify. */
@@ -13,15 +15,10 @@ export type NodeResponse =
       readonly hijack: () => unknown
     }
 
-/** The app may have read the body already. */
-interface Parsed {
-  readonly raw: IncomingMessage
-  readonly body: object
-}
-
 /**
  * Makes a handler of the page for Node's servers: for `(request, response)` of Express, Fastify, NestJS and `http.createServer`.
- * `authorize` gets the framework's request as its second argument.
+ * `authorize` gets the framework's request as its second argument. If `authorize` has sent an answer itself, such as a redirect, that
+ * answer stands.
  *
  * @returns a function that resolves when the answer has been sent, and never rejects
  */
@@ -29,48 +26,109 @@ export function nodeHandler<Request extends NodeRequest>(
   page: LockPage<Request>,
 ): (request: Request, response: NodeResponse) => Promise<void> {
   return async (request, response) => {
-    const { raw: incoming = request as IncomingMessage, body: parsed = {} } = request as Partial<Parsed>
     const { raw: outgoing = response as ServerResponse } = response as { raw?: ServerResponse }
-    if ('hijack' in response) response.hijack()
-    const body = incoming.method === 'POST' ? await bodyOf(incoming, parsed) : undefined
-    const answer = await page(standardRequest(incoming, body), request)
-    outgoing.statusCode = answer.status
-    answer.headers.forEach((value, name) => outgoing.setHeader(name, value))
-    outgoing.end(await answer.text())
+    try {
+      if ('hijack' in response) response.hijack()
+      const standard = standardRequest(request)
+      await send(
+        standard ? await page(standard, request) : plainText(400, 'The request is malformed.'),
+        outgoing,
+      )
+    } catch (error) {
+      warn(error)
+      await send(plainText(500, 'The page failed. The log of the app has the error.'), outgoing).catch(warn)
+    }
   }
 }
 
-function standardRequest(incoming: IncomingMessage, body: string | undefined): Request {
+/** Sends nothing if an answer was sent already. */
+async function send(answer: Response, outgoing: ServerResponse): Promise<void> {
+  const body = await answer.text()
+  if (outgoing.headersSent || outgoing.writableEnded) return
+  outgoing.statusCode = answer.status
+  answer.headers.forEach((value, name) => outgoing.setHeader(name, value))
+  outgoing.end(body)
+}
+
+/** @returns `undefined` for what no standard request can have */
+function standardRequest(request: NodeRequest): Request | undefined {
+  const { raw: incoming = request as IncomingMessage } = request as { raw?: IncomingMessage }
   const {
     method = '',
     headers,
     originalUrl,
     url = '',
   } = incoming as IncomingMessage & { originalUrl?: string }
-  // HTTP/2 has it in a header that begins with a colon, which is none.
+  // HTTP/2 sends it as the pseudo-header `:authority`, which `Headers` rejects.
   const host = headers.host ?? String(headers[':authority'])
   const origin = `http://${/^[\w.:[\]-]+$/.test(host) ? host : 'localhost'}`
   // The target may be a whole address, of another host.
   const target = (originalUrl ?? url).replace(/^[^/?][^?]*/, '/')
-  return new Request(URL.canParse(origin) ? `${origin}${target}` : `http://localhost${target}`, {
-    // Of those that the page refuses, Request refuses some as well.
-    method: ['GET', 'HEAD', 'POST'].includes(method) ? method : 'OPTIONS',
-    headers: Object.entries(headers)
-      .filter(([name]) => !name.startsWith(':'))
-      .map(([name, value]) => [name, String(value)]),
-    ...(body !== undefined && { body }),
-  })
+  try {
+    return new Request(URL.canParse(origin) ? `${origin}${target}` : `http://localhost${target}`, {
+      // Of those that the page refuses, Request refuses some as well.
+      method: ['GET', 'HEAD', 'POST'].includes(method) ? method : 'OPTIONS',
+      headers: Object.entries(headers)
+        .filter(([name]) => !name.startsWith(':'))
+        .map(([name, value]) => [name, String(value)]),
+      ...(method === 'POST' && { body: bodyOf(request, incoming), duplex: 'half' }),
+    })
+  } catch {
+    return undefined
+  }
 }
 
-/** As much of it as the page reads. */
-async function bodyOf(incoming: IncomingMessage, parsed: object): Promise<string> {
-  if (incoming.readableDidRead)
-    return new URLSearchParams(
-      Object.entries(parsed).map(([name, value]): [string, string] => [name, String(value)]),
-    ).toString()
-  // Whoever sent it may have gone.
-  const body = await readBody(incoming.iterator({ destroyOnReturn: false })).catch(() => '')
+/** Nothing is read or interpreted until the page reads it, which is after `authorize` has answered. */
+function bodyOf(request: NodeRequest, incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        controller.enqueue(incoming.readableDidRead ? parsedBody(request) : await unreadBody(incoming))
+        controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+async function unreadBody(incoming: IncomingMessage): Promise<Buffer> {
+  // The client may have gone.
+  const body = await readBody(incoming.iterator({ destroyOnReturn: false })).catch(() => Buffer.alloc(0))
   // What is left of it must not keep the answer back.
   incoming.resume()
-  return body.toString()
+  return body
+}
+
+/**
+ * Returns the form that a body parser of the app has left in `body`.
+ *
+ * @throws FormError
+ */
+function parsedBody(request: NodeRequest): Uint8Array {
+  const { body } = request as { body?: unknown }
+  if (body === undefined)
+    throw new FormError(
+      'The app has read the form and left nothing of it in request.body – mount the page before what reads bodies, or parse forms with a body parser.',
+    )
+  let form: Uint8Array | undefined
+  try {
+    form = formOf(body)
+  } catch {
+    // A getter or a proxy may throw.
+  }
+  if (form) return form
+  throw new FormError('The body is not a form – send one as application/x-www-form-urlencoded.')
+}
+
+/** @returns `undefined` for what is neither the text of a form nor an object whose values are strings */
+function formOf(body: unknown): Uint8Array | undefined {
+  if (body instanceof Uint8Array) return body
+  if (typeof body === 'string' || body instanceof URLSearchParams) return Buffer.from(body.toString())
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined
+  const fields = Object.entries(body)
+  return fields.every(isText) ? Buffer.from(new URLSearchParams(fields).toString()) : undefined
+}
+
+function isText(field: [string, unknown]): field is [string, string] {
+  return typeof field[1] === 'string'
 }

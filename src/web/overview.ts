@@ -1,24 +1,21 @@
-import { readableOwner, wasAcquired, type LastRun } from '../sql'
+import { displayedOwner, wasAcquired, type LastRun } from '../sql/internal'
+import { actionFor, seen } from './action'
 import { page } from './answer'
 import { LOCK_STATES, type Overview, type PageLock } from './locks'
-import { markup, moment, span, time, until, type Markup, type Part } from './markup'
+import { link, markup, moment, span, time, until, type Markup, type Part } from './markup'
 
 /** In seconds. */
 const REFRESH = 15
 /** More than anybody reads; the filter finds the others. */
 const MOST_ROWS = 200
 
-/** The locks of which the name, the state or the owner has the text. */
+/** The locks that have the text in what the page shows of them: name, state, owner or outcome of the last run. */
 export function matching(text: string, locks: readonly PageLock[]): PageLock[] {
   const part = text.toLowerCase()
   const isIn = (value = ''): boolean => value.toLowerCase().includes(part)
-  return locks.filter(({ name, state, record }) => [name, state, record?.lockedBy].some(isIn))
-}
-
-/** The address of another view of this page, wherever it is mounted. */
-export function link(parameters: Readonly<Record<string, string>>): string {
-  const filled = Object.entries(parameters).filter(([, value]) => value !== '')
-  return `?${new URLSearchParams(filled).toString()}`
+  return locks.filter(({ name, state, record }) =>
+    [name, state, record && displayedOwner(record), record?.lastRun?.outcome].some(isIn),
+  )
 }
 
 /** Every lock, with the actions that the visitor may perform. @param where what was read, such as the table */
@@ -84,11 +81,11 @@ const COLUMNS: Readonly<Record<string, (lock: PageLock) => Part>> = {
     markup`<span>${name}</span>`,
     provider && markup`<small>${provider}</small>`,
   ],
-  State: ({ state, limit = 0, record }) => [
+  State: ({ state, overdueAfter = 0, record }) => [
     markup`<span><span class="state ${state}">${state}</span></span>`,
-    state === 'overdue' && markup`<small>${record?.held && 'held, '}limit ${span(limit)}</small>`,
+    state === 'overdue' && markup`<small>${record?.held && 'held, '}limit ${span(overdueAfter)}</small>`,
   ],
-  Owner: ({ record }) => record && readableOwner(record.lockedBy),
+  Owner: ({ record }) => record && displayedOwner(record),
   'Locked at': ({ record }) =>
     record && wasAcquired(record) ? moment(record.lockedAt, record.now) : 'never',
   Until: ({ record }) => record?.held && until(record),
@@ -101,8 +98,8 @@ function lastRun({ outcome, endedAt, duration }: LastRun): Part {
 }
 
 function action({ name, provider, record }: PageLock): Markup {
-  const action = record?.paused ? 'resume' : record?.held ? 'release' : 'pause'
-  const address = link({ action, provider, name, owner: record?.held ? record.lockedBy : '' })
+  const action = actionFor(record)
+  const address = link({ action, provider, name, ...seen(record) })
   return markup`<a href="${address}" aria-label="${action} ${name}">${action}</a>`
 }
 

@@ -10,6 +10,8 @@ export interface FoundBackend {
   readonly url?: string
   /** Where it was found, or why it is not run. */
   readonly note: string
+  /** As the server reports it, such as `15.20`. */
+  readonly version?: string
   /** Whether its time zone tables are loaded, where it has some. */
   readonly knowsNamedZones?: boolean
 }
@@ -33,7 +35,12 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
     if (!isWanted(server.name)) return { name: server.name, note: 'BACKENDS does not name it' }
     try {
       const place = await findServer(server, stops, isAsked(server.name))
-      return { name: server.name, ...place, knowsNamedZones: await knowsNamedZones(server, place.url) }
+      return {
+        name: server.name,
+        ...place,
+        version: await versionOf(server, place.url),
+        knowsNamedZones: await knowsNamedZones(server, place.url),
+      }
     } catch (error) {
       return { name: server.name, note: error instanceof Error ? error.message : String(error) }
     }
@@ -123,6 +130,11 @@ function answers(url: string): Promise<void> {
       fail(message.includes('ECONNREFUSED') ? 'refuses connections' : message),
     )
   })
+}
+
+async function versionOf(server: Server, url: string): Promise<string> {
+  const { version = '' } = await ask<{ version: string }>(server, url, server.versionQuery)
+  return /\d+(\.\d+)+/.exec(version)?.[0] ?? version
 }
 
 async function checkProduct(server: Server, url: string): Promise<void> {

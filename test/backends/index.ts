@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, test } from '@jest/globals'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import type { DialectName } from '../../src/sql'
+import type { DialectName } from '../../src/sql/internal'
 import { DIRECTORY } from './directory'
 import type { EMBEDDED, FoundBackend } from './find-backends'
 import { createPglite } from './pglite'
@@ -87,7 +88,7 @@ function serverBackend(server: Server, url: string, knowsNamedZones: boolean): B
     ...(server.conformanceOnly && { conformanceOnly: true }),
     create: async () => {
       const name = `shedlock_test_${randomBytes(6).toString('hex')}`
-      await administer(server.createDatabase(name))
+      await unlessBusy(() => administer(server.createDatabase(name)))
       const databaseUrl = server.databaseUrl(url, name)
       return {
         url: databaseUrl,
@@ -95,6 +96,20 @@ function serverBackend(server: Server, url: string, knowsNamedZones: boolean): B
         drop: () => administer(server.dropDatabase(name)),
       }
     },
+  }
+}
+
+/** SQL Server copies its database `model` for one new database at a time, and refuses others: error 1807. */
+async function unlessBusy(create: () => Promise<void>): Promise<void> {
+  const deadline = Date.now() + 60_000
+  for (;;) {
+    try {
+      await create()
+      return
+    } catch (error) {
+      if ((error as { number?: unknown }).number !== 1807 || Date.now() > deadline) throw error
+    }
+    await sleep(100 + Math.random() * 400)
   }
 }
 

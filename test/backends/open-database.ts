@@ -1,5 +1,5 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { createShedLockMigration } from '../../src/typeorm'
+import { createShedLockMigration } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import type { Backend, TestDatabase } from '.'
 

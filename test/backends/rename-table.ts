@@ -1,4 +1,4 @@
-import type { DialectName } from '../../src/sql'
+import type { DialectName } from '../../src/sql/internal'
 
 /** SQL that gives a table another name. */
 export function renameTable(dialect: DialectName, from: string, to: string): string {

@@ -102,6 +102,8 @@ const mssql: Server = {
   typeOrm: (url) => ({
     type: 'mssql',
     ...address(url),
+    // Against hanging; mssql's 15 seconds are a limit that a busy machine exceeds.
+    requestTimeout: 120_000,
     options: { encrypt: false, trustServerCertificate: true },
   }),
   createDatabase: (name) => [`create database ${name}`],

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { DataSource } from 'typeorm'
 import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import { createShedLockMigration } from '../../src/typeorm'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { tableFaults } from '../sql/table-faults'
@@ -27,8 +27,12 @@ beforeAll(() => {
 })
 
 describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
+  const user = `shedlock_user_${randomBytes(4).toString('hex')}`
+  /** The administrator of MySQL writes in spite of read_only, and doctor warns of that. */
+  const hasOwnUser = backend.dialect === 'mysql' || backend.dialect === 'mariadb'
   let database: TestDatabase
   let dataSource: DataSource
+  let url: string
 
   beforeEach(async () => {
     database = await backend.create()
@@ -36,14 +40,20 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
       ...database.typeOrm,
       migrations: [createShedLockMigration()],
     }).initialize()
+    url = database.url
+    if (!hasOwnUser) return
+    await dataSource.query(`create user ${user} identified by 'hunter2!'`)
+    await dataSource.query(`grant all on ${String(dataSource.options.database)}.* to ${user}`)
+    url = Object.assign(new URL(url), { username: user, password: 'hunter2!' }).href
   })
 
   afterEach(async () => {
+    if (hasOwnUser) await dataSource.query(`drop user ${user}`)
     await dataSource.destroy()
     await database.drop()
   })
 
-  const examine = async (url = database.url, options?: RunOptions) => {
+  const examine = async (options?: RunOptions) => {
     const { status, stdout, stderr } = await runCli(cli, ['doctor', '--json', '--url', url], options)
     expect(stderr).toBe('')
     const findings = JSON.parse(stdout) as Diagnosis[]
@@ -56,7 +66,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
 
   it('finds nothing wrong after the migration', async () => {
     await dataSource.runMigrations()
-    const { status, stdout } = await runCli(cli, ['doctor', '--url', database.url])
+    const { status, stdout } = await runCli(cli, ['doctor', '--url', url])
     expect(stdout).toMatch(/^ok +place: table .*\nok +table: /)
     expect(stdout).toMatch(/\n0 errors, 0 warnings\n$/)
     expect(status).toBe(0)
@@ -71,15 +81,28 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
       const [severity] = told.split(':')
       expect(bad).toMatchObject([{ check: 'table', severity }])
       expect(status).toBe(severity === 'error' ? 1 : 0)
-      expect((await runCli(cli, ['doctor', '--strict', '--url', database.url])).status).toBe(1)
+      expect((await runCli(cli, ['doctor', '--strict', '--url', url])).status).toBe(1)
       for (const statement of bad.flatMap(({ fix }) => fix)) await dataSource.query(statement)
       expect(await examine()).toMatchObject({ status: 0, bad: [] })
     })
   }
 
+  itIf(backend.dialect === 'postgres', 'schemas in a database')(
+    'names the flags for a table that is in another schema',
+    async () => {
+      await dataSource.query('create schema app')
+      await typeOrmLockProvider(dataSource, { schema: 'app' }).createTable()
+      const { status, bad } = await examine()
+      expect(status).toBe(1)
+      expect(bad).toMatchObject([{ message: expect.stringContaining("– set --schema to 'app'"), fix: [] }])
+      const java = await runCli(cli, ['doctor', '--url', url, '--table', 'app.shedlock'])
+      expect(java.stdout).toContain("set --schema to 'app' and --table to 'shedlock'")
+    },
+  )
+
   itIf(installed('faketime'), 'faketime')('finds a clock that differs', async () => {
     await dataSource.runMigrations()
-    const { status, bad } = await examine(database.url, {
+    const { status, bad } = await examine({
       under: ['faketime', '-f', '+90s'],
       env: { FAKETIME_DONT_FAKE_MONOTONIC: '1' },
     })
@@ -153,6 +176,7 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
       expect(await bad()).toMatchObject([
         { message: expect.stringMatching(/insert.*read-only transaction.*may write/) },
         { message: expect.stringMatching(/update.*read-only transaction.*may write/) },
+        { check: 'read-only server', severity: 'error' },
       ])
     })
 

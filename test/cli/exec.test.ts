@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
 import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import type { SqlLockProvider } from '../../src/sql'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import type { SqlLockProvider } from '../../src/sql/internal'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { blackHole } from './black-hole'
 import { buildCli, runCli, type Finished } from './built-cli'
@@ -296,7 +296,7 @@ it.each([
   [['exec', 'job', '--lock-at-most-for', '-5m', '--', 'true'], 'negative'],
   [[...LOCK, '--skipped-exit-code', '256', '--', 'true'], '0 to 255'],
   [['exec', 'job', '--lock-at-most-for', '10', '--', 'true'], 'no unit – write 10s or 10m'],
-  [[...LOCK, '--lock-at-least-for', '0.5', '--', 'true'], 'no unit'],
+  [[...LOCK, '--lock-at-least-for', '0.5', '--', 'true'], 'such as 90s'],
   [[...LOCK, '--keep-alive-at-most', '2', '--', 'true'], 'no unit – write 2s or 2m'],
   [
     [...LOCK, '--keep-alive-at-most', 'soon', '--url', 'file:x.sqlite', '--', 'true'],

@@ -10,9 +10,9 @@ import {
   type DialectName,
   type LockRecord,
   type SqlLockProvider,
-} from '../../src/sql'
-import { drivers } from '../../src/drivers'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+} from '../../src/sql/internal'
+import { drivers } from '../../src/drivers/internal'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { hostileNamesOn } from '../sql/hostile-names'
 import { buildCli, runCli, type Finished, type RunOptions } from './built-cli'
@@ -30,14 +30,18 @@ beforeAll(() => {
 })
 
 /** Runs a command in a terminal of its own, and types once it asks. What is typed before could be lost or mean something else. */
-function answerOnTerminal(typed: string, command: readonly string[]): Promise<number | null> {
+function answerOnTerminal(
+  typed: string,
+  command: readonly string[],
+  meanwhile = () => Promise.resolve(),
+): Promise<number | null> {
   const quoted = command.map((word) => `'${word}'`).join(' ')
   const child = spawn('script', ['--quiet', '--return', '--command', quoted, '/dev/null'])
   let shown = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (shown.includes('[y/N]')) return
     shown += text
-    if (shown.includes('[y/N]')) child.stdin.write(typed)
+    if (shown.includes('[y/N]')) void meanwhile().then(() => child.stdin.write(typed))
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject).on('close', resolve)
@@ -169,12 +173,20 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('asks before it releases', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['release', 'report'])).status).toBe(2)
-    const ask = (typed: string): Promise<number | null> =>
-      answerOnTerminal(typed, [process.execPath, cli, 'release', 'report', '--url', database.url])
+    const command = [process.execPath, cli, 'release', 'report', '--url', database.url]
+    const ask = (typed: string): Promise<number | null> => answerOnTerminal(typed, command)
     const [controlC, controlD] = ['\u0003', '\u0004']
     expect(await ask('n\n')).toBe(1)
     expect(await ask(controlD)).toBe(1)
     expect(await ask(controlC)).toBe(130)
+    expect(await held('report')).toBe(true)
+    // A Java service has the same owner in each acquisition, so the end of its lease is all that differs.
+    const setUntil = async (year: number): Promise<void> => {
+      const literal = `${backend.dialect === 'oracle' ? 'timestamp ' : ''}'${year}-01-01 00:00:00'`
+      await dataSource.query(`update shedlock set locked_by = 'java-host', lock_until = ${literal}`)
+    }
+    await setUntil(2998)
+    expect(await answerOnTerminal('y\n', command, () => setUntil(2999))).toBe(1)
     expect(await held('report')).toBe(true)
     expect(await ask('y\n')).toBe(0)
     expect(await held('report')).toBe(false)
@@ -202,7 +214,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
       const { stdout, stderr } = await run(['list', '--json'], { cwd })
       expect(stderr).toBe('')
       expect(JSON.parse(stdout)).toMatchObject([{ name: 'report', held: true }])
-      expect((await run(['doctor'], { cwd })).stdout).toContain('\n0 errors, 0 warnings\n')
+      expect((await run(['doctor'], { cwd })).stdout).toContain('\n0 errors, ')
     })
   }
 

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
 import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import type { SqlLockProvider } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import type { SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
@@ -51,12 +51,15 @@ describeBackends(backends)('the command line on $name', (backend) => {
       /^a=b is overdue: it was last acquired at \S+Z, 2h 0m \d+s ago, but should be acquired every 1h\.\nnever is overdue: it was never acquired, but should be acquired every 25h\.\n$/,
     )
     const json = await run('check', 'a=b=1h', 'never=25h', '--json')
-    expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'a=b' }, { name: 'never', limit: 90_000_000 }])
+    expect(JSON.parse(json.stdout)).toMatchObject([
+      { name: 'a=b' },
+      { name: 'never', overdueAfter: 90_000_000 },
+    ])
     expect(json.status).toBe(1)
   })
 
   it('tells how the last run ended, and whether it succeeded', async () => {
-    const limits = ['check', 'job=1h', '--succeeded', '--running-at-most', '1ms']
+    const limits = ['check', 'job=1h', '--must-have-succeeded', '--running-at-most', '1ms']
     const end = async (outcome?: 'succeeded' | 'failed'): Promise<void> => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
     }
@@ -78,11 +81,11 @@ describeBackends(backends)('the command line on $name', (backend) => {
       status: 1,
       stdout: expect.stringMatching(/^job has been running for \d+s, longer than 1ms\.\n$/),
     })
-    expect((await run('check', 'job=1h', '--succeeded')).status).toBe(0)
+    expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(0)
     await lock?.unlock({ outcome: 'succeeded' })
     await dataSource.query("update shedlock set locked_by = 'java-host'")
     expect((await run('show', 'job')).stdout).toMatch(/^last run +unknown, because another program ran it/m)
-    expect((await run('check', 'job=1h', '--succeeded')).status).toBe(1)
+    expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(1)
   })
 
   it('tells a time that lies in the future: show, check and doctor', async () => {
@@ -142,7 +145,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect((await run('list')).stdout).toMatch(/\njob +paused, /)
     expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ paused: true, lockedAt: null }])
     expect(JSON.parse((await run('check', 'job=1h', 'other=1h', '--json')).stdout)).toEqual([
-      { name: 'other', limit: 3_600_000, reason: 'late', lockedAt: null, age: null },
+      { name: 'other', overdueAfter: 3_600_000, reason: 'late', lockedAt: null, age: null },
     ])
     const again = await run(...pause)
     expect(again.status).toBe(1)

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DataSource } from 'typeorm'
 import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import { dialects, tableDefinition } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { dialects, tableDefinition } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
 import { buildCli, runCli } from './built-cli'
@@ -61,8 +61,9 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
   const place = (table: string, schema?: string) => {
     const { database: file } = database.typeOrm as { database: string }
     if (backend.dialect === 'sqlite') return { dialect: 'sqlite', server: resolve(file), table }
+    const ownSchema = { postgres: 'public', mssql: 'dbo' }[backend.dialect as string]
     const inside =
-      backend.dialect === 'postgres' ? { database: file, schema: schema ?? 'public' } : { schema: file }
+      ownSchema === undefined ? { schema: file } : { database: file, schema: schema ?? ownSchema }
     // A URL of MariaDB begins as one of MySQL.
     const dialect = backend.dialect === 'mariadb' ? 'mysql' : backend.dialect
     return { dialect, server: new URL(database.url).host, ...inside, table }

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { dialects } from '../../src/sql'
+import { dialects } from '../../src/sql/internal'
 import { buildCli, runCli } from './built-cli'
 
 const migrations = join(__dirname, '..', '..', 'migrations')

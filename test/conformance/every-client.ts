@@ -1,8 +1,13 @@
 import { DataSource } from 'typeorm'
 import { afterAll, beforeAll } from '@jest/globals'
-import { prismaLockProvider } from '../../src/prisma'
-import type { DialectName, SqlExecutor, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { prismaLockProvider } from '../../src/prisma/internal'
+import type {
+  DialectName,
+  SqlExecutor,
+  SqlLockProvider,
+  SqlLockProviderOptions,
+} from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, type Backend, type TestDatabase } from '../backends'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { observeLockTable } from './lock-table-observer'

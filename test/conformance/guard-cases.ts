@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, type Lock } from '../../src/core'
-import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql'
+import { InMemoryLockProvider, LockingTaskExecutor, type Lock } from '../../src/core/internal'
+import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 

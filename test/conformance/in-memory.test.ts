@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core'
+import { InMemoryLockProvider } from '../../src/core/internal'
 import { lockProviderSuite } from '../../src/testing'
 import { registerConcurrently } from './register'
 

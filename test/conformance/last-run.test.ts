@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, it } from '@jest/globals'
-import { LockingTaskExecutor, type LockConfiguration } from '../../src/core'
-import type { LastRun, SqlLockProvider } from '../../src/sql'
+import { LockingTaskExecutor, type LockConfiguration } from '../../src/core/internal'
+import { dialects, SqlLockProvider, type LastRun, type SqlExecutor } from '../../src/sql/internal'
 import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from './every-client'
+import { lockRow } from '../sql/lock-row'
 
 const HOUR = 3_600_000
 
@@ -49,8 +51,9 @@ describeBackends(everyClient())('the last run by $title', (each) => {
     await (await provider.lock(configuration))?.unlock({ outcome: 'unused' })
     expect(await lastRun('outcomes')).toEqual({ outcome: 'unlocked', endedAt: expect.any(Date) })
     await provider.lock(configuration)
-    const held = await provider.findLock('outcomes')
-    expect(await provider.releaseLock('outcomes', held?.lockedBy ?? '')).toBe(true)
+    const held = await lockRow(provider, 'outcomes')
+    expect(await provider.releaseLock({ ...held, lockUntil: new Date(0) })).toBe(false)
+    expect(await provider.releaseLock(held)).toBe(true)
     expect(await lastRun('outcomes')).toEqual({ outcome: 'unlocked', endedAt: expect.any(Date) })
   })
 
@@ -62,12 +65,37 @@ describeBackends(everyClient())('the last run by $title', (each) => {
     expect(Number(now) - Number(run?.endedAt)).toBeLessThan(HOUR / 4)
   })
 
+  it('is not dated back where lockAtLeastFor is the whole lease, and the answer came late', async () => {
+    let delay = 300
+    const late = async <T>(answer: Promise<T>): Promise<T> => {
+      const value = await answer
+      await sleep(delay)
+      return value
+    }
+    const executor: SqlExecutor = {
+      execute: (...statement) => late(client.executor.execute(...statement)),
+      query: (...statement) => late(client.executor.query(...statement)),
+    }
+    const slow = new SqlLockProvider(executor, dialects[each.dialect])
+    const lock = await slow.lock({ name: 'whole', lockAtMostFor: '1h', lockAtLeastFor: '1h' })
+    delay = 0
+    const ended = await client.table.clock()
+    await lock?.unlock({ outcome: 'succeeded' })
+    const endedAt = await eventually(async () => {
+      const run = await lastRun('whole')
+      expect(run?.endedAt).toBeDefined()
+      return run?.endedAt
+    })
+    // Each clock is cut to milliseconds, and they do not run alike.
+    expect(Number(endedAt)).toBeGreaterThanOrEqual(ended - 5)
+  })
+
   it('has died when its lease is over, until its holder tells more', async () => {
     const lock = await provider.lock({ name: 'died', lockAtMostFor: '1s' })
     await eventually(async () => expect((await provider.findLock('died'))?.held).toBe(false))
-    const { lockUntil } = (await provider.findLock('died')) ?? {}
-    expect(await lastRun('died')).toEqual({ outcome: 'died', endedAt: lockUntil })
-    expect(await provider.releaseLock('died', (await provider.findLock('died'))?.lockedBy ?? '')).toBe(false)
+    const died = await lockRow(provider, 'died')
+    expect(await lastRun('died')).toEqual({ outcome: 'died', endedAt: died.lockUntil })
+    expect(await provider.releaseLock(died)).toBe(false)
     expect((await lastRun('died'))?.outcome).toBe('died')
     await lock?.unlock({ outcome: 'succeeded' })
     expect((await lastRun('died'))?.outcome).toBe('succeeded')
@@ -75,7 +103,7 @@ describeBackends(everyClient())('the last run by $title', (each) => {
 
   it('is forgotten by a pause, during it and afterwards', async () => {
     await execute({ name: 'paused', lockAtMostFor: '1h', slot: 5_000 }, () => undefined)
-    await provider.pauseLock('paused', { for: '1h', reason: 'a look' })
+    await provider.pauseLock('paused', { duration: '1h', reason: 'a look' })
     expect(await lastRun('paused')).toBeUndefined()
     await provider.resumeLock('paused')
     expect(await lastRun('paused')).toBeUndefined()
@@ -95,17 +123,19 @@ describeBackends(everyClient())('the last run by $title', (each) => {
   it('makes a lock overdue that is to have succeeded, and one whose run takes too long', async () => {
     const limits = { overdue: '1h' } as const
     const overdue = async (): Promise<unknown> =>
-      (await provider.overdueLocks(limits, { succeeded: true, runningAtMost: 0 })).map(({ reason }) => reason)
+      (await provider.overdueLocks(limits, { mustHaveSucceeded: true, runningAtMost: 0 })).map(
+        ({ reason }) => reason,
+      )
     expect(await overdue()).toEqual(['late'])
     await execute({ name: 'overdue', lockAtMostFor: '1h' }, async () => {
       await eventually(async () => expect(await overdue()).toEqual(['running']))
-      expect(await provider.overdueLocks(limits, { succeeded: true })).toEqual([])
+      expect(await provider.overdueLocks(limits, { mustHaveSucceeded: true })).toEqual([])
     })
     expect(await overdue()).toEqual([])
     await (await provider.lock({ name: 'overdue', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
     expect(await overdue()).toEqual(['not-succeeded'])
     expect(await provider.overdueLocks(limits)).toEqual([])
-    await provider.pauseLock('overdue', { for: '1h', reason: 'a look' })
+    await provider.pauseLock('overdue', { duration: '1h', reason: 'a look' })
     expect(await overdue()).toEqual([])
     await provider.resumeLock('overdue')
     expect(await overdue()).toEqual([])

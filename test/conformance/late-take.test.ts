@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider } from '../../src/sql'
+import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { eventually } from '../eventually'
 import { PostalSqlExecutor } from './postal-sql-executor'
 import { everyClient, openedClient } from './every-client'

@@ -1,6 +1,13 @@
-import { dialects, lockTable, render, tableDefinition, type DialectName, type Statement } from '../../src/sql'
+import {
+  dialects,
+  tableSql,
+  render,
+  tableDefinition,
+  type DialectName,
+  type Sql,
+} from '../../src/sql/internal'
 import type { LockRow, TableNames } from '../../src/testing'
-import { drivers } from '../../src/drivers'
+import { drivers } from '../../src/drivers/internal'
 
 /** A TypeORM DataSource, or what behaves like one. */
 export interface Observer {
@@ -67,8 +74,8 @@ export function observeLockTable(observer: Observer, dialectName: DialectName, n
   const dialect = dialects[dialectName]
   const time = TIME[dialectName]
   const placeholder = drivers[dialectName].placeholder
-  const text = (statement: Statement): string => render(statement, placeholder)
-  const table = lockTable(dialect, names)
+  const text = (statement: Sql): string => render(statement, placeholder)
+  const table = tableSql(dialect, names)
   const [rows, name, lockUntil, lockedAt, lockedBy] = [
     table.table,
     table.name,

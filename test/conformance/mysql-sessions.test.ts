@@ -23,6 +23,22 @@ describeBackends(clients)('a session of $title', (each) => {
     await longer?.unlock()
   })
 
+  it('that pads columns of type char recognises names and owners', async () => {
+    client = await each.open({ sql_mode: 'PAD_CHAR_TO_FULL_LENGTH' })
+    const binary = 'character set utf8mb4 collate utf8mb4_bin not null'
+    await client.observer.query(
+      `alter table shedlock modify name char(64) ${binary}, modify locked_by char(255) ${binary}`,
+    )
+    const provider = client.createProvider({ lockedBy: 'host/1' })
+    const slot = { name: 'job', lockAtMostFor: '1m', slot: 1_700_000_000_000, untilSucceeded: true }
+    await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
+    expect(await provider.findLock('job')).toMatchObject({ name: 'job', lastRun: { outcome: 'failed' } })
+    expect(await provider.overdueLocks({ job: '10000d' })).toEqual([])
+    const lock = await provider.lock(slot)
+    expect(lock).toBeDefined()
+    await lock?.unlock({ outcome: 'succeeded' })
+  })
+
   it('without autocommit is refused: nobody else would ever see its lock', async () => {
     client = await each.open({ autocommit: 0 })
     await expect(client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({

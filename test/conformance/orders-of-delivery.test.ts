@@ -6,7 +6,7 @@ import { describeBackends } from '../backends'
 
 const DELIVERIES: readonly Delivery[] = ['in time', 'answer lost', 'late', 'very late']
 const UNLOCKS: readonly Delivery[] = ['in time', 'answer lost', 'late']
-const AT_LEAST = ['0', '30m'] as const
+const AT_LEAST = [0, '30m'] as const
 /** A lock is taken for an hour. */
 const EXTENSIONS = { equal: '1h', longer: '2h', shorter: '10s' } as const
 type Extension = keyof typeof EXTENSIONS

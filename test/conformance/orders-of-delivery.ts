@@ -1,5 +1,5 @@
-import type { Lock } from '../../src/core'
-import { dialects, SqlLockProvider, type DialectName } from '../../src/sql'
+import type { Lock } from '../../src/core/internal'
+import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
 import { PostalSqlExecutor, type Delivery } from './postal-sql-executor'
 import { eventually } from '../eventually'
 import type { OpenClient } from './every-client'
@@ -9,7 +9,7 @@ type Extension = readonly [lockAtMostFor: string, delivery: Delivery]
 
 export interface Story {
   readonly name: string
-  readonly lockAtLeastFor: '0' | '30m'
+  readonly lockAtLeastFor: 0 | '30m'
   readonly take: Delivery
   readonly extensions: readonly Extension[]
   readonly unlock: Delivery
@@ -81,7 +81,7 @@ export async function play(
     const row = await table.findRow(name)
     if (!row) return true
     // The holder counts from the answer to its acquisition to the request of its release.
-    const atLeast = lock && lockAtLeastFor !== '0' ? row.lockedAt + 1_860_000 : 0
+    const atLeast = lock && lockAtLeastFor !== 0 ? row.lockedAt + 1_860_000 : 0
     return row.lockUntil <= Math.max(await table.clock(), atLeast)
   }
   await post.deliver('late')

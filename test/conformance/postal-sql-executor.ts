@@ -1,4 +1,4 @@
-import { DriverError, type SqlExecutor, type Statement } from '../../src/sql'
+import { DriverError, type SqlExecutor, type Sql } from '../../src/sql/internal'
 
 /**
  * What becomes of a statement on its way: `late` keeps it from the database until it is delivered by hand, so that whoever
@@ -9,7 +9,7 @@ export type Delivery = 'in time' | 'answer lost' | 'cut off' | Late
 export type Late = 'late' | 'very late'
 
 /** SQL Server's are queries as well, whose rows tell what they changed. */
-export function isWrite({ pieces }: Statement): boolean {
+export function isWrite({ pieces }: Sql): boolean {
   return /\b(insert|update) /.test(pieces.join('?'))
 }
 
@@ -30,12 +30,14 @@ export class PostalSqlExecutor implements SqlExecutor {
     this.#next = delivery
   }
 
-  readonly query: SqlExecutor['query'] = (...all) => {
-    const send = () => this.#sql.query(...all)
-    return isWrite(all[0]) ? this.#send(send) : send()
+  // What is on its way cannot be taken back, so the attempt is not passed on.
+  readonly query: SqlExecutor['query'] = (statement, values) => {
+    const send = () => this.#sql.query(statement, values)
+    return isWrite(statement) ? this.#send(send) : send()
   }
 
-  readonly execute: SqlExecutor['execute'] = (...all) => this.#send(() => this.#sql.execute(...all))
+  readonly execute: SqlExecutor['execute'] = (statement, values) =>
+    this.#send(() => this.#sql.execute(statement, values))
 
   /** Delivers what lies in this box now, in the order in which it was sent; resolves when the database has answered all. */
   deliver(box: Late): Promise<void> {

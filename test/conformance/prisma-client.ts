@@ -1,4 +1,4 @@
-import { prismaLockProvider, type RawClientLike } from '../../src/prisma'
+import { prismaLockProvider, type RawClientLike } from '../../src/prisma/internal'
 import type { PrismaBackend, PrismaTestDatabase, TestClient } from '../prisma/clients'
 import type { SqlClient } from './sql-environment'
 import { OFFSETS } from './zone-offsets'

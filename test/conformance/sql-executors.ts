@@ -1,8 +1,8 @@
-import type { PrismaClientLike } from '../../src/prisma'
+import type { PrismaClientLike } from '../../src/prisma/internal'
 import { prismaSqlExecutor } from '../../src/prisma/prisma-sql-executor'
 import { sqliteClient } from '../../src/prisma/sqlite-client'
-import type { DialectName, SqlExecutor } from '../../src/sql'
-import type { DataSourceLike } from '../../src/typeorm'
+import { dialects, type DialectName, type SqlExecutor } from '../../src/sql/internal'
+import type { DataSourceLike } from '../../src/typeorm/internal'
 import { ownQueryRunner, queryRunnerSqlExecutor } from '../../src/typeorm/query-runner-sql-executor'
 import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
 
@@ -10,7 +10,7 @@ import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
 export function typeOrmExecutor(dataSource: DataSourceLike, dialect: DialectName): SqlExecutor {
   return dialect === 'sqlite'
     ? sqliteSqlExecutor(dataSource)
-    : queryRunnerSqlExecutor(ownQueryRunner(dataSource), dialect)
+    : queryRunnerSqlExecutor(ownQueryRunner(dataSource, dialects[dialect]), dialect)
 }
 
 /** What `prismaLockProvider` runs its statements by. */

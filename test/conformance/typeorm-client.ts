@@ -1,6 +1,6 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import type { DialectName } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import type { DialectName } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import type { Backend } from '../backends'
 import type { SqlClient } from './sql-environment'
 import { OFFSETS } from './zone-offsets'

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql'
+import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 import { isWrite } from './postal-sql-executor'

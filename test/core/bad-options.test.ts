@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, KeepAliveLockProvider, LockingTaskExecutor } from '../../src/core'
+import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 
 const wrong: readonly (readonly [string, unknown])[] = [
   ['one listener, not in an array', {}],
@@ -13,22 +13,9 @@ const wrong: readonly (readonly [string, unknown])[] = [
 ]
 
 describe('listeners that are none', () => {
-  it.each(wrong)(
-    'are refused at start-up, by the executor and the keep-alive provider: %s',
-    (_, listeners) => {
-      for (const Listening of [LockingTaskExecutor, KeepAliveLockProvider])
-        expect(() => new Listening(new InMemoryLockProvider(), { listeners } as object)).toThrow(
-          expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
-        )
-    },
-  )
-})
-
-describe('shutdown', () => {
-  it('refuses an option that it does not know', async () => {
-    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-    await expect(executor.shutdown({ timout: 1 } as object)).rejects.toMatchObject({
-      code: 'INVALID_CONFIGURATION',
-    })
+  it.each(wrong)('are refused at start-up: %s', (_, listeners) => {
+    expect(() => new LockingTaskExecutor(new InMemoryLockProvider(), { listeners } as object)).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
+    )
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import { milliseconds } from '../../src/core'
+import { milliseconds } from '../../src/core/internal'
 import { lockError } from '../lock-error'
 
 const HOUR = 3_600_000
@@ -13,8 +13,6 @@ describe('milliseconds', () => {
     [-1, -1],
     [840_000, 840_000],
     [1.9, 1],
-    ['0', 0],
-    ['10', 10],
     ['10ns', 0],
     ['1000000ns', 1],
     ['10NS', 0],
@@ -33,7 +31,6 @@ describe('milliseconds', () => {
     ['60d', 60 * DAY],
     ['+10s', 10_000],
     ['-10d', -10 * DAY],
-    ['-10', -10],
     ['PT20.345S', 20_345],
     ['PT1.001S', 1_001],
     ['PT0,5S', 500],
@@ -76,7 +73,7 @@ describe('milliseconds', () => {
     '0x10',
     '1e3',
     'Infinity',
-    '9'.repeat(400),
+    '9'.repeat(400) + 's',
     NaN,
     Infinity,
     -Infinity,
@@ -90,6 +87,20 @@ describe('milliseconds', () => {
     expect(() => milliseconds(duration as string, 'lockAtMostFor')).toThrow(
       lockError('INVALID_CONFIGURATION', /^lockAtMostFor is [^]*not a duration – pass/),
     )
+  })
+
+  it.each([
+    ['10', '10s or 10m'],
+    ['0', '0s or 0m'],
+    ['+90', '+90s or +90m'],
+    ['-10', '-10s or -10m'],
+    [' 10\n', '10s or 10m'],
+    ['9'.repeat(400), 's or 9'],
+  ])('refuses %j, which has no unit', (duration, advice) => {
+    expect(() => milliseconds(duration, 'lockAtMostFor')).toThrow(
+      lockError('INVALID_CONFIGURATION', /^lockAtMostFor has no unit – write \S+s or \S+m\.$/),
+    )
+    expect(() => milliseconds(duration)).toThrow(advice)
   })
 
   it('gives whole milliseconds, or refuses, whatever the text', () => {

@@ -1,19 +1,18 @@
 import fc from 'fast-check'
 import { expect, it } from '@jest/globals'
 import {
-  createLock,
   LockError,
   LockingTaskExecutor,
-  type Lock,
-  type LockConfiguration,
-  type LockProvider,
-} from '../../src/core'
+  LockProvider,
+  type Acquisition,
+  type Refusal,
+} from '../../src/core/internal'
 
 /** What becomes of one step: it works, it fails and did nothing, it fails but was done all the same, or it is refused. */
 type Fate = 'works' | 'fails' | 'fails but is done' | 'refused'
 
 /** A lock table of one row, whose answers come in the order that the scheduler wants. */
-class SimulatedProvider implements LockProvider {
+class SimulatedProvider extends LockProvider {
   holder: number | undefined
   readonly asked: string[] = []
   #acquisitions = 0
@@ -21,9 +20,11 @@ class SimulatedProvider implements LockProvider {
   constructor(
     private readonly scheduler: fc.Scheduler,
     private readonly fates: fc.Stream<Fate>,
-  ) {}
+  ) {
+    super()
+  }
 
-  async lock({ name }: LockConfiguration): Promise<Lock | undefined> {
+  async acquire(): Promise<Acquisition | Refusal> {
     const me = ++this.#acquisitions
     const taken = await this.#step('lock', () => {
       if (this.holder !== undefined) return false
@@ -34,12 +35,12 @@ class SimulatedProvider implements LockProvider {
       this.#free(me)
       throw error
     })
-    return taken ? this.#lock(name, me) : undefined
+    return taken ? this.#acquisition(me) : { reason: 'held' }
   }
 
-  #lock(name: string, me: number): Lock {
+  #acquisition(me: number): Acquisition {
     const lease = { remaining: () => 60_000 }
-    return createLock(name, {
+    return {
       lease,
       unlock: async () => {
         await this.#step('unlock', () => {
@@ -55,7 +56,7 @@ class SimulatedProvider implements LockProvider {
         const extended = await this.#step('extend', () => this.holder === me)
         return extended ? lease : undefined
       },
-    })
+    }
   }
 
   #free(me: number): void {
@@ -94,7 +95,9 @@ it('keeps its promises in every order of answers and failures', async () => {
         const unlockFailures: unknown[] = []
         const newExecutor = (): LockingTaskExecutor =>
           new LockingTaskExecutor(provider, {
-            listeners: [{ onUnlockFailed: ({ error }) => unlockFailures.push(error) }],
+            listeners: [
+              { onUnlockFailed: ({ error }) => unlockFailures.push(error), onLockLost: () => undefined },
+            ],
           })
         const [first, second] = [newExecutor(), newExecutor()]
         let running = 0

@@ -1,4 +1,4 @@
-import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core'
+import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import { FaultyLockProvider } from './faulty-lock-provider'
 import { recorder } from './recorder'
 

@@ -1,9 +1,14 @@
-import { createLock, type Lock, type LockConfiguration, type LockProvider } from '../../src/core'
+import {
+  LockProvider,
+  type Acquisition,
+  type CheckedLockConfiguration,
+  type Refusal,
+} from '../../src/core/internal'
 
 type Step = 'lock' | 'extend' | 'unlock'
 
 /** Another provider whose steps fail when told to. */
-export class FaultyLockProvider implements LockProvider {
+export class FaultyLockProvider extends LockProvider {
   readonly calls: Step[] = []
   /** What the steps throw; a step that is not here goes through. */
   readonly faults: Partial<Record<Step, unknown>> = {}
@@ -14,27 +19,25 @@ export class FaultyLockProvider implements LockProvider {
   readonly #provider: LockProvider
 
   constructor(provider: LockProvider) {
+    super()
     this.#provider = provider
   }
 
-  async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
+  async acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal> {
     await this.#step('lock')
-    const lock = await this.#provider.lock(configuration)
-    return lock && this.#wrap(lock)
-  }
-
-  #wrap(lock: Lock): Lock {
-    return createLock(lock.name, {
-      lease: lock,
+    const acquired = await this.#provider.acquire(configuration)
+    if ('reason' in acquired) return acquired
+    return {
+      lease: acquired.lease,
       unlock: async (outcome) => {
         await this.#step('unlock')
-        await lock.unlock({ outcome })
+        await acquired.unlock(outcome)
       },
-      extend: async (lockAtMostFor, lockAtLeastFor) => {
+      extend: async (...durations) => {
         await this.#step('extend')
-        return this.refusesExtensions ? undefined : await lock.extend(lockAtMostFor, lockAtLeastFor)
+        return this.refusesExtensions ? undefined : await acquired.extend(...durations)
       },
-    })
+    }
   }
 
   async #step(step: Step): Promise<void> {

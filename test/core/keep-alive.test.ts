@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { KeepAliveLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { LockError } from '../../src/core/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { LateAnswers } from './late-answers'
-import { recorder } from './recorder'
 import { faultyExecutor } from './faulty-executor'
 
 const MINUTE = 60_000
@@ -26,12 +25,12 @@ function extensions(): number {
 }
 
 async function keptAlive(configuration: { lockAtMostFor: string; lockAtLeastFor?: string } = job) {
-  const lock = await new KeepAliveLockProvider(provider).lock({ name: 'job', ...configuration })
+  const lock = await provider.lock({ name: 'job', ...configuration, keepAlive: true })
   if (!lock) throw new Error('not given')
   return lock
 }
 
-describe('KeepAliveLockProvider', () => {
+describe('keepAlive of a lock by hand', () => {
   it('extends at half time, again and again, until the unlock', async () => {
     const lock = await keptAlive()
     await jest.advanceTimersByTimeAsync(5 * MINUTE - 1)
@@ -47,7 +46,7 @@ describe('KeepAliveLockProvider', () => {
 
   it('gives no lock while somebody else has it', async () => {
     const held = await storage.lock(job)
-    expect(await new KeepAliveLockProvider(provider).lock(job)).toBeUndefined()
+    expect(await provider.lock({ ...job, keepAlive: true })).toBeUndefined()
     await held?.unlock()
   })
 
@@ -100,7 +99,7 @@ describe('KeepAliveLockProvider', () => {
   })
 
   it('does not trust an extension that is answered after the lease was over, and its unlock releases it', async () => {
-    const lock = await new KeepAliveLockProvider(new LateAnswers(storage, 6 * MINUTE)).lock(job)
+    const lock = await new LateAnswers(storage, 6 * MINUTE).lock({ ...job, keepAlive: true })
     await jest.advanceTimersByTimeAsync(11 * MINUTE)
     expect(lock?.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
     expect(storage.isLocked('job')).toBe(true)
@@ -157,28 +156,15 @@ describe('KeepAliveLockProvider', () => {
     await lock.unlock()
   })
 
-  it('tells its listeners of what it does in the background', async () => {
-    const { listener, heard } = recorder()
-    const lock = await new KeepAliveLockProvider(provider, { listeners: [listener] }).lock(job)
-    await jest.advanceTimersByTimeAsync(5 * MINUTE)
-    provider.faults.extend = gone
-    await jest.advanceTimersByTimeAsync(5 * MINUTE)
-    expect(heard).toEqual(['onLockExtended job', 'onExtendFailed job'])
+  it('with a limit is lost when that is over, and expires', async () => {
+    const lock = await provider.lock({ ...job, keepAlive: { atMost: '1h' } })
+    await jest.advanceTimersByTimeAsync(60 * MINUTE - 1)
+    expect(lock?.signal.aborted).toBe(false)
+    await jest.advanceTimersByTimeAsync(1)
+    expect(lock?.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
+    await jest.advanceTimersByTimeAsync(10 * MINUTE)
+    expect(storage.isLocked('job')).toBe(false)
     await lock?.unlock()
-  })
-
-  it('aborts the signal of the task that an executor runs under its lock', async () => {
-    const { listener, heard } = recorder()
-    const executor = new LockingTaskExecutor(new KeepAliveLockProvider(provider), { listeners: [listener] })
-    await executor.executeWithLock(job, async ({ signal, lock }) => {
-      await jest.advanceTimersByTimeAsync(60 * MINUTE)
-      expect(signal.aborted).toBe(false)
-      expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
-      provider.refusesExtensions = true
-      await jest.advanceTimersByTimeAsync(5 * MINUTE)
-      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
-    })
-    expect(heard.filter((event) => event.startsWith('onLockLost'))).toHaveLength(1)
   })
 })
 

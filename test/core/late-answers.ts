@@ -1,31 +1,32 @@
-import { createLock, Lease, type Lock, type LockConfiguration, type LockProvider } from '../../src/core'
+import {
+  LockProvider,
+  type Acquisition,
+  type CheckedLockConfiguration,
+  type Refusal,
+} from '../../src/core/internal'
 
 /** Another provider, whose answer to an extension comes late. */
-export class LateAnswers implements LockProvider {
+export class LateAnswers extends LockProvider {
   readonly #provider: LockProvider
   readonly #lateBy: number
 
   constructor(provider: LockProvider, lateBy: number) {
+    super()
     this.#provider = provider
     this.#lateBy = lateBy
   }
 
-  async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
-    const lock = await this.#provider.lock(configuration)
-    return lock && this.#wrap(lock)
-  }
-
-  #wrap(lock: Lock): Lock {
-    return createLock(lock.name, {
-      // The inner lock knows of an extension before its answer is heard.
-      lease: new Lease(lock.remaining()),
-      unlock: () => lock.unlock(),
-      extend: async (lockAtMostFor, lockAtLeastFor) => {
-        await lock.extend(lockAtMostFor, lockAtLeastFor)
-        const longer = new Lease(lock.remaining())
+  async acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal> {
+    const acquired = await this.#provider.acquire(configuration)
+    if ('reason' in acquired) return acquired
+    return {
+      lease: acquired.lease,
+      unlock: (outcome) => acquired.unlock(outcome),
+      extend: async (...durations) => {
+        const longer = await acquired.extend(...durations)
         await new Promise((resolve) => setTimeout(resolve, this.#lateBy))
         return longer
       },
-    })
+    }
   }
 }

@@ -6,8 +6,9 @@ import {
   type LeaderCallbacks,
   type LeaderElection,
   type LockProvider,
-} from '../../src/core'
+} from '../../src/core/internal'
 import { eventually } from '../eventually'
+import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const elections: LeaderElection[] = []
@@ -17,7 +18,7 @@ let extended = 0
 
 function stand(provider: LockProvider, callbacks: LeaderCallbacks, lockAtMostFor = '1h'): LeaderElection {
   const listeners = [{ onLockExtended: () => (extended += 1) }]
-  const configuration = { name: 'leader', lockAtMostFor, pause: 5, listeners }
+  const configuration = { name: 'leader', lockAtMostFor, interval: 5, listeners }
   const election = leaderElection(provider, configuration, callbacks)
   elections.push(election)
   return election
@@ -25,7 +26,7 @@ function stand(provider: LockProvider, callbacks: LeaderCallbacks, lockAtMostFor
 
 afterEach(async () => {
   jest.useRealTimers()
-  await Promise.all(elections.splice(0).map((election) => election.stop()))
+  await Promise.all(elections.splice(0).map((election) => election.shutdown()))
 })
 
 it('one leads, and the next one when it stops and has put its work away', async () => {
@@ -52,11 +53,11 @@ it('one leads, and the next one when it stops and has put its work away', async 
     },
   })
   expect([first.isLeader(), second.isLeader()]).toEqual([true, false])
-  const stopped = first.stop()
+  const stopped = first.shutdown()
   await eventually(() => expect(told).toEqual(['first elected', 'first stepped down: SHUTDOWN']))
   expect([first.isLeader(), second.isLeader()]).toEqual([false, false])
   putAway.resolve()
-  expect(await stopped).toBe(true)
+  expect(await stopped).toEqual([])
   await eventually(() => expect(told.slice(2)).toEqual(['first has put its work away', 'second elected']))
   expect(tokens[1]).toBeGreaterThan(Number(tokens[0]))
 })
@@ -109,7 +110,7 @@ it('a process leads again only when its work has ended', async () => {
   await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST']))
   const second = stand(provider, { onElected: () => told.push('second') })
   await eventually(() => expect(second.isLeader()).toBe(true))
-  await second.stop()
+  await second.shutdown()
   expect(told).toEqual(['elected', 'LOCK_LOST', 'second'])
   work.resolve()
   await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST', 'second', 'elected']))
@@ -140,9 +141,9 @@ it('a database that does not answer is told, and asked again', async () => {
   const inMemory = new InMemoryLockProvider()
   const failure = new LockError('TIMEOUT', 'no answer')
   let asked = 0
-  const provider: LockProvider = {
-    lock: (...args) => (asked++ === 0 ? Promise.reject(failure) : inMemory.lock(...args)),
-  }
+  const provider = providerOf((wanted) =>
+    asked++ === 0 ? Promise.reject(failure) : inMemory.acquire(wanted),
+  )
   const errors: unknown[] = []
   const election = stand(provider, { onElected: () => undefined, onError: (error) => errors.push(error) })
   await eventually(() => expect(election.isLeader()).toBe(true))
@@ -152,16 +153,31 @@ it('a database that does not answer is told, and asked again', async () => {
 it('pauses for as long as it is told to, though no timer is that long', async () => {
   jest.useFakeTimers()
   let asked = 0
-  const lock = (): Promise<never> => {
+  const provider = providerOf(() => {
     asked++
     return Promise.reject(new LockError('TIMEOUT', 'no answer'))
-  }
-  const configuration = { name: 'leader', lockAtMostFor: '1h', pause: '30d' }
+  })
+  const configuration = { name: 'leader', lockAtMostFor: '1h', interval: '30d' }
   const callbacks = { onElected: () => undefined, onError: () => undefined }
-  const election = leaderElection({ lock }, configuration, callbacks)
+  const election = leaderElection(provider, configuration, callbacks)
   await jest.advanceTimersByTimeAsync(60_000)
   expect(asked).toBe(1)
-  await election.stop()
+  await election.shutdown()
+})
+
+it('keeps no timer after shutdown(), even if an attempt was under way', async () => {
+  jest.useFakeTimers()
+  const answer = promiseWithResolvers()
+  const provider = providerOf(() =>
+    answer.promise.then(() => Promise.reject(new LockError('TIMEOUT', 'no answer'))),
+  )
+  const callbacks = { onElected: () => undefined, onError: () => undefined }
+  const election = leaderElection(provider, { name: 'leader', lockAtMostFor: '1h' }, callbacks)
+  const stopped = election.shutdown()
+  answer.resolve()
+  await stopped
+  await jest.advanceTimersByTimeAsync(1)
+  expect(jest.getTimerCount()).toBe(0)
 })
 
 it('refuses what can never work', () => {
@@ -170,7 +186,7 @@ it('refuses what can never work', () => {
   const wrong: (() => unknown)[] = [
     () => leaderElection(provider, { name: '', lockAtMostFor: '1m' }, { onElected }),
     () => leaderElection(provider, { name: 'a', lockAtMostFor: 0 }, { onElected }),
-    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', pause: 0 }, { onElected }),
+    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', interval: 0 }, { onElected }),
     () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m' }, {} as LeaderCallbacks),
     () => leaderElection({} as LockProvider, { name: 'a', lockAtMostFor: '1m' }, { onElected }),
     () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', slot: 1 } as never, { onElected }),

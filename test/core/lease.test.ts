@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { createLock, LockError, LockingTaskExecutor } from '../../src/core'
+import { HeldLock, LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { LateAnswers } from './late-answers'
 import { recorder } from './recorder'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 import { faultyExecutor } from './faulty-executor'
 
 const DAY = 86_400_000
@@ -82,7 +83,7 @@ describe('the signal of a task', () => {
   it('aborts when an extension is answered after its own lease was over, though the process slept and no timer could fire', async () => {
     let left = 600_000
     const lease = { remaining: () => left }
-    const lock = createLock('job', {
+    const lock = new HeldLock('job', {
       lease,
       extend: () => {
         left = 0
@@ -143,6 +144,21 @@ describe('await using', () => {
       await using lock = await provider.lock(job)
       void expect(lock?.extend('20m')).rejects.toMatchObject({ code: 'NOT_LOCKED' })
     }
+    expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('rejects an extension that is answered after the unlock, and releases the lock', async () => {
+    const lock = await provider.lock(job)
+    const gate = promiseWithResolvers()
+    provider.gate = gate.promise
+    const extended = lock?.extend('20m')
+    const rejected = expect(extended).rejects.toMatchObject({ code: 'NOT_LOCKED', lockName: 'job' })
+    // The request is sent in the turn of the extension.
+    await jest.advanceTimersByTimeAsync(0)
+    const unlocked = lock?.unlock()
+    gate.resolve()
+    await Promise.all([rejected, unlocked])
+    expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
     expect(storage.isLocked('job')).toBe(false)
   })
 

@@ -5,7 +5,7 @@ import {
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
-} from '../../src/core'
+} from '../../src/core/internal'
 import { EVENTS, recorder } from './recorder'
 import { faultyExecutor } from './faulty-executor'
 
@@ -76,8 +76,8 @@ describe('a listener', () => {
     const error = new Error('business')
     await executor.executeWithLock(job, () => Promise.reject(error)).catch(() => undefined)
     expect(onTaskFinished.mock.calls).toEqual([
-      [expect.objectContaining({ outcome: 'success', duration: expect.any(Number) })],
-      [expect.objectContaining({ outcome: 'error', error })],
+      [expect.objectContaining({ outcome: 'succeeded', duration: expect.any(Number) })],
+      [expect.objectContaining({ outcome: 'failed', error })],
     ])
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { checkLockConfiguration, InMemoryLockProvider, type LockConfiguration } from '../../src/core'
+import { checkLockConfiguration, InMemoryLockProvider, type LockConfiguration } from '../../src/core/internal'
 import { lockError } from '../lock-error'
 
 const valid: LockConfiguration = { name: 'job', lockAtMostFor: '10m' }
@@ -8,11 +8,9 @@ const refusal = (message: RegExp) => lockError('INVALID_CONFIGURATION', message)
 
 describe('a lock configuration', () => {
   it('is checked, with durations in milliseconds', () => {
-    expect(checkLockConfiguration({ ...valid, lockAtLeastFor: 'PT1M' })).toEqual({
-      name: 'job',
-      lockAtMostFor: 600_000,
-      lockAtLeastFor: 60_000,
-    })
+    const { configuration, ...how } = checkLockConfiguration({ ...valid, lockAtLeastFor: 'PT1M', wait: '1s' })
+    expect(configuration).toEqual({ name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 60_000 })
+    expect(how).toEqual({ wait: { atMost: 1_000, interval: 500 } })
   })
 
   it.each<[string, Partial<LockConfiguration>]>([
@@ -23,6 +21,8 @@ describe('a lock configuration', () => {
     ['a hundred years', { lockAtMostFor: '36500d' }],
     ['a name of 64 characters', { name: 'x'.repeat(64) }],
     ['a name with blanks and signs inside', { name: "Bob's nightly #1 (über) 漢字 🔒" }],
+    ['a name with braces, a dollar and a hash', { name: 'job {1} $2 #3 }{' }],
+    ['a name with an emoji of several characters', { name: 'tidy \u{1f5d1}\ufe0f' }],
   ])('may have %s', (_, rest) => {
     expect(() => checkLockConfiguration({ ...valid, ...rest })).not.toThrow()
   })
@@ -36,6 +36,23 @@ describe('a lock configuration', () => {
     ['a line break in the name', { name: 'a\nb' }, /control characters/],
     ['a zero in the name', { name: 'a\0b' }, /control characters/],
     ['half a surrogate pair in the name', { name: '\ud83d' }, /control characters or lone surrogates/],
+    [
+      'a zero width space in the name',
+      { name: 're\u200bport' },
+      /"re\\u200bport" contains invisible characters/,
+    ],
+    ['a name that nobody sees', { name: '\u200b' }, /"\\u200b" contains invisible characters/],
+    ['a soft hyphen in the name', { name: 're\u00adport' }, /"re\\u00adport" contains invisible characters/],
+    ['a direction mark in the name', { name: 'report\u200e' }, /invisible characters/],
+    ['a tag of an emoji in the name', { name: 'a\u{e0067}' }, /"a\\u{e0067}" contains invisible characters/],
+    ['a separator of lines in the name', { name: 'a\u2028b' }, /invisible characters/],
+    [
+      'a placeholder of a template in the name',
+      { name: '${tenant}-report' },
+      /'\${tenant}-report' contains '\${tenant}', which nothing replaces, .* name: \(tenant\) => `report-\${tenant}`/,
+    ],
+    ['a placeholder of Spring in the name', { name: 'a #{#tenant.id}' }, /contains '#{#tenant.id}', which/],
+    ['a placeholder without a name', { name: 'job ${}' }, /contains '\${}', which/],
     ['a blank at the end of the name', { name: 'job ' }, /begins or ends with a blank/],
     ['a blank at the beginning of the name', { name: ' job' }, /begins or ends with a blank/],
     ['a no-break space at the end of the name', { name: 'job\u00a0' }, /begins or ends with a blank/],

@@ -7,7 +7,7 @@ import {
   InMemoryLockProvider,
   LockError,
   LockingTaskExecutor,
-} from '../../src/core'
+} from '../../src/core/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { eventually } from '../eventually'
 import { faultyExecutor } from './faulty-executor'
@@ -98,7 +98,7 @@ describe('a task', () => {
     await eventually(() => expect(provider.calls).toEqual(['lock', 'extend']))
     gate.resolve()
     await run
-    await extension
+    await expect(extension).rejects.toMatchObject({ code: 'NOT_LOCKED' })
     expect(provider.calls).toEqual(['lock', 'extend', 'unlock'])
     expect(storage.isLocked('job')).toBe(false)
   })

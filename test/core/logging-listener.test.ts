@@ -1,13 +1,13 @@
 import { Logger } from '@nestjs/common'
 import { expect, it } from '@jest/globals'
 import {
-  createLock,
   InMemoryLockProvider,
   Lease,
   LockError,
   LockingTaskExecutor,
   loggingListener,
-} from '../../src/core'
+} from '../../src/core/internal'
+import { providerOf } from './provider-of'
 
 const job = { name: 'job', lockAtMostFor: '1m' }
 
@@ -38,7 +38,7 @@ it('tells a run and a skip at debug', async () => {
 
 it('tells at error that the database did not answer, with the code', async () => {
   const { lines, logger } = recorder()
-  const away = { lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer.')) }
+  const away = providerOf(() => Promise.reject(new LockError('TIMEOUT', 'No answer.')))
   const executor = new LockingTaskExecutor(away, { listeners: [loggingListener(logger)] })
   await expect(executor.executeWithLock(job, () => 1)).rejects.toMatchObject({ code: 'TIMEOUT' })
   expect(lines.at(-1)).toBe(
@@ -48,16 +48,13 @@ it('tells at error that the database did not answer, with the code', async () =>
 
 it('tells at warn that an unlock failed, and at debug what the task threw', async () => {
   const { lines, logger } = recorder()
-  const provider = {
-    lock: () =>
-      Promise.resolve(
-        createLock('job', {
-          lease: new Lease(60_000),
-          extend: () => Promise.resolve(undefined),
-          unlock: () => Promise.reject(new Error('gone')),
-        }),
-      ),
-  }
+  const provider = providerOf(() =>
+    Promise.resolve({
+      lease: new Lease(60_000),
+      extend: () => Promise.resolve(undefined),
+      unlock: () => Promise.reject(new Error('gone')),
+    }),
+  )
   const executor = new LockingTaskExecutor(provider, { listeners: [loggingListener(logger)] })
   const failing = executor.executeWithLock(job, () => Promise.reject(new RangeError('my own')))
   await expect(failing).rejects.toThrow('my own')

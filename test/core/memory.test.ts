@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core'
+import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import { collectGarbage } from './garbage'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 

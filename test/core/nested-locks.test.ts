@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { describe, expect, it } from '@jest/globals'
-import { assertLocked, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core'
+import { assertLocked, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 
 const thrown = (name?: string): unknown => {
   try {

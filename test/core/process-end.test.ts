@@ -12,19 +12,19 @@ async function lastLineOf(script: string): Promise<string | undefined> {
 
 it('a lock that is held, and kept alive, does not keep its process alive', async () => {
   const script = `
-    const { InMemoryLockProvider, KeepAliveLockProvider } = require('./src/core')
+    const { InMemoryLockProvider } = require('./src/core/internal')
     const job = (name) => ({ name, lockAtMostFor: '1h' })
     const storage = new InMemoryLockProvider()
     Promise.all([
       storage.lock(job('plain')),
-      new KeepAliveLockProvider(storage).lock(job('kept alive')),
+      storage.lock({ ...job('kept alive'), keepAlive: true }),
     ]).then((locks) => console.log(locks.filter(Boolean).length))`
   expect(await lastLineOf(script)).toBe('2')
 })
 
 it('a release in the background that is never answered does not keep its process alive', async () => {
   const script = `
-    const { Lease } = require('./src/core')
+    const { Lease } = require('./src/core/internal')
     const { BackgroundReleases } = require('./src/sql/background-releases')
     const untilSent = setInterval(() => {}, 1_000)
     const attempt = () => {

@@ -1,4 +1,4 @@
-import type { LockingTaskExecutorListener } from '../../src/core'
+import type { LockingTaskExecutorListener } from '../../src/core/internal'
 
 export const EVENTS = [
   'onLockAttempt',

@@ -1,6 +1,15 @@
 import { Cron } from 'croner'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, runNow, slotOf, type TaskResult } from '../../src/core'
+import {
+  InMemoryLockProvider,
+  leaderElection,
+  LockingTaskExecutor,
+  runNow,
+  slotOf,
+  type TaskResult,
+} from '../../src/core/internal'
+import { shedLockCoordinator } from '../../src/node-cron'
+import { executeOnce } from '../../src/core/internal'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
@@ -88,6 +97,122 @@ describe('runNow', () => {
       return first
     })
     expect(result).toEqual({ executed: true, value: skip })
+  })
+
+  describe('is over when its call is over', () => {
+    const skip = { executed: false, reason: 'already-run' }
+
+    /** Calls the job later, from where `runNow` was called. */
+    const calledLater = () => {
+      const go = promiseWithResolvers()
+      const inner = executor.wrap({ ...lock, name: 'inner', slot: () => due }, () => 1)
+      let later: Promise<TaskResult<number>> | undefined
+      const call = (): void => void (later = go.promise.then(() => inner()))
+      const result = (): Promise<TaskResult<number>> | undefined => {
+        go.resolve()
+        return later
+      }
+      return { inner, call, result }
+    }
+
+    it('for a timer of a call that found a job', async () => {
+      const { inner, call, result } = calledLater()
+      await inner()
+      await runNow(() => {
+        call()
+        return send(() => 1)()
+      })
+      expect(await result()).toEqual(skip)
+    })
+
+    it('for a timer of a call that found none', async () => {
+      const { inner, call, result } = calledLater()
+      await inner()
+      await expect(runNow(call)).rejects.toThrow('found no job')
+      expect(await result()).toEqual(skip)
+    })
+
+    it('for a timer of a call that throws', async () => {
+      const { inner, call, result } = calledLater()
+      await inner()
+      const throwing = (): never => {
+        call()
+        throw new Error('boom')
+      }
+      await expect(runNow(throwing)).rejects.toThrow('boom')
+      expect(await result()).toEqual(skip)
+    })
+
+    it('for a job of croner that the call starts', async () => {
+      const nightly = send(() => 1)
+      await nightly()
+      const fired = promiseWithResolvers<TaskResult<number>>()
+      const start = (): void => {
+        const job = new Cron('* * * * * *', { maxRuns: 1 }, async () => {
+          fired.resolve(await nightly())
+        })
+        afterTest(() => job.stop())
+      }
+      await expect(runNow(start)).rejects.toThrow('found no job')
+      expect(await fired.promise).toEqual(skip)
+    })
+  })
+
+  it('leaves what executeOnce has done as it is, and the slots of what it runs', async () => {
+    const provider = new InMemoryLockProvider()
+    const once = { name: 'migration', slot: due }
+    const migrate = jest.fn(() => send(() => 1)())
+    await executeOnce(provider, once, migrate)
+    await expect(runNow(() => executeOnce(provider, once, migrate))).rejects.toThrow('found no job')
+    expect(migrate).toHaveBeenCalledTimes(1)
+    const result = await runNow(async () => {
+      expect(await executeOnce(provider, once, migrate)).toMatchObject({ reason: 'already-run' })
+      const other = await executeOnce(provider, { ...once, name: 'other' }, migrate)
+      expect(other).toMatchObject({ value: { executed: false, reason: 'already-run' } })
+      return send(() => 2)()
+    })
+    expect(result).toEqual({ executed: true, value: 2 })
+  })
+
+  it('leaves an election that the call starts alone', async () => {
+    const elected = promiseWithResolvers<TaskResult<number>>()
+    const job = send(() => 1)
+    await job()
+    const join = (): void => {
+      const election = leaderElection(
+        new InMemoryLockProvider(),
+        { name: 'leader', lockAtMostFor: '1m' },
+        {
+          onElected: () => {
+            void job().then((result) => {
+              elected.resolve(result)
+            })
+          },
+        },
+      )
+      afterTest(() => election.shutdown())
+    }
+    await expect(runNow(join)).rejects.toThrow('found no job')
+    expect(await elected.promise).toMatchObject({ reason: 'already-run' })
+    const result = await runNow(async () => {
+      join()
+      await elected.promise
+      return job()
+    })
+    expect(result).toEqual({ executed: true, value: 1 })
+  })
+
+  it('leaves the slot of a fire that node-cron coordinates', async () => {
+    const coordinator = shedLockCoordinator(new InMemoryLockProvider())
+    const fire = 'report:2026-11-20T03:00:00.000Z'
+    expect(await coordinator.shouldRun(fire, 60_000)).toBe(true)
+    await coordinator.onComplete(fire)
+    let runs: boolean | undefined
+    const fires = async () => {
+      runs = await coordinator.shouldRun(fire, 60_000)
+    }
+    await expect(runNow(fires)).rejects.toThrow('found no job')
+    expect(runs).toBe(false)
   })
 
   it('inside of its own lock runs the job at once', async () => {

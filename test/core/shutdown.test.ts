@@ -6,7 +6,8 @@ import {
   LockingTaskExecutor,
   type LockProvider,
   type LockSkippedEvent,
-} from '../../src/core'
+} from '../../src/core/internal'
+import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { recorder } from './recorder'
 import { eventually } from '../eventually'
@@ -84,15 +85,12 @@ describe('shutdown', () => {
       { onLockNotAcquired: (event: LockSkippedEvent) => void reason(event.reason) },
     ]
     const asked = promiseWithResolvers()
-    const stalled: LockProvider = {
-      lock: (_, { signal } = {}) =>
-        new Promise((_resolve, reject) => {
-          signal?.addEventListener('abort', () => reject(signal.reason as Error))
-          asked.resolve()
-        }),
-    }
+    const stalled = providerOf(() => {
+      asked.resolve()
+      return Promise.resolve({ reason: 'held' })
+    })
     executor = new LockingTaskExecutor(stalled, { listeners })
-    const run = executor.executeWithLock(job, () => 'not run')
+    const run = executor.executeWithLock({ ...job, wait: '1h' }, () => 'not run')
     await asked.promise
     expect(await executor.shutdown()).toEqual([])
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
@@ -100,10 +98,23 @@ describe('shutdown', () => {
     expect(reason.mock.calls).toEqual([['shutdown']])
   })
 
+  it('says of a lock that was acquired too late that it was not acquired, because of the shutdown', async () => {
+    const { listener, heard } = recorder()
+    const gate = promiseWithResolvers()
+    provider.gate = gate.promise
+    executor = new LockingTaskExecutor(provider, { listeners: [listener] })
+    const run = executor.executeWithLock(job, () => 'not run')
+    const shutdown = executor.shutdown()
+    gate.resolve()
+    await shutdown
+    expect(await run).toEqual({ executed: false, reason: 'shutdown' })
+    expect(heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job'])
+  })
+
   it('gives what is released in the background the time that is left', async () => {
     const gate = promiseWithResolvers()
     const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
-    executor = new LockingTaskExecutor({ lock: (...all) => storage.lock(...all), drain })
+    executor = new LockingTaskExecutor(providerOf((wanted) => storage.acquire(wanted), drain))
     const run = executor.executeWithLock(job, () => gate.promise)
     await locked()
     expect(await executor.shutdown({ timeout: '20ms' })).toEqual(['job'])

@@ -1,7 +1,7 @@
 import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, slotOf } from '../../src/core'
+import { InMemoryLockProvider, LockingTaskExecutor, slotOf } from '../../src/core/internal'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 

@@ -2,12 +2,10 @@ import { beforeEach, describe, expect, it, test } from '@jest/globals'
 import {
   activeLock,
   InMemoryLockProvider,
-  KeepAliveLockProvider,
   LockingTaskExecutor,
-  WaitingLockProvider,
-  type LockProvider,
   type LockSkippedEvent,
-} from '../../src/core'
+} from '../../src/core/internal'
+import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { FaultyLockProvider } from './faulty-lock-provider'
 
@@ -81,16 +79,43 @@ test('the token of a slot that is to succeed grows with 998 retries, and then st
   expect(tokens).toEqual(tokens.map((_, run) => due + Math.min(run, 998)))
 })
 
+describe('untilSucceeded', () => {
+  const retried = { name: 'job', lockAtMostFor: '10m', untilSucceeded: true }
+
+  it('without a slot is refused, whether slot is absent or undefined', async () => {
+    for (const configuration of [retried, { ...retried, slot: undefined }]) {
+      await expect(provider.lock(configuration)).rejects.toThrow(invalid)
+      await expect(executor.executeWithLock(configuration, () => 1)).rejects.toThrow(invalid)
+    }
+  })
+
+  it('of a wrapped function needs a function for its slots, and ignores a call without one', async () => {
+    for (const configuration of [retried, { ...retried, slot: undefined }])
+      expect(() => executor.wrap(configuration, () => 1)).toThrow(invalid)
+    const run = executor.wrap({ ...retried, slot: (at?: number) => at }, (at?: number) => at)
+    expect([await run(), await run(due), await run(due)]).toMatchObject([
+      { executed: true },
+      { executed: false, reason: 'already-run' },
+      { executed: false, reason: 'already-run' },
+    ])
+  })
+
+  it.each(['yes', 1, null])('must be true or false, not %p', async (untilSucceeded) => {
+    const wrong = { ...job, untilSucceeded } as never
+    await expect(executor.executeWithLock(wrong, () => 1)).rejects.toThrow(invalid)
+    const wrapped = { ...retried, untilSucceeded, slot: () => due } as never
+    expect(() => executor.wrap(wrapped, () => 1)).toThrow(invalid)
+  })
+})
+
 describe('a slot whose task did not run', () => {
   it('can be acquired again, because the executor was shut down while it asked', async () => {
     const gate = promiseWithResolvers()
-    const slow: LockProvider = {
-      lock: async (...question) => {
-        const lock = await provider.lock(...question)
-        await gate.promise
-        return lock
-      },
-    }
+    const slow = providerOf(async (wanted) => {
+      const acquired = await provider.acquire(wanted)
+      await gate.promise
+      return acquired
+    })
     const stopping = new LockingTaskExecutor(slow)
     const skipped = stopping.executeWithLock(job, () => 1)
     const stopped = stopping.shutdown()
@@ -120,32 +145,11 @@ describe('wrap', () => {
   })
 })
 
-describe('a provider around another', () => {
-  const reasonOf = async (around: WaitingLockProvider | KeepAliveLockProvider) => {
-    const reasons: string[] = []
-    expect(await around.lock(job, { onRefused: (reason) => reasons.push(reason) })).toBeUndefined()
-    return reasons
-  }
-
-  it('passes the reason on, and does not wait for a slot that was given', async () => {
+describe('wait', () => {
+  it('does not wait for a slot that was given', async () => {
     await (await provider.lock(job))?.unlock()
-    for (const around of [
-      new WaitingLockProvider(provider, { timeout: '1h' }),
-      new KeepAliveLockProvider(provider),
-    ])
-      expect(await reasonOf(around)).toEqual(['already-run'])
-  })
-
-  it('says once that the lock is held', async () => {
-    await provider.lock(job)
-    const waiting = new WaitingLockProvider(provider, { timeout: '20ms', pause: '1ms' })
-    expect(await reasonOf(waiting)).toEqual(['held'])
-  })
-
-  it('that gives no reason means that the lock is held', async () => {
-    await (await provider.lock(job))?.unlock()
-    executor = new LockingTaskExecutor(new FaultyLockProvider(provider))
-    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: false, reason: 'held' })
+    const waiting = executor.executeWithLock({ ...job, wait: '1h' }, () => 1)
+    expect(await waiting).toEqual({ executed: false, reason: 'already-run' })
   })
 })
 

@@ -1,6 +1,6 @@
 import os from 'node:os'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core'
+import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 
 const HOUR = 3_600_000
 const job = { name: 'job', lockAtMostFor: '10m' }

@@ -8,7 +8,8 @@ import {
   LockError,
   LockingTaskExecutor,
   type LockProvider,
-} from '../../src/core'
+} from '../../src/core/internal'
+import { providerOf } from './provider-of'
 import { eventually } from '../eventually'
 
 /** Each calls its task again and again, and would end the process if it rejects or throws. */
@@ -32,9 +33,7 @@ const hosts: Readonly<Record<string, (task: () => Promise<void>) => () => unknow
   },
 }
 
-const failing: LockProvider = {
-  lock: () => Promise.reject(new LockError('TIMEOUT', 'no answer')),
-}
+const failing = providerOf(() => Promise.reject(new LockError('TIMEOUT', 'no answer')))
 
 const troubles: Readonly<Record<string, { provider?: LockProvider; task: () => unknown; message: string }>> =
   {

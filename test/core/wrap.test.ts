@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { LockError, LockingTaskExecutor, type TaskResult } from '../../src/core'
+import { LockError, LockingTaskExecutor, type TaskResult } from '../../src/core/internal'
 import { faultyExecutor } from './faulty-executor'
 
 /** For the compiler: whether two types are one. */

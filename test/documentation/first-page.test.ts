@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
-import { EXECUTOR_OPTIONS } from '../../src/core'
-import { SQL_LOCK_PROVIDER_OPTIONS } from '../../src/sql'
+import { EXECUTOR_OPTIONS, LOCK_OPTIONS } from '../../src/core/internal'
+import { SQL_LOCK_PROVIDER_OPTIONS } from '../../src/sql/internal'
 
 const root = join(__dirname, '../..')
 const read = (page: string): string => readFileSync(join(root, page), 'utf8')
@@ -21,9 +21,10 @@ it('the README leads to each way to start before its first heading', () => {
   for (const command of ['npm run demo', 'npm test', 'docs/demo.svg']) expect(beginning).toContain(command)
 })
 
-it.each([...SQL_LOCK_PROVIDER_OPTIONS, ...EXECUTOR_OPTIONS, 'dialect', 'namedStatements'])(
-  'docs/options.md has %s',
-  (option) => {
-    expect(read('docs/options.md')).toMatch(new RegExp(`^\\| .*\`${option}\`.*\\|.*\\|.*\\|$`, 'm'))
-  },
-)
+it.each([
+  ...Object.keys({ ...LOCK_OPTIONS, ...SQL_LOCK_PROVIDER_OPTIONS, ...EXECUTOR_OPTIONS }),
+  'dialect',
+  'namedStatements',
+])('docs/options.md has %s', (option) => {
+  expect(read('docs/options.md')).toMatch(new RegExp(`^\\| .*\`${option}\`.*\\|.*\\|.*\\|$`, 'm'))
+})

@@ -4,7 +4,11 @@ import { runInThisContext } from 'node:vm'
 import { DataSource, EntitySchema, LessThan } from 'typeorm'
 import ts from 'typescript'
 import { afterEach, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, type LockingTaskExecutorListener } from '../../src/core'
+import {
+  InMemoryLockProvider,
+  LockingTaskExecutor,
+  type LockingTaskExecutorListener,
+} from '../../src/core/internal'
 import { afterTest } from '../after-test'
 import { availableBackends } from '../backends'
 import { eventually } from '../eventually'

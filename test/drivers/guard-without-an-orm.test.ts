@@ -1,9 +1,10 @@
 import { Pool, type PoolClient } from 'pg'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { LockingTaskExecutor } from '../../src/core'
-import { drivers, sqlExecutor } from '../../src/drivers'
-import { dialects, guard, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { LockingTaskExecutor } from '../../src/core/internal'
+import { drivers, sqlExecutor } from '../../src/drivers/internal'
+import { dialects, guard, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { lockRow } from '../sql/lock-row'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
 
@@ -59,8 +60,8 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
 
   it('lets nothing be committed when the lock is no longer held', async () => {
     const release = async (): Promise<void> => {
-      const held = await provider.findLock(JOB.name)
-      expect(await provider.releaseLock(JOB.name, held?.lockedBy ?? '')).toBe(true)
+      const held = await lockRow(provider, JOB.name)
+      expect(await provider.releaseLock(held)).toBe(true)
     }
     await expect(closeDay(release)).rejects.toMatchObject({ code: 'LOCK_LOST' })
     expect(await closed()).toBe(0)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { fakeOracledb } from './oracledb-fake'
 import { column, FREE, HELD, NOTHING, scriptedClient, TAKEN } from './scripted-client'
 

@@ -1,7 +1,7 @@
 import { DataSource, type DataSourceOptions, type TableColumn } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { dialects, type DialectName } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { dialects, type DialectName } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 

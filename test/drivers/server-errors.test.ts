@@ -1,28 +1,76 @@
 import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it } from '@jest/globals'
-import type { Duration } from '../../src/core'
-import { dialects, type DialectName } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import type { Duration } from '../../src/core/internal'
+import { dialects, render, sql, type DialectName } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
+import { migrated, openDatabase, type OpenDatabase } from '../backends/open-database'
 import { lockError } from '../lock-error'
+import { Log } from '../typeorm/log'
+
+/** An error, and in which sessions a server raises it: in all, by default. */
+interface Fault {
+  readonly code: string
+  readonly message?: string
+  readonly onlyIn?: string
+}
+
+/** In MySQL's trigger. */
+const raiseOnMySql = ({ code, message = 'on purpose', onlyIn = 'connection_id()' }: Fault) => [
+  `create trigger fail before insert on shedlock for each row
+    if connection_id() = ${onlyIn} then
+      signal sqlstate '${['1053', '1047'].includes(code) ? '08S01' : '40001'}'
+        set mysql_errno = ${code}, message_text = '${message}';
+    end if`,
+]
 
 /** Real servers, on which a trigger raises the errors that are hard to come by. */
-const RAISE: Partial<Record<DialectName, (code: string) => readonly string[]>> = {
-  postgres: (code) => [
+const RAISE: Partial<Record<DialectName, (fault: Fault) => readonly string[]>> = {
+  postgres: ({ code, message = 'on purpose', onlyIn = 'pg_backend_pid()' }) => [
     `create function fail() returns trigger language plpgsql as $$ begin
-      raise exception 'on purpose' using errcode = '${code}'; end $$`,
+      if pg_backend_pid() = ${onlyIn} then raise exception '${message}' using errcode = '${code}'; end if;
+      return new; end $$`,
     'create trigger fail before insert or update on shedlock for each row execute function fail()',
   ],
-  mariadb: (code) => [
-    `create trigger fail before insert on shedlock for each row
-      signal sqlstate '${code === '1053' ? '08S01' : '40001'}' set mysql_errno = ${code}`,
-  ],
+  mariadb: raiseOnMySql,
+  mysql: raiseOnMySql,
 }
 /** What a client is told when nobody knows what became of its statement. */
 const UNKNOWN: Partial<Record<DialectName, readonly string[]>> = {
   postgres: ['08006', '40003', '57P01', '57P02'],
   mariadb: ['1053'],
+  mysql: ['1053'],
+}
+
+/** Words that alone say what an error means. */
+const WORDS: Partial<
+  Record<DialectName, Readonly<Record<'notSent' | 'lostRace' | 'unknown', readonly Fault[]>>>
+> = {
+  postgres: {
+    notSent: [
+      { code: '08P01', message: 'server login has been failing, try again later (server_login_retry)' },
+      { code: '08P01', message: 'query_wait_timeout' },
+    ],
+    lostRace: [],
+    unknown: [{ code: '08P01', message: 'unexpected message type' }],
+  },
+  ...Object.fromEntries(
+    ['mariadb', 'mysql'].map((name) => [
+      name,
+      {
+        notSent: [],
+        lostRace: [
+          {
+            code: '1180',
+            message: 'Got error 149 - Lock deadlock; Retry transaction, during COMMIT',
+          },
+        ],
+        unknown: [
+          { code: '1180', message: 'Got error 5 - Not connected to Primary Component, during COMMIT' },
+        ],
+      },
+    ]),
+  ),
 }
 
 const cases = availableBackends().flatMap((backend) => {
@@ -36,14 +84,16 @@ const cases = availableBackends().flatMap((backend) => {
 describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dialect, raise }) => {
   let dataSource: DataSource
 
+  let connect: OpenDatabase['connect']
+
   beforeEach(async () => {
-    ;({ dataSource } = await openDatabase(backend, migrated()))
+    ;({ dataSource, connect } = await openDatabase(backend, migrated()))
   })
 
   const lock = (timeLimit: Duration = '2s') =>
     typeOrmLockProvider(dataSource, { dialect, timeLimit }).lock({ name: 'job', lockAtMostFor: '1m' })
-  const raiseAlways = async (code: string): Promise<void> => {
-    for (const statement of raise(code)) await dataSource.query(statement)
+  const raiseAlways = async (fault: Fault): Promise<void> => {
+    for (const statement of raise(fault)) await dataSource.query(statement)
   }
 
   it('takes, refuses, and frees', async () => {
@@ -57,16 +107,78 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
     /^\w{4,5}$/.test(code),
   )
   it.each(transient)('tries again after error %s, and fails in the end: %s', async (code) => {
-    await raiseAlways(code)
+    await raiseAlways({ code })
     await expect(lock('300ms')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
   })
 
   for (const code of UNKNOWN[backend.dialect] ?? []) {
     it(`does not take error ${code} for an answer`, async () => {
-      await raiseAlways(code)
+      await raiseAlways({ code })
       await expect(lock()).rejects.toEqual(
         lockError('DATABASE_ERROR', 'The connection to the database failed'),
       )
     })
   }
+
+  for (const fault of WORDS[backend.dialect]?.lostRace ?? []) {
+    it(`repeats a statement after error ${fault.code} '${fault.message}'`, async () => {
+      await raiseAlways(fault)
+      await expect(lock('300ms')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
+    })
+  }
+
+  for (const fault of WORDS[backend.dialect]?.unknown ?? []) {
+    it(`does not take error ${fault.code} '${fault.message}' for an answer`, async () => {
+      await raiseAlways(fault)
+      await expect(lock()).rejects.toEqual(
+        lockError('DATABASE_ERROR', 'The connection to the database failed'),
+      )
+    })
+  }
+
+  for (const fault of WORDS[backend.dialect]?.notSent ?? []) {
+    it(`has nothing to release after error ${fault.code} '${fault.message}'`, async () => {
+      await raiseAlways(fault)
+      const log = new Log('all')
+      const provider = typeOrmLockProvider(await connect({ logger: log, logging: true }), { dialect })
+      const failed = provider.lock({ name: 'job', lockAtMostFor: '1m' })
+      await expect(failed).rejects.toEqual(
+        lockError('DATABASE_ERROR', 'The connection to the database failed'),
+      )
+      await provider.drain()
+      expect(log.seen.filter((statement) => /^query: (update|with)/.test(statement))).toEqual([])
+    })
+  }
+
+  describe('on a server that accepts no writes', () => {
+    const pool = { poolSize: 1 }
+    const session = render(sql`select ${dialects[backend.dialect].inspection?.session ?? sql`0`} as session`)
+    const sessionOf = async (client: DataSource): Promise<string> => {
+      const [row] = await client.query<{ session: unknown }[]>(session)
+      return String(row?.session)
+    }
+
+    it.each(Object.keys(dialects[dialect].readOnlyErrors))(
+      'acquires a lock on another connection after error %s',
+      async (code) => {
+        const client = await connect(pool)
+        const first = await sessionOf(client)
+        await raiseAlways({ code, onlyIn: first })
+        const locks = typeOrmLockProvider(client, { dialect })
+        expect(await locks.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
+        expect(await sessionOf(client)).not.toBe(first)
+      },
+    )
+
+    it('says so in the end, and what to do', async () => {
+      const [code = ''] = Object.keys(dialects[dialect].readOnlyErrors)
+      await raiseAlways({ code })
+      await expect(lock('300ms')).rejects.toEqual(
+        lockError(
+          'DATABASE_ERROR',
+          /does not accept writes.*standby or a former primary\. Make the connections/,
+        ),
+      )
+    })
+  })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm'
+import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { column, FREE, NOTHING, scriptedClient, TAKEN } from './scripted-client'
 import { fakeSpannerClient } from './spanner-client-fake'
 

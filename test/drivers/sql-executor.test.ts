@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { drivers, sqlExecutor, type Answer } from '../../src/drivers'
-import { DriverError, parameter, sql } from '../../src/sql'
+import { drivers, sqlExecutor, type StatementResult } from '../../src/drivers/internal'
+import { DriverError, parameter, sql } from '../../src/sql/internal'
 
 const statement = sql`update shedlock set lock_until = ${parameter('slot')} where name = ${parameter('name')}`
 
-function answering(answer: Answer) {
+function answering(answer: StatementResult) {
   return sqlExecutor(drivers.postgres, () => Promise.resolve(answer))
 }
 
@@ -17,6 +17,31 @@ describe('an executor for a client', () => {
     })
     await executor.execute(statement, { name: 'job' })
     expect(asked).toEqual([['update shedlock set lock_until = $1 where name = $2', [null, 'job']]])
+  })
+
+  it.each([
+    ['postgres', "job = convert_from(decode($1, 'hex'), 'UTF8') or job = $2", ['e68aa5e5918a', 'job']],
+    ['mysql', "job = _utf8mb4 x'e68aa5e5918a' or job = ?", ['job']],
+    ['sqlite', 'job = ? or job = ?', ['报告', 'job']],
+  ] as const)(
+    'writes what is not ASCII for %s as no character set changes it',
+    async (driver, text, values) => {
+      const asked: unknown[] = []
+      const executor = sqlExecutor(drivers[driver], (...[sent, bound]) => {
+        asked.push(sent, bound)
+        return Promise.resolve({ rows: [], changed: 0 })
+      })
+      await executor.query(sql`job = ${parameter('name')} or job = ${parameter('lockedBy')}`, {
+        name: '报告',
+        lockedBy: 'job',
+      })
+      expect(asked).toEqual([text, values])
+    },
+  )
+
+  it('reads bytes as text', async () => {
+    const rows = [{ owner: new TextEncoder().encode('报告'), held: 1 }]
+    expect(await answering({ rows, changed: 0 }).query(statement, {})).toEqual([{ owner: '报告', held: 1 }])
   })
 
   it.each([

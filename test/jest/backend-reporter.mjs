@@ -23,8 +23,13 @@ export default class BackendReporter {
     console.log(`${ended} of ${files} files after ${Math.round((Date.now() - startTime) / 1000)} s`)
   }
 
-  onRunComplete(_contexts, { testResults }) {
+  onRunComplete(_contexts, results) {
+    const { testResults } = results
     const found = JSON.parse(process.env.FOUND_BACKENDS ?? '[]')
+    // For `npm run works-with`, which reads them in the file of `--json --outputFile`.
+    results.versions = Object.fromEntries(
+      found.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version]])),
+    )
     const files = testResults.map(({ testFilePath, testResults }) => ({
       path: testFilePath,
       tests: testResults,

@@ -1,6 +1,6 @@
 import config from '../../jest.config.mjs'
 
-/** For `npm run test:page`: the page in a browser. It has a database of its own. */
+/** For `npm run test:page`: the page in a browser, and in web frameworks. It has a database of its own. */
 export default {
   ...config,
   globalSetup: undefined,

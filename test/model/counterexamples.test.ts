@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider, type SqlExecutor, type Statement, type Values } from '../../src/sql'
+import { dialects, SqlLockProvider, type SqlExecutor, type Sql, type SqlValues } from '../../src/sql/internal'
 import { everyClient, openedClient, type OpenClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
 import { describeBackends } from '../backends'
@@ -7,13 +7,15 @@ import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 /** Breaks a statement on its way as a mutant of the model does. */
-type Break = (statement: Statement, values: Values) => readonly [Statement, Values]
+type Break = (statement: Sql, values: SqlValues) => readonly [Sql, SqlValues]
 
 const intact: Break = (...all) => all
-/** `locked_by = ?` in the condition becomes true. */
+/** `locked_by = ?` in the condition becomes true, and so does the comparison with the end of the lease that was seen. */
 const releasesOthers: Break = (statement, values) => {
   if (!statement.parameters.includes('unlockedBy')) return [statement, values]
-  const pieces = statement.pieces.map((piece) => piece.replace(/and "locked_by" = $/, `and '' <> `))
+  const pieces = statement.pieces.map((piece) =>
+    piece.replace(/and "locked_by" = $/, `and '' <> `).replace(/ < 1$/, ' >= 0'),
+  )
   return [{ ...statement, pieces }, values]
 }
 const keepsOwner: Break = (statement, values) => [
@@ -58,7 +60,7 @@ const aReleasedLockIsProlonged: Story = async (connect, { table }, name) => {
 
 const aRunHasLostItsRow: Story = async (connect, { table }, name) => {
   const [provider, post] = connect()
-  await provider.pauseLock(name, { for: '1h', reason: 'a look' })
+  await provider.pauseLock(name, { duration: '1h', reason: 'a look' })
   post.next = 'cut off'
   await expect(provider.resumeLock(name)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   expect(await provider.resumeLock(name)).toBe(true)
@@ -95,7 +97,7 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (each) =>
   /** A provider with a network of its own. */
   const connectWith = (broken: Break) => (): Connection => {
     const executor: SqlExecutor = {
-      execute: (...all) => client.executor.execute(...broken(...all)),
+      execute: (statement, values, attempt) => client.executor.execute(...broken(statement, values), attempt),
       query: (...all) => client.executor.query(...all),
     }
     const post = new PostalSqlExecutor(executor)
@@ -110,7 +112,7 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (each) =>
   it('silence LOOKS_AFTERWARDS: a lock that nobody uses is released', async () => {
     const name = 'silence LOOKS_AFTERWARDS'
     const [delivered, acquired, arrived, heard] = Array.from({ length: 4 }, () => promiseWithResolvers())
-    const sent: Statement[] = []
+    const sent: Sql[] = []
     const executor: SqlExecutor = {
       query: (...all) => client.executor.query(...all),
       execute: async (...all) => {

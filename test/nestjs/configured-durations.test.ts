@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { describe, expect, test } from '@jest/globals'
-import { activeLock, InMemoryLockProvider } from '../../src/core'
+import { activeLock, InMemoryLockProvider } from '../../src/core/internal'
 import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
 import { startWith } from './application'
 

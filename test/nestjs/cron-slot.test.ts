@@ -2,11 +2,12 @@ import { Injectable, Logger } from '@nestjs/common'
 import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { afterEach, describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, runNow } from '../../src/core'
-import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
+import { InMemoryLockProvider, runNow } from '../../src/core/internal'
+import { SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
+import { providerOf } from '../core/provider-of'
 import { startWith } from './application'
 
 const BERLIN = { timeZone: 'Europe/Berlin' }
@@ -129,12 +130,10 @@ describe('@SchedulerLock with catchUp', () => {
     afterTest(() => error.mockRestore())
     const storage = new InMemoryLockProvider()
     const asked: string[] = []
-    const lockProvider = {
-      lock: (...parameters: Parameters<InMemoryLockProvider['lock']>) => {
-        asked.push(parameters[0].name)
-        return storage.lock(...parameters)
-      },
-    }
+    const lockProvider = providerOf((configuration) => {
+      asked.push(configuration.name)
+      return storage.acquire(configuration)
+    })
     let ran = 0
     class Throwing {
       @Cron('0 3 * * *')
@@ -153,14 +152,118 @@ describe('@SchedulerLock with catchUp', () => {
     expect(error.mock.calls).toEqual([['Throwing.nightly failed when it caught up', expect.any(String)]])
   })
 
+  test('has nothing to do before the first time of its @Cron', async () => {
+    class Once {
+      ran = 0
+
+      @Cron(new Date(Date.now() + 3_600_000))
+      @SchedulerLock({ name: 'once', lockAtMostFor: '1m', catchUp: true })
+      run(): void {
+        this.ran++
+      }
+    }
+    const asked: string[] = []
+    const onLockAttempt = ({ name }: { name: string }): void => void asked.push(name)
+    const locks = { lockProvider: new InMemoryLockProvider(), listeners: [{ onLockAttempt }] }
+    await startWith({ ...locks, cronTime: CronTime }, Once)
+    expect(asked).toEqual([])
+  })
+
   test('is refused at the start for a method without slots', async () => {
     const lockProvider = new InMemoryLockProvider()
     for (const job of [WithoutSlots, CatchingUp]) {
       await expect(startWith({ lockProvider }, job)).rejects.toMatchObject({
         code: 'INVALID_CONFIGURATION',
-        message: expect.stringContaining('cannot catch up'),
+        message: expect.stringContaining('catchUp of '),
       })
     }
+  })
+})
+
+describe('@SchedulerLock with untilSucceeded', () => {
+  const untilSucceeded = { lockAtMostFor: '1m', untilSucceeded: true }
+
+  /** Its first run fails. */
+  abstract class Failing {
+    runs = 0
+
+    protected fail(): string {
+      if (++this.runs === 1) throw new Error('boom')
+      return 'ran'
+    }
+  }
+  class WithCron extends Failing {
+    @Cron('0 3 * * *')
+    @SchedulerLock({ name: 'nightly', ...untilSucceeded })
+    nightly(): string {
+      return this.fail()
+    }
+  }
+  class CatchingUp extends Failing {
+    @Cron('0 3 * * *')
+    @SchedulerLock({ name: 'nightly', ...untilSucceeded, catchUp: true })
+    nightly(): string {
+      return this.fail()
+    }
+  }
+  @SchedulerLockDefaults(untilSucceeded)
+  class WithDefaults extends Failing {
+    @Cron('0 3 * * *')
+    @SchedulerLock({ name: 'nightly' })
+    nightly(): string {
+      return this.fail()
+    }
+  }
+  class WithSlot extends Failing {
+    @SchedulerLock({ name: 'nightly', ...untilSucceeded, slot: () => Date.UTC(2026, 1, 1) })
+    nightly(): string {
+      return this.fail()
+    }
+  }
+
+  test.each([WithCron, WithDefaults, WithSlot])(
+    'runs a slot that failed once more, and one that succeeded never again: %p',
+    async (Job) => {
+      const locks = { lockProvider: new InMemoryLockProvider(), cronTime: CronTime }
+      const job = (await startWith(locks, Job)).get<Failing & { nightly(): unknown }>(Job)
+      await expect(job.nightly()).rejects.toThrow('boom')
+      expect([await job.nightly(), await job.nightly()]).toEqual(['ran', undefined])
+      expect(await runNow(() => job.nightly())).toEqual({ executed: true, value: 'ran' })
+    },
+  )
+
+  test('catches up at the start with a slot that failed', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
+    afterTest(() => error.mockRestore())
+    const locks = { lockProvider: new InMemoryLockProvider(), cronTime: CronTime }
+    const job = (await startWith(locks, CatchingUp)).get(CatchingUp)
+    await eventually(() => expect(error).toHaveBeenCalledTimes(1))
+    expect(await Promise.resolve(job.nightly())).toBe('ran')
+    const second = (await startWith(locks, CatchingUp)).get(CatchingUp)
+    expect([await Promise.resolve(second.nightly()), second.runs]).toEqual([undefined, 0])
+  })
+
+  test('is refused at the start for a method without slots', async () => {
+    class WithoutCronTime extends WithCron {}
+    class WithoutCron {
+      @Interval(1_000_000)
+      @SchedulerLock({ name: 'interval', ...untilSucceeded })
+      run(): unknown {
+        return undefined
+      }
+    }
+    class WithoutSlots {
+      @Cron('0 3 * * *')
+      @SchedulerLock({ name: 'no slots', ...untilSucceeded, slot: false })
+      run(): unknown {
+        return undefined
+      }
+    }
+    const lockProvider = new InMemoryLockProvider()
+    const needsSlots = { code: 'INVALID_CONFIGURATION', message: expect.stringContaining('needs slots') }
+    await expect(startWith({ lockProvider }, WithoutCronTime)).rejects.toMatchObject(needsSlots)
+    for (const job of [WithoutCron, WithoutSlots])
+      await expect(startWith({ lockProvider, cronTime: CronTime }, job)).rejects.toMatchObject(needsSlots)
   })
 })
 

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common'
-import { activeLock } from '../../src/core'
+import { activeLock } from '../../src/core/internal'
 
 /** Every job of the fixtures notes under which lock it ran. */
 export abstract class Job {

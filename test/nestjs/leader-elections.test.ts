@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, type ActiveLock, type LockError } from '../../src/core'
+import { InMemoryLockProvider, type ActiveLock, type LockError } from '../../src/core/internal'
 import { LeaderElections } from '../../src/nestjs'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { afterTest } from '../after-test'
@@ -58,8 +58,17 @@ test('a leader that does not end is waited for only so long, and named', async (
   elections.join({ name: 'obedient', lockAtMostFor: '1m' }, { onElected: () => undefined })
   await elected.promise
   await application.close()
-  expect(warn.mock.calls).toEqual([[expect.stringMatching(/^Leaders did not step down .*: stubborn$/)]])
+  expect(warn.mock.calls).toEqual([[expect.stringMatching(/^Tasks or leaders did not end .*: stubborn$/)]])
   expect(lockProvider.isLocked('stubborn')).toBe(true)
   work.resolve()
   await eventually(() => expect(lockProvider.isLocked('stubborn')).toBe(false))
+})
+
+test('an election without listeners of its own has those of the module', async () => {
+  const acquired = promiseWithResolvers<string>()
+  const listeners = [{ onLockAcquired: ({ name }: { name: string }) => acquired.resolve(name) }]
+  const application = await startWith({ lockProvider: new InMemoryLockProvider(), listeners })
+  const election = { name: 'feed', lockAtMostFor: '1m', listeners: undefined }
+  application.get(LeaderElections).join(election, { onElected: () => undefined })
+  expect(await acquired.promise).toBe('feed')
 })

@@ -1,5 +1,5 @@
-import type { LockProvider } from '../../src/core'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import type { LockProvider } from '../../src/core/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { migrated, openMemory } from '../backends/open-database'
 
 /** Locks in a database of the test's own, which this process alone needs to see. */

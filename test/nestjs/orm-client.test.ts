@@ -2,11 +2,16 @@ import { Injectable, Scope, type ModuleMetadata } from '@nestjs/common'
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
-import { activeLock, InMemoryLockProvider, LockingTaskExecutor, type LockProvider } from '../../src/core'
+import {
+  activeLock,
+  InMemoryLockProvider,
+  LockingTaskExecutor,
+  type LockProvider,
+} from '../../src/core/internal'
 import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
 import { ormClient } from '../../src/nestjs/lock-providers'
-import { prismaLockProvider } from '../../src/prisma'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { prismaLockProvider } from '../../src/prisma/internal'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { testBackends } from '../backends'
 import { prismaBackends } from '../prisma/clients'

@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common'
 import { ModuleRef, Reflector } from '@nestjs/core'
 import { describe, expect, test } from '@jest/globals'
-import { activeLock, LockingTaskExecutor, type LockProvider } from '../../src/core'
+import { activeLock, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
 import { LockingTaskExecutors, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
 import { startApplication, startWith } from './application'
 import { lockProvider } from './lock-provider'
@@ -225,6 +225,27 @@ describe('several lock providers', () => {
     ])
   })
 
+  test('stay those of the class where a subclass and a method leave them undefined', async () => {
+    @SchedulerLockDefaults({ lockAtMostFor: undefined, provider: undefined })
+    class Silent extends Jobs {
+      @SchedulerLock({ name: 'silent', lockAtMostFor: undefined, provider: undefined })
+      silent(): unknown {
+        return undefined
+      }
+    }
+    const [main, reports] = [await lockProvider(), await lockProvider()]
+    const held = await reports.lock({ name: 'silent', lockAtMostFor: '1m' })
+    const ran: string[] = []
+    const listeners = [{ onTaskStarted: ({ name }: { name: string }) => void ran.push(name) }]
+    const locks = { lockProvider: main, lockProviders: { reports, audit: main }, listeners }
+    const silent = (await startWith(locks, Silent)).get(Silent)
+    await silent.silent()
+    expect(ran).toEqual([])
+    await held?.unlock()
+    await silent.silent()
+    expect(ran).toEqual(['silent'])
+  })
+
   test('are executors that a service can inject', async () => {
     class Service {
       constructor(
@@ -248,6 +269,16 @@ describe('what can never work is refused', () => {
     ['no name', {}, 'has no name'],
     ['an unknown option', { name: 'job', lockAtMost: '1m' }, "'lockAtMost'"],
     ['a wrong duration', { name: 'job', lockAtMostFor: '1 week' }, "'1 week'"],
+    [
+      'a limit of keepAlive that is no duration',
+      { name: 'job', lockAtMostFor: '1m', keepAlive: { atMost: 'soon' } },
+      "keepAlive.atMost of lock 'job' is 'soon'",
+    ],
+    [
+      'an unknown option of keepAlive',
+      { name: 'job', lockAtMostFor: '1m', keepAlive: { most: '1h' } },
+      "'most' in the keepAlive of lock 'job'",
+    ],
   ])('where the class is loaded: %s', (_, options, message) => {
     expect(() => SchedulerLock(options as never)).toThrow(refused(message))
   })
@@ -291,16 +322,6 @@ describe('what can never work is refused', () => {
       'lockAtLeastFor longer than lockAtMostFor',
       { name: 'job', lockAtMostFor: '1m', lockAtLeastFor: '2m' },
       'is longer than',
-    ],
-    [
-      'a limit of keepAlive that is no duration',
-      { name: 'job', lockAtMostFor: '1m', keepAlive: { atMost: 'soon' } },
-      "keepAlive.atMost of lock 'job' is 'soon'",
-    ],
-    [
-      'an unknown option of keepAlive',
-      { name: 'job', lockAtMostFor: '1m', keepAlive: { most: '1h' } },
-      "'most' in the keepAlive of lock 'job'",
     ],
   ])('when the application starts: %s', async (_, options, message) => {
     class Jobs {

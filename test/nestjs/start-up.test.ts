@@ -1,9 +1,10 @@
 import { Injectable, Logger, Scope } from '@nestjs/common'
 import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, KeepAliveLockProvider, type LockProvider } from '../../src/core'
+import { InMemoryLockProvider, LockProvider, type Refusal } from '../../src/core/internal'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { afterTest } from '../after-test'
+import { providerOf } from '../core/provider-of'
 import { startWith } from './application'
 import { lockProvider } from './lock-provider'
 
@@ -29,12 +30,11 @@ describe('At its start the application says where its locks are', () => {
     ])
   })
 
-  test('through a provider around it, and by the name of a class that does not say', async () => {
-    class Elsewhere implements LockProvider {
-      lock = () => Promise.resolve(undefined)
+  test('by the name of a class that does not say', async () => {
+    class Elsewhere extends LockProvider {
+      acquire = (): Promise<Refusal> => Promise.resolve({ reason: 'held' })
     }
-    const around = new KeepAliveLockProvider(new InMemoryLockProvider())
-    await startWith({ lockProvider: around, lockProviders: { other: new Elsewhere() } })
+    await startWith({ lockProvider: new InMemoryLockProvider(), lockProviders: { other: new Elsewhere() } })
     expect(places()).toEqual([
       "log Locks are in the memory of this process, which other instances do not see; Elsewhere for 'other'",
     ])
@@ -51,7 +51,7 @@ describe('In production', () => {
   test.each([
     { lockProvider: new InMemoryLockProvider() },
     {
-      lockProvider: { lock: () => Promise.resolve(undefined) },
+      lockProvider: providerOf(() => Promise.resolve({ reason: 'held' })),
       lockProviders: { audit: new InMemoryLockProvider() },
     },
   ])('it does not start with locks in memory', async (options) => {

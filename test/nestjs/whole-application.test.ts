@@ -1,9 +1,10 @@
 import { Injectable, Module } from '@nestjs/common'
 import { Test } from '@nestjs/testing'
 import { expect, test } from '@jest/globals'
-import { assertLocked, type LockProvider } from '../../src/core'
+import { assertLocked } from '../../src/core/internal'
 import { SHED_LOCK_OPTIONS, SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { afterTest } from '../after-test'
+import { providerOf } from '../core/provider-of'
 import { alwaysFree } from '../../src/testing'
 
 @Injectable()
@@ -16,7 +17,7 @@ class Reports {
 }
 
 /** Of a database that a test does not have. */
-const unreachable: LockProvider = { lock: () => Promise.reject(new Error('There is no database.')) }
+const unreachable = providerOf(() => Promise.reject(new Error('There is no database.')))
 
 @Module({ providers: [Reports] })
 class ReportsModule {}

@@ -1,7 +1,9 @@
 import { afterEach, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, type LockProvider } from '../../src/core'
+import { InMemoryLockProvider, type UnlockOptions } from '../../src/core/internal'
 import { shedLockCoordinator } from '../../src/node-cron'
 import { FakeClock } from '../../src/testing'
+import { FaultyLockProvider } from '../core/faulty-lock-provider'
+import { providerOf } from '../core/provider-of'
 
 const KEY = 'report:2026-11-20T20:44:53.000Z'
 
@@ -43,18 +45,14 @@ test('The listeners of a coordinator hear of a fire that runs, and of one that i
 
 test('They hear that the database did not answer, and that a lock could not be freed', async () => {
   const { heard, listeners } = recorder()
-  const away: LockProvider = { lock: () => Promise.reject(new Error('away')) }
-  await expect(shedLockCoordinator(away, { listeners }).shouldRun(KEY, 60_000)).rejects.toThrow('away')
+  const provider = new FaultyLockProvider(new InMemoryLockProvider(new FakeClock()))
+  const coordinator = shedLockCoordinator(provider, { listeners })
+  provider.faults.lock = new Error('away')
+  await expect(coordinator.shouldRun(KEY, 60_000)).rejects.toThrow('away')
   expect(heard.at(-1)).toBe('onLockFailed report')
 
-  const storage = new InMemoryLockProvider(new FakeClock())
-  const failing: LockProvider = {
-    lock: async (...asked) => {
-      const lock = await storage.lock(...asked)
-      return lock && Object.assign(lock, { unlock: () => Promise.reject(new Error('gone')) })
-    },
-  }
-  const coordinator = shedLockCoordinator(failing, { listeners })
+  delete provider.faults.lock
+  provider.faults.unlock = new Error('gone')
   expect(await coordinator.shouldRun(KEY, 60_000)).toBe(true)
   await coordinator.onComplete(KEY)
   expect(heard.at(-1)).toBe('onUnlockFailed report')
@@ -77,20 +75,18 @@ test('A run whose end node-cron does not tell ends with its lock: a shutdown doe
   expect(heard).toHaveLength(told.length)
 })
 
-test('A lock whose lease is over when the answer comes lets nothing run', async () => {
+test('A lock whose lease is over when the answer comes lets nothing run, and is an error', async () => {
   jest.useFakeTimers()
   const { heard, listeners } = recorder()
   const storage = new InMemoryLockProvider()
-  const slow: LockProvider = {
-    lock: async (...asked) => {
-      const lock = await storage.lock(...asked)
-      jest.advanceTimersByTime(60_000)
-      return lock
-    },
-  }
+  const slow = providerOf(async (configuration) => {
+    const acquired = await storage.acquire(configuration)
+    jest.advanceTimersByTime(60_000)
+    return acquired
+  })
   const coordinator = shedLockCoordinator(slow, { listeners })
-  expect(await coordinator.shouldRun(KEY, 60_000)).toBe(false)
-  expect(heard.at(-1)).toBe('onTaskFinished report')
+  await expect(coordinator.shouldRun(KEY, 60_000)).rejects.toMatchObject({ code: 'TIMEOUT' })
+  expect(heard).toEqual(['onLockAttempt report', 'onLockFailed report'])
   expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
 })
 
@@ -98,4 +94,27 @@ test('What is no list of listeners is refused', () => {
   expect(() => shedLockCoordinator(new InMemoryLockProvider(), { listeners: [undefined] as never })).toThrow(
     /listeners must be an array/,
   )
+})
+
+test('The release of a run records no outcome, because node-cron does not say whether it succeeded', async () => {
+  const storage = new InMemoryLockProvider()
+  const outcomes: unknown[] = []
+  const provider = providerOf(async (configuration) => {
+    const acquired = await storage.acquire(configuration)
+    if ('reason' in acquired) return acquired
+    return Object.freeze({
+      ...acquired,
+      unlock: (outcome: UnlockOptions['outcome']) => {
+        outcomes.push(outcome)
+        return acquired.unlock(outcome)
+      },
+    })
+  })
+  const coordinator = shedLockCoordinator(provider)
+  expect(await coordinator.shouldRun(KEY, 60_000)).toBe(true)
+  expect(storage.isLocked('report')).toBe(true)
+  await coordinator.onComplete(KEY)
+  expect(storage.isLocked('report')).toBe(false)
+  expect(outcomes).toEqual([undefined])
+  expect(await coordinator.shouldRun(KEY, 60_000)).toBe(false)
 })

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import cron, { type RunCoordinator, type SkipReason } from 'node-cron'
 import { describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, LockError, type LockProvider, type LockSkippedEvent } from '../../src/core'
+import { InMemoryLockProvider, LockError, type LockSkippedEvent } from '../../src/core/internal'
 import { shedLockCoordinator } from '../../src/node-cron'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, testBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
+import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -113,9 +114,7 @@ describe('with node-cron itself', () => {
   }
 
   test('a fire that the database cannot decide is skipped as coordinator-error', async () => {
-    const broken: LockProvider = {
-      lock: () => Promise.reject(new LockError('TIMEOUT', 'No answer')),
-    }
+    const broken = providerOf(() => Promise.reject(new LockError('TIMEOUT', 'No answer')))
     const ticks = everySecond(shedLockCoordinator(broken), 'job')
     await eventually(() => expect(ticks.skipped).toContain('coordinator-error'))
     expect(ticks.ran).toEqual([])
@@ -190,7 +189,7 @@ describe('with node-cron itself', () => {
 })
 
 describe('what can never work', () => {
-  const provider: LockProvider = { lock: () => Promise.resolve(undefined) }
+  const provider = new InMemoryLockProvider()
 
   test('is refused: options', () => {
     expect(() => shedLockCoordinator(provider, { hold: 1 } as never)).toThrow("'hold'")

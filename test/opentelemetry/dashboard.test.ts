@@ -25,7 +25,7 @@ beforeAll(async () => {
   listener.onLockFailed?.(failure)
   listener.onExtendFailed?.(failure)
   listener.onUnlockFailed?.(failure)
-  listener.onTaskFinished?.({ ...failure, duration: 1, outcome: 'success' })
+  listener.onTaskFinished?.({ ...failure, duration: 1, outcome: 'succeeded' })
   const metrics = await exported()
   names = metrics.flatMap(({ descriptor, dataPointType, ...rest }) => {
     const name = descriptor.name.replaceAll('.', '_')

@@ -1,9 +1,9 @@
 import { metrics } from '@opentelemetry/api'
 import type { Histogram } from '@opentelemetry/sdk-metrics'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { LockError, LockingTaskExecutor } from '../../src/core'
+import { LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { openTelemetryListener } from '../../src/opentelemetry'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { faultyExecutor } from '../core/faulty-executor'
@@ -76,7 +76,7 @@ describe('the OpenTelemetry listener', () => {
 
   it('tells no age of a lock that was paused and never taken', async () => {
     const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
-    await lockProvider.pauseLock('paused', { for: '1h', reason: 'none' })
+    await lockProvider.pauseLock('paused', { duration: '1h', reason: 'none' })
     await lockProvider.lock(job)
     openTelemetryListener({ meterProvider, lockProvider })
     expect(Object.keys(await measured())).toEqual(['shedlock.lock.age{job}'])
@@ -85,7 +85,7 @@ describe('the OpenTelemetry listener', () => {
   it('measures durations in seconds', async () => {
     const listener = openTelemetryListener({ meterProvider })
     const configuration = { name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 0 }
-    listener.onTaskFinished?.({ name: 'job', configuration, duration: 1_500, outcome: 'success' })
+    listener.onTaskFinished?.({ name: 'job', configuration, duration: 1_500, outcome: 'succeeded' })
     const metric = (await exported()).find(
       ({ descriptor }) => descriptor.name === 'shedlock.execution.duration',
     )

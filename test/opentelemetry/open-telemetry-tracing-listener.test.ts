@@ -1,7 +1,7 @@
 import { SpanStatusCode, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core'
+import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { openTelemetryTracingListener } from '../../src/opentelemetry'
 import { FaultyLockProvider } from '../core/faulty-lock-provider'
 
@@ -64,7 +64,7 @@ it('makes a span for a step that failed, below that of its run', () => {
   listener.onTaskStarted?.(event)
   listener.onExtendFailed?.({ ...event, error })
   listener.onLockLost?.({ ...event, error })
-  listener.onTaskFinished?.({ ...event, duration: 1, outcome: 'success' })
+  listener.onTaskFinished?.({ ...event, duration: 1, outcome: 'succeeded' })
   listener.onUnlockFailed?.({ ...event, error })
 
   const spans = exporter.getFinishedSpans()

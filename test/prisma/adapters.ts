@@ -1,6 +1,11 @@
 import { pgliteAdapter } from '../backends/pglite'
 import { address } from '../backends/server'
-import type { lockStatementName, PrismaClientLike, ShedLockClient, ShedLockExtension } from '../../src/prisma'
+import type {
+  lockStatementName,
+  PrismaClientLike,
+  ShedLockClient,
+  ShedLockExtension,
+} from '../../src/prisma/internal'
 
 /**
  * A generated client as the tests use it. The real type is not named here, so that the tests' types can be checked
@@ -54,7 +59,8 @@ async function mssql(url: string, options: object) {
   const { host: server, username: user, ...rest } = address(url)
   const { PrismaMssql } = await import('@prisma/adapter-mssql')
   const trusting = { encrypt: false, trustServerCertificate: true }
-  return new PrismaMssql({ ...rest, server, user, options: trusting, ...options })
+  // As TypeORM has it in test/backends/servers.ts.
+  return new PrismaMssql({ ...rest, server, user, options: trusting, requestTimeout: 120_000, ...options })
 }
 
 async function betterSqlite3(url: string, options: object) {

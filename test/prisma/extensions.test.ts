@@ -1,6 +1,11 @@
 import { beforeEach, expect, test } from '@jest/globals'
-import { assertLocked } from '../../src/core'
-import { prismaLockProvider, shedlock, type PrismaClientLike, type ShedLockClient } from '../../src/prisma'
+import { assertLocked } from '../../src/core/internal'
+import {
+  prismaLockProvider,
+  shedlock,
+  type PrismaClientLike,
+  type ShedLockClient,
+} from '../../src/prisma/internal'
 import { prismaBackends, type TestClient } from './clients'
 import { openPrisma } from './lock-table'
 import { describeBackends } from '../backends'

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from '@jest/globals'
-import { guard, prismaLockProvider, type PrismaClientLike } from '../../src/prisma'
+import { guard, prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
 import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
 import { guardCases, type GuardedClient } from '../conformance/guard-cases'

@@ -1,4 +1,4 @@
-import { dialects, tableDefinition, type DialectName } from '../../src/sql'
+import { dialects, tableDefinition, type DialectName } from '../../src/sql/internal'
 import { afterTest } from '../after-test'
 import type { PrismaBackend, TestClient } from './clients'
 

@@ -1,5 +1,5 @@
-import type { LockError } from '../../src/core'
-import { shedlock } from '../../src/prisma'
+import type { LockError } from '../../src/core/internal'
+import { shedlock } from '../../src/prisma/internal'
 import { ADAPTERS, connect } from './adapters'
 
 /** An app that ends after a lock whose acquisition got no answer. It prints what it did. */

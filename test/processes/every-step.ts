@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { LockError, LockingTaskExecutor, type LockProvider } from '../../src/core'
-import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql'
+import { LockError, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
+import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql/internal'
 import { ownQueryRunner, queryRunnerSqlExecutor } from '../../src/typeorm/query-runner-sql-executor'
 import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
 import { FAULTS, FaultySqlExecutor, type Fault } from './faulty-sql-executor'
@@ -120,7 +120,7 @@ async function main(): Promise<void> {
   const sql =
     name === 'sqlite'
       ? sqliteSqlExecutor(dataSource)
-      : queryRunnerSqlExecutor(ownQueryRunner(dataSource), name)
+      : queryRunnerSqlExecutor(ownQueryRunner(dataSource, dialect), name)
 
   const cases = STEPS.flatMap((step) =>
     (Object.keys(FAULTS) as Fault[]).flatMap((fault) => [

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DriverError, type SqlExecutor } from '../../src/sql'
+import { DriverError, type SqlExecutor } from '../../src/sql/internal'
 
 /** Ways in which a statement fails; `work` runs it on the real database. */
 export const FAULTS = {

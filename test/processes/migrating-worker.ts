@@ -1,6 +1,6 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { LockingTaskExecutor, WaitingLockProvider } from '../../src/core'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { LockingTaskExecutor } from '../../src/core/internal'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
 
 export interface MigratingOrder {
   readonly typeOrm: DataSourceOptions
@@ -37,10 +37,9 @@ async function prepare({ typeOrm, underLock }: MigratingOrder): Promise<() => Pr
 }
 
 async function migrateUnderLock(dataSource: DataSource): Promise<void> {
-  const lockProvider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
-  await lockProvider.createTable()
-  const provider = new WaitingLockProvider(lockProvider, { timeout: '5m' })
-  const migrations = { name: 'migrations', lockAtMostFor: '10m', onNotAcquired: 'throw' } as const
+  const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
+  await provider.createTable()
+  const migrations = { name: 'migrations', lockAtMostFor: '10m', wait: '5m', onNotAcquired: 'throw' } as const
   await new LockingTaskExecutor(provider).executeWithLock(migrations, () => dataSource.runMigrations())
 }
 

@@ -1,7 +1,7 @@
 import { Cron } from 'croner'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { LockingTaskExecutor, slotOf } from '../../src/core'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { LockingTaskExecutor, slotOf } from '../../src/core/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 
 /** An instance whose job is due each second. It prints the slots of its runs, that a slot was run already, and its errors. */
 async function main(options: DataSourceOptions): Promise<void> {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSourceOptions } from 'typeorm'
-import { LockingTaskExecutor, type LockProvider } from '../../src/core'
-import { prismaLockProvider } from '../../src/prisma'
+import { LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
+import { prismaLockProvider } from '../../src/prisma/internal'
 import { placeholderOf } from '../../src/prisma/prisma-client'
-import type { DialectName } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
-import { drivers } from '../../src/drivers'
+import type { DialectName } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { drivers } from '../../src/drivers/internal'
 import { ADAPTERS, connect } from '../prisma/adapters'
 
 /** What the test tells one of its processes to do. */

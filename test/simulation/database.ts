@@ -1,17 +1,17 @@
-import { DriverError, type Row, type Statement, type Values } from '../../src/sql'
+import { DriverError, type SqlRow, type Sql, type SqlValues } from '../../src/sql/internal'
 import type { Random } from '../processes/chaos/random'
 import { compile, DuplicateKey, type Compiled, type Effect } from './model/compile'
-import { DESCRIBE, type Behaviour } from './model/model-dialect'
+import { DESCRIBE, isNotSynced, type Behaviour } from './model/model-dialect'
 import { Table, type Change } from './model/table'
-import type { Dialect } from '../../src/sql'
+import type { Dialect } from '../../src/sql/internal'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
 
 /** One statement on its way. */
 export interface Request {
   readonly process: SimulatedProcess
-  readonly statement: Statement
-  readonly values: Values
+  readonly statement: Sql
+  readonly values: SqlValues
   readonly transaction?: Transaction | undefined
   /** Takes the answer, or an error, on the way back. */
   readonly respond: (answer: Effect | DriverError) => void
@@ -29,10 +29,10 @@ export interface Transaction {
 /** Another storage that runs the same statements, to be compared with the model. */
 export interface Twin {
   run(
-    statement: Statement,
-    values: Values,
+    statement: Sql,
+    values: SqlValues,
     now: number,
-  ): { readonly rows: readonly Row[]; readonly changed: number }
+  ): { readonly rows: readonly SqlRow[]; readonly changed: number }
   rowsEqual(table: Table, name: string | undefined): string | undefined
   delete(name: string): void
   close(): void
@@ -65,7 +65,7 @@ export class Database {
   readonly table = new Table()
   observer: DatabaseObserver | undefined
   twin: Twin | undefined
-  /** Answers every write with an error, as when the disk is full. */
+  /** Accepts no writes: as a standby, or as with a full disk where the dialect cannot see that it is one. */
   isReadOnly = false
   /** How often somebody else is faster, or the server too busy. */
   conflicts = 0
@@ -77,7 +77,7 @@ export class Database {
   #waiting: { request: Request; since: number }[] = []
   readonly #answering = new Set<Request>()
   readonly #transactions = new Set<Transaction>()
-  readonly #compiled = new WeakMap<Statement, Compiled>()
+  readonly #compiled = new WeakMap<Sql, Compiled>()
   /** Releases that a crash may undo. */
   #unsynced: { change: Change; undo: () => void }[] = []
 
@@ -87,7 +87,7 @@ export class Database {
     private readonly random: Random,
     private readonly rate: number,
     /** What a broken rule makes of a statement. */
-    private readonly broken: (statement: Statement) => Statement = (statement) => statement,
+    private readonly broken: (statement: Sql) => Sql = (statement) => statement,
   ) {}
 
   /** Milliseconds since 1970 by the database's clock, with their fractions. */
@@ -142,11 +142,8 @@ export class Database {
     this.#answering.clear()
     for (const transaction of this.#transactions) transaction.isOver = true
     this.#transactions.clear()
-    if (this.dialect.losesUnlocks)
-      for (const { undo } of this.#unsynced
-        .splice(Math.floor(this.random.next() * (this.#unsynced.length + 1)))
-        .reverse())
-        undo()
+    const lost = this.#unsynced.splice(Math.floor(this.random.next() * (this.#unsynced.length + 1)))
+    for (const { undo } of lost.reverse()) undo()
     this.#unsynced = []
     for (const { request } of cut) request.respond(new DriverError(undefined, 'the server went away'))
     this.world.at(length, undefined, 'other', () => {
@@ -259,13 +256,14 @@ export class Database {
     this.#compiled.set(statement, compiled)
     let effect: Effect
     try {
-      effect = compiled(this.table, values, now, snapshot)
+      effect = compiled(this.table, values, { now, isReadOnly: this.isReadOnly, snapshot })
     } catch (error) {
       if (!(error instanceof DuplicateKey)) throw error
       const [code] = Object.keys(this.dialect.transientErrors)
       return new DriverError(code, 'duplicate key')
     }
-    if (effect.changes.length > 0 && this.isReadOnly) return new DriverError('25006', 'read only')
+    if (effect.changes.length > 0 && this.isReadOnly)
+      return new DriverError(Object.keys(this.dialect.readOnlyErrors)[0] ?? 'disk full', 'read only')
     if (effect.changes.some(({ before }) => before && this.isPinned(before.name, transaction)))
       return undefined
     this.#compare(statement, values, now, effect)
@@ -275,16 +273,16 @@ export class Database {
     if (transaction) this.#pin(transaction, effect, values)
     if (effect.changes.length === 0) this.observer?.onNothing(request)
     for (const change of effect.changes) {
-      this.#sync(change)
+      this.#sync(statement, change)
       this.observer?.onChange(change, request, now)
     }
     return effect
   }
 
-  #compare(statement: Statement, values: Values, now: number, effect: Effect): void {
+  #compare(statement: Sql, values: SqlValues, now: number, effect: Effect): void {
     if (!this.twin) return
     const { rows, changed } = this.twin.run(statement, values, now)
-    const told = (found: readonly Row[], count: number): string =>
+    const told = (found: readonly SqlRow[], count: number): string =>
       JSON.stringify([found.map((row) => Object.values(row)), count])
     const expected = told(effect.rows, effect.changes.length)
     const found = told(rows, changed)
@@ -299,16 +297,14 @@ export class Database {
     return false
   }
 
-  #pin(transaction: Transaction, { rows, changes }: Effect, { name = '' }: Values): void {
+  #pin(transaction: Transaction, { rows, changes }: Effect, { name = '' }: SqlValues): void {
     if (rows.length + changes.length > 0) transaction.pinned.add(name)
   }
 
-  /** Unlocks do not wait for the disk where the dialect says so; every other commit takes those before it along. */
-  #sync(change: Change): void {
-    if (!this.dialect.losesUnlocks) return
-    const { before, after } = change
-    const isUnlock = before && after && after.locked_by !== before.locked_by && ENDED.test(after.locked_by)
-    if (!isUnlock) {
+  /** A commit that waits for the disk takes those before it along. */
+  #sync(statement: Sql, change: Change): void {
+    const { before } = change
+    if (!before || !isNotSynced(statement)) {
       this.#unsynced = []
       return
     }

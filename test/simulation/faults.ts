@@ -155,7 +155,7 @@ export class Faults {
     const operate = async (): Promise<void> => {
       instance.pending++
       try {
-        const pause = provider.pauseLock(name, { for: PAUSE, reason: 'the operator says so' })
+        const pause = provider.pauseLock(name, { duration: PAUSE, reason: 'the operator says so' })
         const paused = await pause.finally(() => instance.pending--)
         this.world.trace(process.name, `${paused ? 'paused' : 'could not pause'} ${name}`)
         await process.sleep(length)

@@ -1,18 +1,18 @@
 import {
-  KeepAliveLockProvider,
+  acquisitionOf,
   leaderElection,
   LockError,
   LockingTaskExecutor,
-  WaitingLockProvider,
+  LockProvider,
+  type AcquireOptions,
+  type ActiveLock,
+  type CheckedLockConfiguration,
+  type DrainOptions,
   type LeaderElection,
-  type Lock,
-  type LockConfiguration,
-  type LockOptions,
-  type LockProvider,
-  type RefusalReason,
-} from '../../src/core'
+  type Refusal,
+} from '../../src/core/internal'
 import { shedLockCoordinator, type ShedLockCoordinator } from '../../src/node-cron'
-import { sqlAcquisition, SqlLockProvider, type Dialect } from '../../src/sql'
+import { SqlLockProvider, type Dialect, type SqlAcquisition } from '../../src/sql/internal'
 import type { Database } from './database'
 import { SimulatedSqlExecutor } from './network'
 import type { Plan } from './plan'
@@ -20,12 +20,10 @@ import type { Handle, Referee } from './referee'
 import type { SimulatedProcess } from './simulated-process'
 
 /** One running copy of an application: all that the library offers, on one provider whose locks the referee sees. */
-export class Instance implements LockProvider {
+export class Instance extends LockProvider {
   readonly sql: SimulatedSqlExecutor
   readonly provider: SqlLockProvider
   readonly executor: LockingTaskExecutor
-  readonly waiting: LockingTaskExecutor
-  readonly keptAlive: KeepAliveLockProvider
   readonly coordinator: ShedLockCoordinator
   readonly elections: LeaderElection[] = []
   /** Calls that have not come to their end. */
@@ -46,23 +44,23 @@ export class Instance implements LockProvider {
     readonly referee: Referee,
     dialect: Dialect,
   ) {
+    super()
     const { latency, late, lost, cut } = plan
     this.sql = new SimulatedSqlExecutor(process, database, { latency, late, lost, cut })
     this.provider = new SqlLockProvider(this.sql, dialect, {
       timeLimit: plan.timeLimit,
       lockedBy: process.name,
     })
-    const listeners = [{ onUnlockFailed: () => undefined }]
+    const listeners = [{ onUnlockFailed: () => undefined, onLockLost: () => undefined }]
     this.executor = new LockingTaskExecutor(this, { listeners })
-    this.waiting = new LockingTaskExecutor(new WaitingLockProvider(this, { timeout: 3_000, pause: 1_000 }), {
-      listeners,
-    })
-    this.keptAlive = new KeepAliveLockProvider(this)
     this.coordinator = shedLockCoordinator(this, { listeners })
   }
 
   /** As the provider, and the referee looks at what comes of it. */
-  async lock(configuration: LockConfiguration, options: LockOptions = {}): Promise<Lock | undefined> {
+  override async acquire(
+    configuration: CheckedLockConfiguration,
+    options?: AcquireOptions,
+  ): Promise<SqlAcquisition | Refusal> {
     const { process, referee } = this
     const { name } = configuration
     const asked = process.awake()
@@ -71,27 +69,17 @@ export class Instance implements LockProvider {
       process.world.fail('a shutdown ends the waiting', `${process.name} asks for ${name} after it`)
     const refused = referee.attempts(name)
     const started = process.world.now
-    let refusal: RefusalReason | undefined
     try {
-      const lock = await this.provider.lock(configuration, {
-        ...options,
-        onRefused: (reason, holder) => {
-          refusal = reason
-          options.onRefused?.(reason, holder)
-        },
-      })
-      if (lock) {
-        this.acquired++
-        const handle = referee.acquired(name, sqlAcquisition(lock).holder.lockedBy, process, lock)
-        this.#handles.set(lock.acquisition ?? handle, handle)
-        this.latest.set(name, handle)
-        return lock
+      const answer = await this.provider.acquire(configuration, options)
+      if (!('reason' in answer)) {
+        this.#watch(answer)
+        return answer
       }
       referee.refusals++
-      if (refusal === 'already-run')
+      if (answer.reason === 'already-run')
         referee.refusedSlot(name, Number(configuration.slot), started, configuration.untilSucceeded === true)
       else refused('held')
-      return undefined
+      return answer
     } catch (error) {
       const { timeLimit, latency } = this.plan
       const isAnswered = this.isReliable && timeLimit >= 1_000 && latency * 40 < timeLimit
@@ -107,24 +95,56 @@ export class Instance implements LockProvider {
     }
   }
 
+  #watch(acquisition: SqlAcquisition): void {
+    const { name, lockedBy } = acquisition.row
+    const { world } = this.process
+    const handle = this.referee.acquired(name, lockedBy, this.process, {
+      remaining: () => acquisition.lease.remaining(),
+    })
+    this.acquired++
+    this.#handles.set(acquisition, handle)
+    this.latest.set(name, handle)
+    const unlock = acquisition.unlock.bind(acquisition)
+    acquisition.unlock = (outcome) => {
+      handle.isOver = true
+      if (!handle.isUsed && outcome !== 'unused')
+        world.fail(
+          'slots are given back',
+          `${this.process.name} releases ${name} as ${outcome}, which nobody used`,
+        )
+      return unlock(outcome)
+    }
+    world.at(1, this.process, 'other', () => {
+      if (!handle.isUsed && !handle.isOver)
+        world.fail('nobody holds what nobody has', `${this.process.name} neither uses nor releases ${name}`)
+    })
+  }
+
+  override async drain(options?: DrainOptions): Promise<void> {
+    await this.provider.drain(options)
+  }
+
   get stopped(): AbortSignal {
     return this.#stopped.signal
   }
 
-  handleOf(acquisition: object | undefined): Handle | undefined {
-    return acquisition && this.#handles.get(acquisition)
+  handleOf(lock: ActiveLock): Handle {
+    const handle = this.#handles.get(acquisitionOf(lock) ?? lock)
+    if (!handle) throw new Error(`Nobody saw how ${lock.name} was acquired.`)
+    this.referee.held(handle, lock)
+    return handle
   }
 
-  join(name: string, lockAtMostFor: number, pause: number): void {
+  join(name: string, lockAtMostFor: number, interval: number): void {
     const { process, referee } = this
     const election = leaderElection(
       this,
-      { name, lockAtMostFor, pause, listeners: [{ onUnlockFailed: () => undefined }] },
+      { name, lockAtMostFor, interval, listeners: [{ onUnlockFailed: () => undefined }] },
       {
         onElected: (lock) => {
-          const handle = this.handleOf(lock.acquisition)
-          if (handle) referee.started(handle)
-          if (handle) referee.ended(handle, 'succeeded', 0)
+          const handle = this.handleOf(lock)
+          referee.started(handle)
+          referee.ended(handle, 'succeeded', 0)
           process.world.trace(process.name, `leads ${name}`)
         },
         onStepDown: () => process.world.trace(process.name, `leads ${name} no more`),
@@ -186,9 +206,8 @@ export class Instance implements LockProvider {
     this.process.isHasty = this.process.random.chance(0.3)
     await Promise.all([
       this.executor.shutdown({ timeout }),
-      this.waiting.shutdown({ timeout }),
       this.coordinator.shutdown({ timeout }),
-      ...this.elections.map((election) => election.stop({ timeout })),
+      ...this.elections.map((election) => election.shutdown({ timeout })),
       ...(this.process.isHasty ? [this.provider.drain({ timeout })] : []),
     ])
     // Those that use the provider by hand know of no shutdown.

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { LockingTaskExecutor } from '../../src/core'
-import { SqlLockProvider } from '../../src/sql'
+import { LockingTaskExecutor } from '../../src/core/internal'
+import { SqlLockProvider } from '../../src/sql/internal'
 import { Random } from '../processes/chaos/random'
 import { Database } from './database'
 import { modelDialect } from './model/model-dialect'
@@ -20,7 +20,7 @@ export async function bytesLeftByEachRun(runs: number): Promise<number> {
   const database = new Database(world, dialect, new Random(1), 1)
   const process = new SimulatedProcess(world, 'A', 1, 1)
   const sql = new SimulatedSqlExecutor(process, database, { latency: 0.1, late: 0, lost: 5, cut: 5 })
-  const provider = new SqlLockProvider(sql, dialect, { timeLimit: 250 })
+  const provider = world.as(process, () => new SqlLockProvider(sql, dialect, { timeLimit: 250 }))
   const executor = new LockingTaskExecutor(provider, { listeners: [{ onUnlockFailed: () => undefined }] })
   const configuration = { name: 'job', lockAtMostFor: 1_000, keepAlive: true }
   let ran = 0

@@ -1,4 +1,12 @@
-import { DriverError, type Row, type SqlExecutor, type Statement, type Values } from '../../src/sql'
+import {
+  checkWritable,
+  DriverError,
+  type Attempt,
+  type Sql,
+  type SqlExecutor,
+  type SqlRow,
+  type SqlValues,
+} from '../../src/sql/internal'
 import type { Database, Request, Transaction } from './database'
 import type { Effect } from './model/compile'
 import type { SimulatedProcess } from './simulated-process'
@@ -28,6 +36,8 @@ const MOST_RELEASES = 40
 export class SimulatedSqlExecutor implements SqlExecutor {
   /** How bad it is just now. */
   quality: NetworkQuality
+  /** Whether its client can end a connection that nobody waits for any more. */
+  readonly #endsConnections: boolean
   /** Owners of rows that were acquired, and of acquisitions that never left. */
   readonly #acquired = new Set<string>()
   readonly #unsent = new Set<string>()
@@ -40,14 +50,17 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     private readonly transaction?: Transaction,
   ) {
     this.quality = quality
+    this.#endsConnections = process.random.chance(0.5)
   }
 
-  async execute(statement: Statement, values: Values): Promise<number> {
-    return (await this.#send(statement, values)).changes.length
+  async execute(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<number> {
+    return (await this.#send(statement, values, attempt)).changes.length
   }
 
-  async query(statement: Statement, values: Values): Promise<readonly Row[]> {
-    return (await this.#send(statement, values)).rows
+  async query(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<readonly SqlRow[]> {
+    const { rows } = await this.#send(statement, values, attempt)
+    checkWritable(rows)
+    return rows
   }
 
   get #world(): World {
@@ -67,12 +80,12 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
-  async #send(statement: Statement, values: Values): Promise<Effect> {
+  async #send(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<Effect> {
     const { lockedBy: owner, unlockedBy } = values
     const isRelease = unlockedBy !== undefined
     if (owner !== undefined && isRelease) this.#checkRelease(owner)
     try {
-      const effect = await this.#transmit(statement, values)
+      const effect = await this.#transmit(statement, values, attempt)
       if (owner !== undefined && effect.changes.length > 0) {
         this.#acquired.add(owner)
         this.#unsent.delete(owner)
@@ -99,7 +112,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       this.#world.fail('nothing goes on asking', `${process.name} released ${owner} ${releases.late} times`)
   }
 
-  #transmit(statement: Statement, values: Values): Promise<Effect> {
+  #transmit(statement: Sql, values: SqlValues, attempt: Attempt | undefined): Promise<Effect> {
     const { process, database, transaction } = this
     const { random } = process
     const world = this.#world
@@ -109,6 +122,10 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       const fail = (pause: number, why: string): void => {
         world.at(pause, process, 'message', () => reject(new DriverError(undefined, why)))
       }
+      if (attempt && this.#endsConnections)
+        attempt.onAbandoned = () => {
+          reject(new DriverError(undefined, 'the connection was ended'))
+        }
       const { lost, cut } = this.quality
       const isCutOff = (): boolean => process.cutOffUntil > world.now
       const isLost = (): boolean => isCutOff() || (lost > 0 && random.chance(lost / 1_000))

@@ -1,4 +1,4 @@
-import { SLOT_AT_MOST_AHEAD, tokenOfRetry, type Lock } from '../../src/core'
+import { SLOT_AT_MOST_AHEAD, tokenOfRetry, type ActiveLock } from '../../src/core/internal'
 import { lastRunOf, type LastRun } from '../../src/sql/owner'
 import type { Change, LockRow } from './model/table'
 import { ENDED, type Database, type DatabaseObserver, type Request, type Transaction } from './database'
@@ -10,8 +10,11 @@ export interface Handle {
   readonly name: string
   readonly owner: string
   readonly process: SimulatedProcess
-  readonly lock: Lock
-  /** Nobody promises anything about it: its lock was released by an operator. */
+  /** Until its holder has it: the lease of its acquisition. */
+  lock: Pick<ActiveLock, 'remaining'>
+  /** Somebody works under it. */
+  isUsed: boolean
+  /** Its holder has begun to release it. */
   isOver: boolean
 }
 
@@ -78,22 +81,28 @@ export class Referee implements DatabaseObserver {
   }
 
   /** Somebody has the lock from now on. */
-  acquired(name: string, owner: string, process: SimulatedProcess, lock: Lock): Handle {
+  acquired(name: string, owner: string, process: SimulatedProcess, lock: Handle['lock']): Handle {
     this.acquisitions++
-    const handle: Handle = { name, owner, process, lock, isOver: false }
+    const handle: Handle = { name, owner, process, lock, isUsed: false, isOver: false }
     const handles = this.#handles.get(name) ?? new Set<Handle>()
     this.#handles.set(name, handles)
-    this.#refuseOthers(name, owner, process, 'was given it')
+    if (lock.remaining() > 0) this.#refuseOthers(name, owner, process, 'was given it')
     handles.add(handle)
     this.#compareView(name)
+    return handle
+  }
+
+  /** Its holder has this lock from now on. */
+  held(handle: Handle, lock: ActiveLock): void {
+    if (handle.lock === lock) return
+    handle.lock = lock
     // The holder's view changes with the answer, not with the row.
     const extend = lock.extend.bind(lock)
     lock.extend = async (...durations) => {
       await extend(...durations)
-      this.#compareView(name)
+      this.#compareView(handle.name)
       return lock
     }
-    return handle
   }
 
   /**
@@ -101,7 +110,9 @@ export class Referee implements DatabaseObserver {
    *
    * @param until whether the slot may be acquired until it succeeded
    */
-  started({ name, owner, process }: Handle, slot?: number, until = false): void {
+  started(handle: Handle, slot?: number, until = false): void {
+    const { name, owner, process } = handle
+    handle.isUsed = true
     const grant = this.#grants.get(owner)
     if (!grant) {
       this.world.fail('no lock, no run', `${process.name} runs ${name}, and the database never gave it`)
@@ -229,8 +240,12 @@ export class Referee implements DatabaseObserver {
   onUnlockUndone(name: string): void {
     const owner = this.database.table.row(name)?.locked_by
     if (owner === undefined) return
+    if (this.#lastSlot.has(name))
+      this.world.fail(
+        'a recorded end stays recorded',
+        `${name} lost in a crash how the run of its slot ended`,
+      )
     this.#undone.add(owner)
-    this.#succeeded.delete(name)
     const grant = this.#grants.get(owner)
     if (grant) grant.released = false
     this.#lastChange.set(name, this.world.now)

@@ -1,4 +1,4 @@
-import { lockStatements, lockTable, type Statement } from '../../src/sql'
+import { lockStatements, tableSql, type Sql } from '../../src/sql/internal'
 import { Random } from '../processes/chaos/random'
 import { Database } from './database'
 import { Faults } from './faults'
@@ -16,7 +16,7 @@ export interface SimulationOptions {
   /** Runs each statement on SQLite as well, and compares. */
   readonly sqlite?: boolean
   /** What a broken rule makes of a statement, to show that it is noticed. */
-  readonly broken?: (statement: Statement) => Statement
+  readonly broken?: (statement: Sql) => Sql
 }
 
 export interface Outcome {
@@ -47,7 +47,7 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
   const database = new Database(world, dialect, new Random(plan.seed + 1), rate(), options.broken)
   database.conflicts = plan.conflicts / 1_000
   database.busy = plan.conflicts / 2_000
-  if (options.sqlite) database.twin = new SqliteTwin(lockStatements(dialect, lockTable(dialect)))
+  if (options.sqlite) database.twin = new SqliteTwin(lockStatements(dialect, tableSql(dialect)))
   const referee = new Referee(world, database, plan.drift / 1e6)
   database.observer = referee
   plan.jobs.forEach(({ lockAtMostFor, atLeast, kind }, index) => {

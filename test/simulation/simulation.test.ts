@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Statement } from '../../src/sql'
+import type { Sql } from '../../src/sql/internal'
 import { planOf, type Plan } from './plan'
 import { simulate, type Outcome, type SimulationOptions } from './simulate'
 
@@ -26,11 +26,19 @@ const crowded: Plan = {
   faults: [],
 }
 
-/** A statement without a part of its words. */
-function without(words: string): SimulationOptions {
-  const replace = ({ pieces, parameters }: Statement): Statement => {
-    const text = pieces.join('\0').replace(words, '1 = 1')
-    return { pieces: text.split('\0'), parameters: [...parameters] }
+const HOLE = '\0'
+
+/** A statement without a condition, and without its value. */
+function without(condition: string): SimulationOptions {
+  const replace = (statement: Sql): Sql => {
+    const text = statement.pieces.join(HOLE)
+    const [before = '', ...after] = text.split(condition)
+    if (after.length === 0) return statement
+    const holes = (each: string): number => each.split(HOLE).length - 1
+    const pieces = `${before}${condition.replace(/[^ ]+ <?= [^ ]+$/, '1 = 1')}${after.join(condition)}`.split(
+      HOLE,
+    )
+    return { pieces, parameters: statement.parameters.toSpliced(holes(before), holes(condition)) }
   }
   return { broken: replace }
 }
@@ -67,7 +75,7 @@ describe('the simulation', () => {
 
   it.each([
     ['a held row is taken when two make it at once', 'held."lock_until" <= now()', 'only the owner'],
-    ['a holder unlocks and extends what it no longer has', '"locked_by" = \0', 'the view of the holder'],
+    ['a holder unlocks and extends what it no longer has', `and "locked_by" = ${HOLE}`, 'only the owner'],
   ])('notices a broken rule: %s', async (_, words, property) => {
     const outcomes: Outcome[] = []
     // Which of its worlds meets the race changes with every random number that is drawn.

@@ -1,9 +1,18 @@
-import { activeLock, assertLocked, LockError, type ActiveLock, type Lock } from '../../src/core'
-import { executeOnce, guardTransaction, sqlAcquisition } from '../../src/sql'
+import {
+  activeLock,
+  assertLocked,
+  executeOnce,
+  LockError,
+  type ActiveLock,
+  type Lock,
+} from '../../src/core/internal'
+import { guardTransaction, sqlAcquisition } from '../../src/sql/internal'
 import { SimulatedSqlExecutor } from './network'
 import type { Instance } from './instance'
 import type { Job } from './plan'
 import type { Handle } from './referee'
+
+const WAIT = { atMost: 3_000, interval: 1_000 }
 
 /** What one process does under one lock, again and again. */
 export class Work {
@@ -48,23 +57,23 @@ export class Work {
 
   readonly #ways: Readonly<Record<Job['kind'], readonly (() => Promise<unknown>)[]>> = {
     plain: [
-      () => this.#task('executor'),
-      () => this.#task('executor'),
-      () => this.#task('executor'),
-      () => this.#task('waiting'),
+      () => this.#task(),
+      () => this.#task(),
+      () => this.#task(),
+      () => this.#task({ wait: WAIT }),
       () => this.#guarded(),
       () => this.#byHand(),
       () => this.#keptAlive(),
       () => this.#disposed(),
     ],
     slot: [
-      () => this.#task('executor', this.#slot()),
+      () => this.#task({ slot: this.#slot() }),
       // It has no lockAtLeastFor.
-      () => (this.job.atLeast === 0 ? this.#coordinated() : this.#task('executor', this.#slot())),
+      () => (this.job.atLeast === 0 ? this.#coordinated() : this.#task({ slot: this.#slot() })),
     ],
     until: [
-      () => this.#task('executor', this.#slot()),
-      () => this.#task('waiting', this.#slot()),
+      () => this.#task({ slot: this.#slot() }),
+      () => this.#task({ slot: this.#slot(), wait: WAIT }),
       () => this.#byHand(this.#slot()),
     ],
     once: [() => this.#doOnce()],
@@ -73,8 +82,7 @@ export class Work {
 
   /** The outcome is the task's own, whatever becomes of the lock. */
   async #task(
-    which: 'executor' | 'waiting',
-    slot?: number,
+    how: { readonly slot?: number; readonly wait?: typeof WAIT } = {},
     more?: (lock: ActiveLock) => Promise<void>,
   ): Promise<void> {
     const { instance, name } = this
@@ -91,15 +99,15 @@ export class Work {
       name,
       ...this.#durations,
       keepAlive,
-      slot,
       untilSucceeded: until,
+      ...how,
     }
     try {
-      const result = await instance[which].executeWithLock(configuration, async ({ lock }) => {
+      const result = await instance.executor.executeWithLock(configuration, async ({ lock }) => {
         if (task.ran) world.fail('slots once', `${process.name} ran one task of ${name} twice`)
         task.ran = true
-        const handle = instance.handleOf(lock.acquisition)
-        if (handle) instance.referee.started(handle, slot, until)
+        const handle = instance.handleOf(lock)
+        instance.referee.started(handle, how.slot, until)
         const began = world.now
         world.trace(process.name, `runs ${name}`)
         if (activeLock() !== lock) world.fail('scopes', `${process.name} does not see the lock of ${name}`)
@@ -108,7 +116,7 @@ export class Work {
         await this.#workUnder(lock)
         await more?.(lock)
         world.trace(process.name, `ran ${name}`)
-        if (handle) instance.referee.ended(handle, throws ? 'failed' : 'succeeded', world.now - began)
+        instance.referee.ended(handle, throws ? 'failed' : 'succeeded', world.now - began)
         if (throws) throw ownError
         return own
       })
@@ -149,8 +157,7 @@ export class Work {
   async #askToken(lock: ActiveLock): Promise<void> {
     try {
       const token = await lock.fencingToken()
-      const handle = this.instance.handleOf(lock.acquisition)
-      if (handle) this.instance.referee.token(handle, token)
+      this.instance.referee.token(this.instance.handleOf(lock), token)
     } catch (error) {
       this.instance.failed(error)
     }
@@ -164,10 +171,9 @@ export class Work {
       instance.executor.executeWithLock({ name, ...this.#durations }, () => {
         const handle = instance.latest.get(name)
         if (handle) instance.referee.started(handle)
-        // Under the waiting provider, if the outer lock was lost.
+        // If the outer lock was lost.
         if (handle) instance.referee.ended(handle, 'succeeded', 0)
       })
-    // Under the waiting provider it is another lock, which is held, or given when the lease has ended meanwhile.
     await Promise.all([inside(), inside()]).catch((error: unknown) => instance.failed(error))
   }
 
@@ -201,13 +207,13 @@ export class Work {
   async #guarded(): Promise<void> {
     const { instance } = this
     const { process, database, plan } = instance
-    await this.#task('executor', undefined, async (lock) => {
+    await this.#task({}, async (lock) => {
       const transaction = database.begin(process)
       const inTransaction = new SimulatedSqlExecutor(process, database, instance.sql.quality, transaction)
       try {
         const acquisition = sqlAcquisition(lock)
         await guardTransaction(inTransaction, acquisition)
-        transaction.guarded.set(this.name, acquisition.holder.lockedBy)
+        transaction.guarded.set(this.name, acquisition.row.lockedBy)
         await process.sleep(process.random.next() * plan.latency * 4)
         process.world.trace(process.name, `commits under ${this.name}`)
         database.end(transaction, 'commit')
@@ -222,7 +228,9 @@ export class Work {
     const { instance, name } = this
     const { random } = instance.process
     const until = this.job.kind === 'until'
-    const lock = await instance.lock({ name, ...this.#durations, slot, untilSucceeded: until })
+    const waits = random.chance(0.3) && { wait: WAIT, signal: instance.stopped }
+    const configuration = { name, ...this.#durations, slot, untilSucceeded: until, ...waits }
+    const lock = await instance.lock(configuration)
     if (!lock) return
     const handle = this.#begin(lock, slot, until)
     await this.#workUnder(lock)
@@ -233,12 +241,12 @@ export class Work {
     // Some forget it: then the lease ends it.
     if (this.job.lockAtMostFor <= 10_000 && random.chance(0.1)) return
     const outcome = random.pick([undefined, 'succeeded', 'failed'] as const)
-    if (handle) instance.referee.ended(handle, outcome ?? 'unlocked', 0)
+    instance.referee.ended(handle, outcome ?? 'unlocked', 0)
     await lock.unlock({ outcome })
   }
 
   async #keptAlive(): Promise<void> {
-    const lock = await this.instance.keptAlive.lock({ name: this.name, ...this.#durations })
+    const lock = await this.instance.lock({ name: this.name, ...this.#durations, keepAlive: true })
     if (!lock) return
     this.#begin(lock)
     await this.#workUnder(lock)
@@ -253,9 +261,9 @@ export class Work {
     await lock[Symbol.asyncDispose]()
   }
 
-  #begin({ acquisition }: Lock, slot?: number, until?: boolean): Handle | undefined {
-    const handle = this.instance.handleOf(acquisition)
-    if (handle) this.instance.referee.started(handle, slot, until)
+  #begin(lock: Lock, slot?: number, until?: boolean): Handle {
+    const handle = this.instance.handleOf(lock)
+    this.instance.referee.started(handle, slot, until)
     this.instance.process.world.trace(this.instance.process.name, `has ${this.name}`)
     return handle
   }
@@ -286,11 +294,11 @@ export class Work {
     const configuration = { name: this.name, slot: this.#slot(), lockAtMostFor, wait: 3_000, signal }
     const throws = process.random.chance(0.2)
     await executeOnce(this.instance, configuration, async ({ lock }) => {
-      const handle = this.instance.handleOf(lock.acquisition)
-      if (handle) referee.started(handle, configuration.slot, true)
+      const handle = this.instance.handleOf(lock)
+      referee.started(handle, configuration.slot, true)
       const began = process.world.now
       await process.sleep(Math.min(this.job.work * lockAtMostFor, 20_000))
-      if (handle) referee.ended(handle, throws ? 'failed' : 'succeeded', process.world.now - began)
+      referee.ended(handle, throws ? 'failed' : 'succeeded', process.world.now - began)
       if (throws) throw new LockError('NOT_LOCKED', 'of the task')
     })
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { LockingTaskExecutor } from '../../src/core'
-import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { LockingTaskExecutor } from '../../src/core/internal'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { everyClient, openedClient } from '../conformance/every-client'
@@ -79,7 +79,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     const provider = new SqlLockProvider(post, dialects.sqlite, { timeLimit: '300ms' })
     await (await provider.lock({ name: 'paused', lockAtMostFor: '1m' }))?.unlock()
     post.next = 'late'
-    const paused = provider.pauseLock('paused', { for: '8h', reason: 'too late' })
+    const paused = provider.pauseLock('paused', { duration: '8h', reason: 'too late' })
     await paused.catch(() => undefined)
     await provider.resumeLock('paused')
     await post.deliver('late')

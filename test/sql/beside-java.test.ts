@@ -1,10 +1,11 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import type { SqlLockProvider } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
+import { itIf } from '../it-if'
 
 /** How a Java service says it, with the database's clock: what differs between the databases. */
 const JAVA = {
@@ -25,6 +26,12 @@ const JAVA = {
 const backends = availableBackends().filter(({ name }) =>
   ['sqlite', 'postgres', 'mariadb', 'mysql'].includes(name),
 )
+
+async function onlyLock(provider: SqlLockProvider): Promise<LockRecord> {
+  const [lock] = await provider.listLocks()
+  if (!lock) throw new Error('There is no lock')
+  return lock
+}
 
 describeBackends(backends)('beside a Java service on $name', (backend) => {
   let dataSource: DataSource
@@ -118,7 +125,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
       expect((await provider.findLock('job'))?.lastRun).toBeUndefined()
       expect(await provider.lock(job)).toBeUndefined()
       expect(await provider.lock({ ...job, slot: slot - 1_000 })).toBeUndefined()
-      const overdue = await provider.overdueLocks({ job: '1h' }, { succeeded: true })
+      const overdue = await provider.overdueLocks({ job: '1h' }, { mustHaveSucceeded: true })
       expect(overdue.map(({ reason }) => reason)).toEqual(['not-succeeded'])
     }
   })
@@ -135,5 +142,60 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
         await service.release('job')
       }
     }
+  })
+
+  it('a lock of a Java service is released only if it is the one that was seen', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const [service] = services
+    const held = async (): Promise<LockRecord> => {
+      await (await provider.lock({ name: 'job', lockAtMostFor: '1h' }))?.unlock()
+      expect(await service?.acquire('job', 60_000)).toBe(true)
+      return onlyLock(provider)
+    }
+    const seen = await held()
+    await service?.release('job')
+    const later = await held()
+    // Its owner is the same, so its end is all that differs.
+    expect(later.lockedBy).toBe(seen.lockedBy)
+    expect(await provider.releaseLock(seen)).toBe(false)
+    expect((await provider.findLock('job'))?.held).toBe(true)
+    expect(await provider.resumeLock(later)).toBe(false)
+    expect(await provider.releaseLock({ ...later, lockedBy: 'somebody else' })).toBe(false)
+    expect(await provider.releaseLock(later)).toBe(true)
+    expect((await provider.findLock('job'))?.held).toBe(false)
+    expect(await provider.releaseLock(later)).toBe(false)
+  })
+
+  itIf(dialect !== 'sqlite', 'times with microseconds')(
+    'what was seen is compared in milliseconds, and its microseconds do not matter',
+    async () => {
+      const change = dialect === 'postgres' ? ['alter column', 'type timestamp'] : ['modify', 'datetime']
+      await dataSource.query(`alter table shedlock ${change[0]} lock_until ${change[1]}(6)`)
+      const provider = typeOrmLockProvider(dataSource)
+      for (const micros of ['000001', '123499', '123500', '123999', '999999']) {
+        const until = `'2999-12-31 23:59:59.${micros}'`
+        await dataSource.query('delete from shedlock')
+        await dataSource.query(
+          `insert into shedlock (name, lock_until, locked_at, locked_by) values ('job', ${until}, ${now}, 'java')`,
+        )
+        const seen = await onlyLock(provider)
+        const ends = (change: number) => ({ ...seen, lockUntil: new Date(seen.lockUntil.getTime() + change) })
+        expect(await provider.releaseLock(ends(-2))).toBe(false)
+        expect(await provider.releaseLock(ends(2))).toBe(false)
+        expect(await provider.releaseLock(seen)).toBe(true)
+      }
+    },
+  )
+
+  it('a row that is held for ever is released by what was seen', async () => {
+    const provider = typeOrmLockProvider(dataSource)
+    const forEver = dialect === 'postgres' || dialect === 'sqlite' ? 'infinity' : '9999-12-31 23:59:59.999'
+    await dataSource.query(
+      `insert into shedlock (name, lock_until, locked_at, locked_by) values ('job', '${forEver}', ${now}, 'java')`,
+    )
+    const seen = await onlyLock(provider)
+    const ends = (change: number) => ({ ...seen, lockUntil: new Date(seen.lockUntil.getTime() + change) })
+    expect(await provider.releaseLock(ends(-60_000))).toBe(false)
+    expect(await provider.releaseLock(seen)).toBe(true)
   })
 })

@@ -1,12 +1,15 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it, jest } from '@jest/globals'
-import { LockError, type Task } from '../../src/core'
-import { dialects, DriverError, executeOnce, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { LockError, LockingTaskExecutor, type Task } from '../../src/core/internal'
+import { executeOnce } from '../../src/core/internal'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
 import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
+import { lockRow } from './lock-row'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
@@ -67,12 +70,12 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
     const lost = migrate(async ({ lock }) => {
-      const [row] = await provider.listLocks()
-      await provider.releaseLock('migrate', String(row?.lockedBy))
+      await provider.releaseLock(await lockRow(provider, 'migrate'))
       await lock.extend('1m').catch(() => undefined)
     })
     expect((await lost).executed).toBe(true)
     expect(warning.mock.calls).toEqual([
+      [lockError('LOCK_LOST', 'The task outlived its lock')],
       [expect.stringMatching(/^'migrate' was done, but its lock was lost before/)],
     ])
     warning.mockRestore()
@@ -111,9 +114,22 @@ it('what succeeded after its lease counts as done, if nobody has begun since', a
       )
     })
   expect((await migrate()).executed).toBe(true)
-  expect(warning).toHaveBeenCalledTimes(1)
+  expect(warning).toHaveBeenCalledTimes(2)
   warning.mockRestore()
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
+})
+
+it('runs at once inside a task that holds the same lock', async () => {
+  const provider = typeOrmLockProvider(await openMemory())
+  await provider.createTable()
+  const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
+  const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
+  const result = await executor.executeWithLock({ name: 'migrate' }, migrate)
+  expect(result).toEqual({ executed: true, value: { executed: true, value: 'done' } })
+  // And the other way round.
+  const executed = executor.executeWithLock.bind(executor)
+  const other = () => executed({ name: 'other' }, () => 'done')
+  expect(await executeOnce(provider, { name: 'other' }, other)).toMatchObject({ value: { value: 'done' } })
 })
 
 it('is done on an instance whose clock is wrong', async () => {

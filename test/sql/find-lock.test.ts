@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import { executeOnce, type SqlLockProvider } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { executeOnce } from '../../src/core/internal'
+import { type SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
@@ -34,14 +35,26 @@ describeBackends(availableBackends())('on $name', (backend) => {
 
   it('reads the table only when it is asked for all locks', async () => {
     await provider.createTable()
-    await provider.pauseLock('job', { for: '1h', reason: 'r' })
+    await provider.pauseLock('job', { duration: '1h', reason: 'r' })
     log.seen.length = 0
     expect(await provider.overdueLocks({ job: '1h', other: '1h' })).toHaveLength(1)
     expect(await provider.resumeLock('job')).toBe(true)
     expect((await executeOnce(provider, { name: 'once', slot: SLOT }, () => undefined)).executed).toBe(true)
     const reads = log.seen.filter((statement) => /^query: select .*lock_name/i.test(statement))
     if (backend.dialect !== 'sqlite') expect(reads).toHaveLength(3)
-    expect(reads.filter((statement) => !/ where .?name.? = /i.test(statement))).toEqual([])
+    expect(reads.filter((statement) => !/ (where|on) .?name.? (=|in) /i.test(statement))).toEqual([])
+  })
+
+  it('reads many locks at once to see whether they are overdue', async () => {
+    await provider.createTable()
+    const names = Array.from({ length: 23 }, (_, number) => `job-${number}`)
+    for (const name of names.slice(1)) await (await provider.lock({ name, lockAtMostFor: '1m' }))?.unlock()
+    log.seen.length = 0
+    expect(await provider.overdueLocks(Object.fromEntries(names.map((name) => [name, '1h'])))).toEqual([
+      { name: 'job-0', overdueAfter: 3_600_000, reason: 'late' },
+    ])
+    // And the one that was not found, by itself.
+    if (backend.dialect !== 'sqlite') expect(log.seen).toHaveLength(4)
   })
 
   itIf(['mysql', 'mariadb'].includes(backend.dialect), 'a collation that ignores case')(
@@ -52,8 +65,10 @@ describeBackends(availableBackends())('on $name', (backend) => {
         default character set utf8mb4 collate utf8mb4_general_ci`)
       await (await provider.lock({ name: 'report', lockAtMostFor: '1m' }))?.unlock()
       expect(await provider.findLock('Report')).toMatchObject({ name: 'report', held: false })
-      expect(await provider.overdueLocks({ REPORT: '1h' })).toEqual([])
-      expect(await provider.pauseLock('Report', { for: '1h', reason: 'r' })).toBe(true)
+      expect(await provider.overdueLocks({ REPORT: '1h', other: '1h', report: '1h' })).toMatchObject([
+        { name: 'other' },
+      ])
+      expect(await provider.pauseLock('Report', { duration: '1h', reason: 'r' })).toBe(true)
       expect(await provider.findLock('report')).toMatchObject({ name: 'report', paused: true })
       expect(await provider.resumeLock('rePort')).toBe(true)
       const migrate = (name: string) => executeOnce(provider, { name, slot: SLOT }, () => 'done')

@@ -4,14 +4,14 @@ import { expect, it } from '@jest/globals'
 import {
   dialects,
   lockStatements,
-  lockTable,
+  tableSql,
   render,
   tableDefinition,
   type Dialect,
   type LockTableOptions,
-  type Statement,
-} from '../../src/sql'
-import type { AcquireStep } from '../../src/sql/dialect'
+  type Sql,
+} from '../../src/sql/internal'
+import type { AcquireStep } from '../../src/sql/acquire'
 import { tableFixes } from './table-fixes'
 
 /** Names that nothing else has, so that a statement with a name of its own is seen. */
@@ -27,11 +27,11 @@ const CLAUSE =
 
 /** The statements in the order of a lock's life, each value under its name. */
 function statementsOf(dialect: Dialect, options: LockTableOptions): string[] {
-  const text = (statement: Statement): string =>
+  const text = (statement: Sql): string =>
     render(statement, (position) => `:${String(statement.parameters[position])}`).replaceAll(CLAUSE, '\n  $1')
-  const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, lockTable(dialect, options))
+  const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, tableSql(dialect, options))
   const steps = (title: string, all: readonly AcquireStep[]): [string, string][] =>
-    all.map(({ tells, statement }, index) => [`${title}, step ${index + 1}: ${tells}`, text(statement)])
+    all.map(({ answer, statement }, index) => [`${title}, step ${index + 1}: ${answer}`, text(statement)])
   const definition = tableDefinition(dialect, options)
   const entries = [
     ...definition.up.map((statement): [string, string] => ['create table', statement]),

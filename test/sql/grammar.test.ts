@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from '@jest/globals'
 import {
   dialects,
   lockStatements,
-  lockTable,
+  tableSql,
   render,
   tableDefinition,
   type Dialect,
   type DialectName,
-} from '../../src/sql'
-import { drivers } from '../../src/drivers'
+} from '../../src/sql/internal'
+import { drivers } from '../../src/drivers/internal'
 import { refusals } from './grammar-refusals'
 import { tableFixes } from './table-fixes'
 
@@ -27,7 +27,7 @@ const GRAMMARS: { dialect: DialectName; grammar: Grammar; unknown?: RegExp }[] =
 ]
 
 function textsOf(dialect: Dialect): Record<string, string> {
-  const table = lockTable(dialect)
+  const table = tableSql(dialect)
   const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, table)
   const { up, down } = tableDefinition(dialect)
   const statements = [

@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import { checkDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core'
-import { drivers, sqlExecutor } from '../../src/drivers'
-import { dialects, lockStatements, lockTable, render, SqlLockProvider, tableDefinition } from '../../src/sql'
+import { checkDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core/internal'
+import { drivers, sqlExecutor } from '../../src/drivers/internal'
+import {
+  dialects,
+  lockStatements,
+  tableSql,
+  render,
+  SqlLockProvider,
+  tableDefinition,
+} from '../../src/sql/internal'
+import { SEVERAL_NAMES, type SqlValues } from '../../src/sql/sql'
 
 const HOSTILE = `'";\`[]()-- /*\\%_\0\n\t $1?@P1:x äñ😀\u0300\u202e\ufeff`
 const anyText = fc.oneof(
@@ -50,7 +58,7 @@ describe('Whatever is given', () => {
     const value = fc.oneof(anything, fc.integer({ min: 0, max: 1_000 }), fc.constantFrom('1m', '5s', 'job'))
     fc.assert(
       fc.property(fc.oneof(fc.dictionary(key, value), fc.anything()), (configuration) => {
-        const checked = attempt(() => checkLockConfiguration(configuration as never))
+        const checked = attempt(() => checkLockConfiguration(configuration as never).configuration)
         if ('refused' in checked) expect(checked.refused).toBe('INVALID_CONFIGURATION')
         else {
           expect(checked.lockAtMostFor).toBeGreaterThan(0)
@@ -84,7 +92,7 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
     const [open, close] = [quoted.slice(0, 1), quoted.slice(-1)]
     fc.assert(
       fc.property(anyText, (identifier) => {
-        const table = attempt(() => lockTable(dialect, { tableName: identifier }))
+        const table = attempt(() => tableSql(dialect, { tableName: identifier }))
         if ('refused' in table) return
         const text = render(table.table)
         expect(text.startsWith(open) && text.endsWith(close)).toBe(true)
@@ -96,20 +104,20 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
     )
   })
 
-  it('a name and an owner are bound, and never part of the text', async () => {
+  it('a name and an owner are bound, or part of the text as digits', async () => {
     let sent: { text: string; bound: unknown[] } | undefined
     const executor = sqlExecutor(drivers.mysql, (text, bound) => {
       sent = { text, bound }
       return Promise.resolve({ rows: [], changed: 0 })
     })
-    const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, lockTable(dialect))
+    const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, tableSql(dialect))
     const steps = [...acquire, ...acquireSlot, pin]
     const statements = [...steps.map(({ statement }) => statement), ...Object.values(rest)]
     for (const statement of statements) {
-      const text = render(statement)
       await fc.assert(
         fc.asyncProperty(anyText, anyText, async (name, lockedBy) => {
-          const values = {
+          const values: SqlValues = {
+            ...Object.fromEntries(SEVERAL_NAMES.map((each) => [each, name])),
             name,
             lockedBy,
             unlockedBy: lockedBy,
@@ -117,12 +125,19 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
             keepFor: 1,
             slot: 1,
             seenBy: lockedBy,
+            seenUntil: 1,
             seenAt: 1,
             schema: null,
             table: 't',
           }
           await executor.query(statement, values)
-          expect(sent).toEqual({ text, bound: statement.parameters.map((parameter) => values[parameter]) })
+          const bound = statement.parameters.map((parameter) => values[parameter])
+          const isBound = (value: unknown): boolean => !/[^ -~]/.test(String(value))
+          const text = render(statement, (position) => {
+            const value = bound[position]
+            return isBound(value) ? '?' : `_utf8mb4 x'${Buffer.from(String(value)).toString('hex')}'`
+          })
+          expect(sent).toEqual({ text, bound: bound.filter(isBound) })
         }),
         { numRuns: 50 },
       )

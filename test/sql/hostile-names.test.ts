@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { HOSTILE_LOCK_NAMES, quotingModes } from './quoting-modes'
 import { describeBackends } from '../backends'
+import { lockRow } from './lock-row'
 
 const cases = everyClient().flatMap((client) =>
   quotingModes(client.dialect).map((mode) => ({ ...client, mode, modeTitle: JSON.stringify(mode) })),
@@ -36,9 +37,10 @@ describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (
   it('free nothing else when they are released', async () => {
     const provider = client.createProvider()
     await provider.lock({ name: 'victim', lockAtMostFor: '1h' })
+    const victim = await lockRow(provider, 'victim')
     for (const name of HOSTILE_LOCK_NAMES) {
-      expect(await provider.releaseLock(name, 'x')).toBe(false)
-      expect(await provider.releaseLock('victim', name)).toBe(false)
+      expect(await provider.releaseLock({ ...victim, name })).toBe(false)
+      expect(await provider.releaseLock({ ...victim, lockedBy: name })).toBe(false)
       expect(await client.table.isHeld('victim')).toBe(true)
     }
   })

@@ -1,4 +1,4 @@
-import { dialects, type DialectName, type LockTableOptions } from '../../src/sql'
+import { dialects, type DialectName, type LockTableOptions } from '../../src/sql/internal'
 
 /** Quotes, reserved words, what ends a statement or a comment, and letters that are folded when they are not quoted. */
 export const hostileNames = {

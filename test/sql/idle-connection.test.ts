@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { idleConnection } from '../../src/sql'
+import { idleConnection } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 describe('a connection of our own', () => {

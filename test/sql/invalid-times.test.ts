@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it, jest } from '@jest/globals'
-import type { LockOptions } from '../../src/core'
-import { executeOnce, type DialectName } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
+import { checkLockConfiguration, executeOnce } from '../../src/core/internal'
+import { type DialectName } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 
@@ -86,17 +86,17 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
           `${insert} into shedlock (name, lock_until, locked_at, locked_by) values ('${name}', ${values})`,
         )
       await bad('bad', `${until}, ${until}, null`)
-      await provider.pauseLock('job', { for: '1h', reason: 'r' })
+      await provider.pauseLock('job', { duration: '1h', reason: 'r' })
 
       const record = { name: 'bad', paused: false, lockedBy: '', ...shown }
       expect(await provider.listLocks()).toMatchObject([record, { name: 'job' }])
       expect(await provider.findLock('bad')).toMatchObject(record)
       expect(await provider.resumeLock('bad')).toBe(false)
-      const onRefused = jest.fn<NonNullable<LockOptions['onRefused']>>()
       if (shown.held && title !== 'null') {
-        expect(await provider.lock({ name: 'bad', lockAtMostFor: '1m' }, { onRefused })).toBeUndefined()
-        const holder = onRefused.mock.calls[0]?.[1] ?? shown
-        expect(holder.lockUntil).toEqual(END)
+        const { configuration } = checkLockConfiguration({ name: 'bad', lockAtMostFor: '1m' })
+        const refusal = await provider.acquire(configuration)
+        if (!('reason' in refusal)) throw new Error('acquired')
+        expect((refusal.holder ?? shown).lockUntil).toEqual(END)
       }
       expect(await provider.overdueLocks({ bad: '1h' })).toHaveLength(1)
       expect(await provider.resumeLock('job')).toBe(true)

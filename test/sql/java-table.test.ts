@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import type { DialectName } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import type { DialectName } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 
@@ -51,6 +51,22 @@ describeBackends(backends)("a Java service's table on $name", (backend) => {
     expect(await provider.lock(job)).toBeUndefined()
     await lock?.unlock()
     expect(await provider.lock(job)).toBeDefined()
+  })
+
+  it('lets a slot that failed run again beside microseconds, which another clock wrote', async () => {
+    const [mysql, oracle] = [of(backend.dialect, { mysql: true }), backend.dialect === 'oracle']
+    if (mysql) await dataSource.query('alter table shedlock modify locked_at timestamp(6) not null')
+    const at = (time: string): string => `${oracle ? 'timestamp ' : ''}'2024-05-05 ${time}'`
+    await dataSource.query(
+      `insert into shedlock values ('job', ${at('11:00:00')}, ${at('10:00:00.000456')}, 'host/1/12000 failed')`,
+    )
+    const provider = typeOrmLockProvider(dataSource)
+    const seen = await provider.findLock('job')
+    const slot = Number(seen?.lockedAt)
+    const lock = await provider.lock({ ...job, slot, untilSucceeded: true })
+    expect(await lock?.fencingToken()).toBe(slot + 1)
+    await lock?.unlock({ outcome: 'succeeded' })
+    expect(await provider.lock({ ...job, slot, untilSucceeded: true })).toBeUndefined()
   })
 
   it("is left alone by TypeORM's synchronize, without the entity", async () => {

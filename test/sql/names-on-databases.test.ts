@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
-import { checkLockName, LockError } from '../../src/core'
-import { dialects, lockTable, type LockTableOptions } from '../../src/sql'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm'
+import { checkLockName, LockError } from '../../src/core/internal'
+import { dialects, tableSql, type LockTableOptions } from '../../src/sql/internal'
+import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
@@ -55,7 +55,7 @@ describeBackends(availableBackends())('On $name', (backend) => {
     })
     const tableName = fc
       .string({ unit: fc.constantFrom(...Array.from(HOSTILE)), minLength: 1, maxLength: 12 })
-      .filter(accepted((text) => lockTable(dialect, options(text))))
+      .filter(accepted((text) => tableSql(dialect, options(text))))
     await fc.assert(
       fc.asyncProperty(tableName, async (text) => {
         const Migration = createShedLockMigration(options(text))

@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import { checkLockedBy, endedOwner, isOurs, lastRunOf, newOwner, readableOwner } from '../../src/sql/owner'
-import { lockRecord } from '../../src/sql/records'
+import {
+  checkLockedBy,
+  endedOwner,
+  isOurs,
+  lastRunOf,
+  newOwner,
+  printable,
+  readableOwner,
+} from '../../src/sql/owner'
+import { lockRecords } from '../../src/sql/records'
+import { anyOwner, ODD_OWNERS } from './any-owner'
 
 const NOW = new Date('2026-11-22T12:00:00.000Z')
 const outcomes = ['succeeded', 'failed', 'unlocked'] as const
@@ -81,9 +90,57 @@ it('takes the end of a lease for over where the clock was read just before it, a
     lock_until: 1_000,
     now: 999,
   }
-  const { lockUntil, now, lastRun } = lockRecord(row)
-  expect(now).toEqual(lockUntil)
-  expect(lastRun).toMatchObject({ outcome: 'failed', endedAt: new Date(936), duration: 36 })
-  const late = lockRecord({ ...row, owner: 'host/1/36 failed' })
-  expect(late.lastRun?.endedAt).toEqual(lockUntil)
+  const [record] = lockRecords([row])
+  expect(record?.now).toEqual(record?.lockUntil)
+  expect(record?.lastRun).toMatchObject({ outcome: 'failed', endedAt: new Date(936), duration: 36 })
+  const [late] = lockRecords([{ ...row, owner: 'host/1/36 failed' }])
+  expect(late?.lastRun?.endedAt).toEqual(record?.lockUntil)
+})
+
+describe('an owner that another program wrote', () => {
+  const time = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+
+  it('has a last run with times that exist, or none', () => {
+    fc.assert(
+      fc.property(anyOwner, fc.boolean(), time, time, (owner, held, lockUntil, now) => {
+        const { startedAt = now, endedAt = now, duration = 0 } = lastRunOf(owner, held, lockUntil, now) ?? {}
+        expect([startedAt, endedAt].map((at) => at.toISOString())).toHaveLength(2)
+        expect(Number.isSafeInteger(duration)).toBe(true)
+        expect(owner).toContain(readableOwner(owner))
+        expect(endedOwner(owner)).toContain(readableOwner(owner))
+      }),
+      { numRuns: 1_000, examples: ODD_OWNERS.map((owner) => [owner, false, NOW, NOW]) },
+    )
+  })
+
+  it.each(['h/1/5+9999999999999999 failed', 'h/1/9999999999999 failed', 'h/1/5+99999999999999 unlocked'])(
+    'with more digits than a run of ours can have is none of ours: %s',
+    (owner) => {
+      expect(lastRunOf(owner, false, NOW, NOW)).toBeUndefined()
+      expect([isOurs(owner), readableOwner(owner)]).toEqual([false, owner])
+    },
+  )
+})
+
+describe('a text of another program', () => {
+  it.each([
+    ['a\u200bb', 'a\\u200bb'],
+    ['\u00ad\u061c\u200d\u2060\ufeff', '\\u00ad\\u061c\\u200d\\u2060\\ufeff'],
+    ['\u202e\u2066\u200e', '\\u202e\\u2066\\u200e'],
+    ['tag \u{e0041}', 'tag \\udb40\\udc41'],
+    ['\u001b[31m\n\u0085\u2028', '\\u001b[31m\\u000a\\u0085\\u2028'],
+    ['größe 名前 😀', 'größe 名前 😀'],
+  ])('is shown with what is invisible as its code: %j', (text, shown) => {
+    expect(printable(text)).toBe(shown)
+  })
+
+  it('has nothing invisible or controlling when it is shown, and is the same text as JSON', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(printable(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
+        expect(JSON.parse(printable(JSON.stringify(text)))).toBe(text)
+      }),
+      { numRuns: 1_000, examples: [['\u{e0041}\u200b\ud800']] },
+    )
+  })
 })

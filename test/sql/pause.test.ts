@@ -1,10 +1,11 @@
 import { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import { LockingTaskExecutor } from '../../src/core'
-import type { LockRecord, SqlLockProvider } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { LockingTaskExecutor } from '../../src/core/internal'
+import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
+import { lockRow } from './lock-row'
 
 const HOUR = 3_600_000
 
@@ -31,7 +32,9 @@ describeBackends(availableBackends())('on $name', (backend) => {
   it('a paused job is skipped until it is resumed, and the pause is no run', async () => {
     expect(await runs()).toBe(true)
     const before = (await row())?.lockedAt
-    expect(await provider.pauseLock('job', { for: '8h', reason: 'migration', by: 'ann' })).toBe(true)
+    expect(await provider.pauseLock('job', { duration: '8h', reason: 'migration', pausedBy: 'ann' })).toBe(
+      true,
+    )
     const paused = await row()
     expect(paused).toMatchObject({ held: true, paused: true, lockedAt: before })
     expect(paused?.lockedBy).toMatch(/^paused by ann: migration\/[\da-f-]{36}$/)
@@ -39,7 +42,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await runs()).toBe(false)
     expect(await runs(Date.now())).toBe(false)
     // Not by somebody else either.
-    expect(await provider.pauseLock('job', { for: '1h', reason: 'me too' })).toBe(false)
+    expect(await provider.pauseLock('job', { duration: '1h', reason: 'me too' })).toBe(false)
     expect(await provider.resumeLock('job')).toBe(true)
     expect(await row()).toMatchObject({ held: false, paused: false, lockedAt: before })
     expect(await provider.resumeLock('job')).toBe(false)
@@ -47,13 +50,13 @@ describeBackends(availableBackends())('on $name', (backend) => {
   })
 
   it('a job that never ran can be paused, and has still never run', async () => {
-    expect(await provider.pauseLock('job', { for: '8h', reason: 'not yet' })).toBe(true)
+    expect(await provider.pauseLock('job', { duration: '8h', reason: 'not yet' })).toBe(true)
     expect((await row())?.lockedBy).toMatch(/^paused by host-1\/42: not yet\//)
     expect(await provider.overdueLocks({ job: '1m' })).toEqual([])
     expect(await provider.resumeLock('job')).toBe(true)
     expect(await provider.overdueLocks({ job: '1m', other: '2h' })).toEqual([
-      { name: 'job', limit: 60_000, reason: 'late' },
-      { name: 'other', limit: 2 * HOUR, reason: 'late' },
+      { name: 'job', overdueAfter: 60_000, reason: 'late' },
+      { name: 'other', overdueAfter: 2 * HOUR, reason: 'late' },
     ])
     expect(await runs()).toBe(true)
     expect(await provider.overdueLocks({ job: '1h' })).toEqual([])
@@ -61,14 +64,14 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const late = await provider.lock({ name: 'late', lockAtMostFor: '1m', slot })
     const [overdue, ...others] = await provider.overdueLocks({ late: '1h', job: '1h' })
     expect(others).toEqual([])
-    expect(overdue).toMatchObject({ name: 'late', limit: HOUR, lockedAt: new Date(slot) })
+    expect(overdue).toMatchObject({ name: 'late', overdueAfter: HOUR, lockedAt: new Date(slot) })
     expect(overdue?.age).toBeGreaterThan(HOUR)
     await late?.unlock()
   })
 
   it('a skip says who holds the lock, where that costs no question', async () => {
     await provider.lock({ name: 'held', lockAtMostFor: '1m' })
-    await provider.pauseLock('job', { for: '1h', reason: 'r', by: 'ann' })
+    await provider.pauseLock('job', { duration: '1h', reason: 'r', pausedBy: 'ann' })
     const [held, paused] = await provider.listLocks()
     const executor = new LockingTaskExecutor(provider)
     const skip = (name: string) =>
@@ -87,12 +90,33 @@ describeBackends(availableBackends())('on $name', (backend) => {
     )
   })
 
+  it('a pause is resumed and a held lock released, and not the other way round', async () => {
+    await provider.pauseLock('job', { duration: '8h', reason: 'migration' })
+    const pause = await lockRow(provider, 'job')
+    expect(await provider.releaseLock(pause)).toBe(false)
+    expect(await provider.resumeLock({ ...pause, lockedBy: 'paused by nobody' })).toBe(false)
+    expect(await provider.resumeLock({ ...pause, lockUntil: new Date() })).toBe(false)
+    expect((await row())?.paused).toBe(true)
+    expect(await provider.resumeLock(pause)).toBe(true)
+    await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    expect(await provider.resumeLock(await lockRow(provider, 'job'))).toBe(false)
+    expect((await row())?.held).toBe(true)
+  })
+
+  it('a lock that was extended since it was seen is not released, because its holder is alive', async () => {
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const seen = await lockRow(provider, 'job')
+    await lock?.extend('2h')
+    expect(await provider.releaseLock(seen)).toBe(false)
+    expect(await provider.releaseLock(await lockRow(provider, 'job'))).toBe(true)
+  })
+
   it('a run in progress is not paused, and only waited for if wanted', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    expect(await provider.pauseLock('job', { for: '1h', reason: 'r' })).toBe(false)
+    expect(await provider.pauseLock('job', { duration: '1h', reason: 'r' })).toBe(false)
     expect(await row()).toMatchObject({ held: true, paused: false })
     expect(await provider.resumeLock('job')).toBe(false)
-    const waiting = provider.pauseLock('job', { for: '1h', reason: 'r', wait: '30s' })
+    const waiting = provider.pauseLock('job', { duration: '1h', reason: 'r', wait: '30s' })
     await lock?.unlock()
     expect(await waiting).toBe(true)
     expect((await row())?.paused).toBe(true)
@@ -100,18 +124,28 @@ describeBackends(availableBackends())('on $name', (backend) => {
 })
 
 it.each([
-  [{ for: '8h', reason: ' ' }, 'has no end or no reason'],
-  [{ for: 0, reason: 'r' }, 'has no end or no reason'],
-  [{ for: '8h', reason: 'x'.repeat(300) }, 'by and reason of a pause'],
-  [{ for: '8h', reason: 'a\nb' }, 'by and reason of a pause'],
-  [{ for: 'soon', reason: 'r' }, "'soon'"],
-  [{ for: '8h', reason: 'r', until: 1 }, "'until'"],
+  [{ duration: '8h', reason: ' ' }, 'has no end or no reason'],
+  [{ duration: 0, reason: 'r' }, 'has no end or no reason'],
+  [{ duration: '8h', reason: 'x'.repeat(300) }, 'pausedBy and reason of a pause'],
+  [{ duration: '8h', reason: 'a\nb' }, 'pausedBy and reason of a pause'],
+  [{ duration: 'soon', reason: 'r' }, "'soon'"],
+  [{ duration: '8h', reason: 'r', until: 1 }, "'until'"],
 ])('a pause of %j is refused', async (options, message) => {
   const provider = typeOrmLockProvider(new DataSource({ type: 'better-sqlite3', database: ':memory:' }))
   await expect(provider.pauseLock('job', options)).rejects.toMatchObject({
     code: 'INVALID_CONFIGURATION',
     message: expect.stringContaining(message),
   })
+})
+
+it('a time that is none is refused', async () => {
+  const provider = typeOrmLockProvider(new DataSource({ type: 'better-sqlite3', database: ':memory:' }))
+  for (const wrong of [new Date(NaN), 'soon', 0] as Date[])
+    await expect(
+      provider.releaseLock({ name: 'job', lockedBy: 'x', lockUntil: wrong }),
+    ).rejects.toMatchObject({
+      code: 'INVALID_CONFIGURATION',
+    })
 })
 
 it('no app calls itself a pause', () => {

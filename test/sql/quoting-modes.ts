@@ -1,5 +1,5 @@
 import type { SessionSettings } from '../conformance/session-settings'
-import type { DialectName } from '../../src/sql'
+import type { DialectName } from '../../src/sql/internal'
 
 const MYSQL: readonly SessionSettings[] = [{}, { sql_mode: 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES' }]
 const POSTGRES: readonly SessionSettings[] = [{}, { standard_conforming_strings: 'off' }]

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { dialects, render } from '../../src/sql'
+import { dialects, render } from '../../src/sql/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 
@@ -39,3 +39,45 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
     })
   },
 )
+
+interface Judged {
+  readonly wrong: readonly string[]
+  readonly right: readonly string[]
+}
+
+/** What a server or a user says of itself that lets two hold a lock after a failover; what a test may set is in the next table. */
+const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
+  postgres: {
+    'read-only server': { wrong: ['on'], right: ['off'] },
+    'synchronous standby': { wrong: ['none'], right: ['ok'] },
+    'synchronous commit': { wrong: ['off', 'local'], right: ['on', 'remote_write', 'remote_apply'] },
+  },
+  mysql: {
+    'read-only server': { wrong: ['1', 'ON', 'NO_LOCK'], right: ['0', 'OFF'] },
+    'privilege to write in spite of read_only': {
+      wrong: ['SUPER', 'READ ONLY ADMIN', 'CONNECTION_ADMIN,SUPER'],
+      right: ['none'],
+    },
+    'consistency of the group': { wrong: ['EVENTUAL'], right: ['BEFORE_ON_PRIMARY_FAILOVER', 'BEFORE'] },
+  },
+}
+
+describeBackends(
+  availableBackends().filter(({ dialect }) => ['postgres', 'mysql', 'mariadb'].includes(dialect)),
+)('What $name says of a failover', (backend) => {
+  const { settings = [] } = dialects[backend.dialect].inspection ?? {}
+
+  it.each(Object.entries(FAILOVER[backend.dialect === 'postgres' ? 'postgres' : 'mysql'] ?? {}))(
+    '%s is asked for and judged',
+    async (name, { wrong, right }) => {
+      const setting = settings.find((each) => each.name === name)
+      if (!setting) throw new Error(`There is no setting '${name}'.`)
+      for (const value of wrong) expect(value).toMatch(setting.wrong)
+      for (const value of right) expect(value).not.toMatch(setting.wrong)
+      const { dataSource } = await openDatabase(backend)
+      const rows = await dataSource.query<object[]>(render(setting.read))
+      // Without its plugin there is no consistency of a group.
+      for (const row of rows) expect(String(Object.values(row).at(-1))).toMatch(/^[\w ,]+$/)
+    },
+  )
+})

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
-import { LockingTaskExecutor, type LockProvider } from '../../src/core'
-import type { DialectName } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { LockingTaskExecutor, checkLockConfiguration } from '../../src/core/internal'
+import type { DialectName } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
@@ -10,6 +10,7 @@ import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { promiseWithResolvers } from '../promise-with-resolvers'
+import { providerOf } from '../core/provider-of'
 
 /** Reads a row for each write of the lock that is under way, and waits for the lock of its row. */
 const WAITING: Partial<Record<DialectName, string>> = {
@@ -39,14 +40,14 @@ describeBackends(backends)('a slot on $name', (backend) => {
       const provider = typeOrmLockProvider(dataSource)
       const gate = promiseWithResolvers()
       const answered = promiseWithResolvers()
-      const slow: LockProvider = {
-        lock: async (...question) => {
-          const lock = await provider.lock(...question).finally(() => answered.resolve())
+      const slow = providerOf(
+        async (...question) => {
+          const answer = await provider.acquire(...question).finally(() => answered.resolve())
           await gate.promise
-          return lock
+          return answer
         },
-        drain: (options) => provider.drain(options),
-      }
+        (options) => provider.drain(options),
+      )
       const job = { name: `stopped ${when}`, lockAtMostFor: '10m', slot: Date.now() }
       await (await provider.lock({ ...job, slot: job.slot - 1 }))?.unlock()
       const executor = new LockingTaskExecutor(slow)
@@ -96,14 +97,12 @@ describeBackends(backends)('a slot on $name', (backend) => {
         other.query(`update shedlock set locked_at = '${time(lockedAt)}' where name = 'raced'`)
       await other.query('begin')
       await change(slot - 1)
-      const reasons: string[] = []
-      const locking = provider.lock(job, { onRefused: (reason) => void reasons.push(reason) })
+      const acquiring = provider.acquire(checkLockConfiguration(job).configuration)
       await eventually(async () => expect(await dataSource.query(waiting)).toHaveLength(1))
       await change(slot)
       await other.query('commit')
       await other.release()
-      expect(await locking).toBeUndefined()
-      expect(reasons).toEqual(['already-run'])
+      expect(await acquiring).toMatchObject({ reason: 'already-run' })
     },
   )
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
 
 const untouched: SqlExecutor = {
   execute: () => Promise.reject(new Error('the database was asked')),
@@ -38,10 +38,26 @@ it('the first look at the table is repeated while another connection has the SQL
   })
 })
 
+it('says why it could not create the table, though it cannot look again', async () => {
+  const answers = [Promise.resolve([])]
+  const denied: SqlExecutor = {
+    execute: () => Promise.reject(new DriverError('42501', new Error('permission denied for schema public'))),
+    query: () =>
+      answers.shift() ?? Promise.reject(new DriverError(undefined, new Error('the connection broke'))),
+  }
+  const dialect = { ...dialects.postgres, schemasOf: undefined }
+  await expect(new SqlLockProvider(denied, dialect).createTable()).rejects.toMatchObject({
+    code: 'DATABASE_ERROR',
+    message: expect.stringContaining('42501'),
+  })
+})
+
 it('a count of changed rows that SQL Server asks for and nobody gives is an error, and no lock', async () => {
   const countless: SqlExecutor = { ...untouched, query: () => Promise.resolve([]) }
   const provider = new SqlLockProvider(countless, dialects.mssql)
-  await expect(provider.releaseLock('job', 'me')).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+  await expect(
+    provider.releaseLock({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
+  ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
 })
 
 it.each(Object.values(dialects).filter(({ counted }) => !counted))(
@@ -49,6 +65,8 @@ it.each(Object.values(dialects).filter(({ counted }) => !counted))(
   async (dialect) => {
     const countless: SqlExecutor = { execute: () => Promise.resolve(NaN), query: () => Promise.resolve([]) }
     const provider = new SqlLockProvider(countless, dialect)
-    await expect(provider.releaseLock('job', 'me')).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+    await expect(
+      provider.releaseLock({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
+    ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
   },
 )

@@ -1,4 +1,4 @@
-import type { DialectName, TableFindingCode } from '../../src/sql'
+import type { DialectName, TableFindingCode } from '../../src/sql/internal'
 
 /** What is wrong with a lock table that somebody made by hand, what is told of it, and what makes such a table. */
 export type TableFault = readonly [
@@ -53,7 +53,7 @@ const ORACLE_TIMES = `date '2020-01-01', date '2020-01-01'`
 const KEYLESS_MYSQL = { name: 'varchar(64) collate utf8mb4_bin not null' }
 const KEYLESS_MSSQL = { name: 'nvarchar(64) collate Latin1_General_100_BIN2 not null' }
 const KEY_OF_SOME_ROWS = `create unique index some_rows on shedlock (name) where name <> 'job'`
-const ANOTHER_KEY = 'alter table shedlock add id int identity primary key'
+const ANOTHER_KEY = 'alter table shedlock add id int identity constraint shedlock_pkey primary key'
 const IGNORE_CASE = `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`
 const KEY_OF_TWO = 'alter table shedlock add primary key (name, locked_at)'
 

@@ -1,10 +1,10 @@
-import type { Dialect, LockTableOptions } from '../../src/sql'
-import { lockTable } from '../../src/sql'
+import type { Dialect, LockTableOptions } from '../../src/sql/internal'
+import { tableSql } from '../../src/sql/internal'
 import { tableFindings } from '../../src/sql/table-check'
 
 /** The SQL for all that can be wrong with the columns and the key of a table, each statement once. */
 export function tableFixes(dialect: Dialect, options: LockTableOptions = {}): string[] {
-  const table = lockTable(dialect, options)
+  const table = tableSql(dialect, options)
   const { name, ...others } = table.names.columnNames
   const wrong = { column_type: 'wrong', max_length: 1, nullable: 1, unique_keys: 0 }
   const tables = [

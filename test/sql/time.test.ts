@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import type { LockError } from '../../src/core'
-import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql'
+import type { LockError } from '../../src/core/internal'
+import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
 
 const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
   column_name,

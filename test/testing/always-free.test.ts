@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { assertLocked, LockingTaskExecutor } from '../../src/core'
+import { assertLocked, LockingTaskExecutor } from '../../src/core/internal'
 import { alwaysFree } from '../../src/testing'
 
 it('A lock that is always free keeps nobody out, and is a lock for its task', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { InMemoryLockProvider } from '../../src/core'
+import { InMemoryLockProvider } from '../../src/core/internal'
 import { lockProviderSuite } from '../../src/testing'
+import { providerOf } from '../core/provider-of'
 
 const storage = new InMemoryLockProvider()
 const environment = {
@@ -18,13 +19,14 @@ it('A case tells how long it may take: a minute, or what the suite was told', ()
 it('A case that fails says what went wrong', async () => {
   const cases = lockProviderSuite({
     ...environment,
-    createProvider: () => ({
-      lock: async (...asked: Parameters<typeof storage.lock>) => {
-        const lock = await storage.lock(...asked)
-        return lock && Object.assign(lock, { extend: () => Promise.resolve(undefined) })
-      },
-    }),
+    createProvider: () =>
+      providerOf(async (configuration) => {
+        const acquired = await storage.acquire(configuration)
+        return 'reason' in acquired
+          ? acquired
+          : { ...acquired, extend: () => Promise.resolve(acquired.lease) }
+      }),
   })
   const extending = cases.find(({ title }) => title === 'extends a lock beyond its first lease')
-  await expect(extending?.run()).rejects.toThrow('extend() returned another lock')
+  await expect(extending?.run()).rejects.toThrow(/^lock '.*' should be held/)
 })

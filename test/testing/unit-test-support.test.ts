@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { activeLock, assertLocked, extendActiveLock, LockError } from '../../src/core'
+import { activeLock, assertLocked, extendActiveLock, LockError } from '../../src/core/internal'
 import {
   assertFree,
   assertHeld,

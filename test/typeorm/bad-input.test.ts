@@ -1,13 +1,13 @@
 import { DataSource } from 'typeorm'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { LockingTaskExecutor } from '../../src/core'
-import type { LockTableOptions } from '../../src/sql'
+import { LockError, LockingTaskExecutor } from '../../src/core/internal'
+import type { LockTableOptions } from '../../src/sql/internal'
 import {
   createShedLockMigration,
   shedLockEntity,
   typeOrmLockProvider,
   type DataSourceLike,
-} from '../../src/typeorm'
+} from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
@@ -129,6 +129,30 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       await later.initialize()
       if (backend.shared) await (await provider.lock(job))?.unlock()
       await later.destroy()
+    })
+
+    it('says that the DataSource was destroyed while a lock that nobody awaits was under way', async () => {
+      await createTable()
+      const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
+      await (await provider.lock(job))?.unlock()
+      let isDestroyed = false
+      // A busy machine may take longer to close the pool than a lock has time.
+      const withReason = (error: unknown): unknown =>
+        !isDestroyed && error instanceof LockError && error.code === 'TIMEOUT' ? undefined : error
+      // More than the pool has connections.
+      const forgotten = Array.from({ length: 30 }, (_, index) =>
+        provider.lock({ ...job, name: `job ${index}` }).catch(withReason),
+      )
+      await dataSource.destroy()
+      isDestroyed = true
+      // As long as the pool is being closed, mysql2 says so itself.
+      const closing = lockError('DATABASE_ERROR', /is closed|in closed state/)
+      const destroyed = lockError('INVALID_CLIENT', /DataSource .* was destroyed/)
+      for (const [index, result] of (await Promise.all(forgotten)).entries()) {
+        if (!(result instanceof LockError)) continue
+        expect(result.lockName).toBe(`job ${index}`)
+        expect([closing, destroyed]).toContainEqual(result)
+      }
     })
 
     it('says that the DataSource was destroyed, even with a lock in hand', async () => {

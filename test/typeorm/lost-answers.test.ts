@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
@@ -107,6 +107,22 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await unblock()
     await eventually(async () => expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt))
     await eventually(async () => expect(await table.isHeld('waits')).toBe(false))
+  })
+
+  it('reads locks again when the connection broke before the answer came', async () => {
+    const { dataSource, proxy } = await throughProxy()
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock({ name: 'read', lockAtMostFor: '5m' }))?.unlock()
+    const reads = [
+      () => provider.findLock('read'),
+      async () => (await provider.listLocks()).find(({ name }) => name === 'read'),
+      async () => (await provider.overdueLocks({ read: 0 }))[0],
+    ]
+    for (const read of reads) {
+      const cut = proxy.cutAfter(/select .*lock_name/)
+      expect(await read()).toMatchObject({ name: 'read' })
+      await cut
+    }
   })
 
   it('frees the lock after all when the answer to its unlock was lost', async () => {

@@ -1,7 +1,9 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { MOST_PREPARED } from '../../src/drivers/sql-executor'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { dialects, lockStatements, tableSql, type SqlRow } from '../../src/sql/internal'
+import { drivers, sqlExecutor } from '../../src/drivers/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
@@ -34,8 +36,9 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
   it("are bounded for each connection, locks go on without, and the app's own stay", async () => {
     await dataSource.query("set sql_mode = concat(@@sql_mode, ',NO_BACKSLASH_ESCAPES')")
     await executeOfApp()
-    const job = { name: `it's \\' ä 锁`, lockAtMostFor: '10m' }
     for (let tenant = 0; tenant < 20; tenant++) {
+      // A name that is not ASCII is a literal, so its statements are not prepared.
+      const job = { name: tenant % 2 === 0 ? `it's \\'` : `it's \\' ä 锁`, lockAtMostFor: '10m' }
       const tableName = `tenant_${tenant}`
       // The driver takes a question mark for a hole where it writes literals.
       const columnNames = { lockedBy: tenant < 19 ? 'locked_by' : 'by?' }
@@ -56,5 +59,42 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     }
     await executeOfApp()
     expect((await counted('Com_stmt_prepare')) - (await counted('Com_stmt_close'))).toBe(MOST_PREPARED + 1)
+  })
+
+  it.each([
+    ['utf8mb4 collate utf8mb4_bin', '报告'],
+    ['utf8mb4 collate utf8mb4_general_ci', '报告'],
+    ['utf8mb4 collate utf8mb4_unicode_ci', '报告'],
+    ['utf8mb3', '报告'],
+    ['gbk', '报告'],
+    ['latin1', 'Größe'],
+  ])('find the row by its key if the column of the name is in %s', async (characterSet, wide) => {
+    const time = 'datetime(3) not null'
+    await observer.query(
+      `create table shedlock (name varchar(64) character set ${characterSet} primary key, lock_until ${time}, locked_at ${time}, locked_by varchar(255) not null)`,
+    )
+    const others = Array.from({ length: 300 }, (_, number) => `job ${number}`)
+    const rows = [...others, wide].map((name) => `('${name}', '2099-01-01', '2024-01-01', 'others')`)
+    await observer.query(`insert into shedlock values ${rows.join()}`)
+    const explained = sqlExecutor(drivers[backend.dialect], async (text, values) => {
+      const rows: SqlRow[] = await observer.query(`explain format=traditional ${text}`, values)
+      return { rows, changed: 0 }
+    })
+    const { acquire, acquireSlot, extend, release, find } = lockStatements(
+      dialects[backend.dialect],
+      tableSql(dialects[backend.dialect]),
+    )
+    const steps = [...acquire, ...acquireSlot].map(({ statement }) => statement)
+    const withName = [...steps, extend, release, find].filter(
+      ({ pieces }) => !/^ ?insert/.test(String(pieces[0])),
+    )
+    expect(withName).toHaveLength(9)
+    for (const name of [wide, 'job 7'])
+      for (const statement of withName) {
+        const values = { name, lockedBy: 'me', lockAtMostFor: 1, slot: 1, unlockedBy: 'me' }
+        const plan = await explained.query(statement, values)
+        const ofTable = plan.filter(({ table }) => table === 'shedlock')
+        expect(ofTable.map(({ key, rows }) => [key, Number(rows)])).toEqual([['PRIMARY', 1]])
+      }
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm'
+import { typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm/internal'
 
 const COLUMNS = [
   ['name', 'character varying(64)'],

@@ -1,13 +1,13 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { DataSource as DataSource03, type DataSourceOptions as DataSourceOptions03 } from 'typeorm-0.3'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockTableOptions } from '../../src/sql'
+import type { LockTableOptions } from '../../src/sql/internal'
 import {
   createShedLockMigration,
   shedLockEntity,
   typeOrmLockProvider,
   type ShedLock,
-} from '../../src/typeorm'
+} from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
 import { hostileNamesOn } from '../sql/hostile-names'

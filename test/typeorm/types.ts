@@ -7,8 +7,13 @@ import {
   type QueryRunner,
 } from 'typeorm'
 import * as typeOrm03 from 'typeorm-0.3'
-import { LockingTaskExecutor } from '../../src/core'
-import { createShedLockMigration, guard, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm'
+import { LockingTaskExecutor } from '../../src/core/internal'
+import {
+  createShedLockMigration,
+  guard,
+  shedLockEntity,
+  typeOrmLockProvider,
+} from '../../src/typeorm/internal'
 
 declare const dataSource: DataSource
 declare const dataSource03: typeOrm03.DataSource

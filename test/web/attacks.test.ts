@@ -1,4 +1,5 @@
 import { describe, expect, it, jest, test } from '@jest/globals'
+import type { SqlLockProvider } from '../../src/sql/internal'
 import { lockPage, type Permission } from '../../src/web'
 import { afterTest } from '../after-test'
 import { HOSTILE } from './hostile'
@@ -27,6 +28,8 @@ describe('whoever may not see it', () => {
     [{ user: 'ann', isAdmin: false }, 403],
     [{ user: 'ann', readOnly: 'yes' }, 403],
     [[], 403],
+    [Object.create({ user: 'ann' }), 403],
+    [Object.create({ user: 'ann' }, { readOnly: { value: false, enumerable: true } }), 403],
     [Promise.reject(new Error('no session store')), 403],
   ])('is answered %p with %d, and nothing else', async (permission, status) => {
     mute()
@@ -49,6 +52,31 @@ describe('whoever may not see it', () => {
     ])
   })
 
+  it('is nobody, if something has polluted the prototype of all objects', async () => {
+    const { get } = await openPage({ authorize: () => ({}) as Permission })
+    Object.defineProperty(Object.prototype, 'user', { value: 'ann', configurable: true })
+    afterTest(() => Reflect.deleteProperty(Object.prototype, 'user'))
+    expect((await get()).status).toBe(403)
+  })
+
+  it('may only look, if an inherited property says so', async () => {
+    const visitor = Object.create({ readOnly: true }, { user: { value: 'ann' } }) as { user: string }
+    const { get, post } = await openPage({ authorize: () => visitor })
+    expect([(await get()).status, (await post(PAUSE, FIELDS)).status]).toEqual([200, 403])
+  })
+
+  it('is asked for once: what it answers may not change afterwards', async () => {
+    let reads = 0
+    const permission = {
+      user: 'ann',
+      get readOnly(): boolean {
+        return reads++ === 0
+      },
+    }
+    const { post } = await openPage({ authorize: () => permission })
+    expect((await post(PAUSE, FIELDS)).status).toBe(403)
+  })
+
   it('is told by what the host has beside the request', async () => {
     const page = lockPage<{ user?: { isAdmin: boolean } }>(await newProvider(), {
       authorize: (_request, { user }) => user?.isAdmin,
@@ -60,6 +88,14 @@ describe('whoever may not see it', () => {
     expect(await Promise.all(statuses)).toEqual([200, 403, 401, 403])
   })
 })
+
+const streamOf = (text: string): ReadableStream =>
+  new ReadableStream({
+    start(stream) {
+      stream.enqueue(Buffer.from(text))
+      stream.close()
+    },
+  })
 
 describe('a form', () => {
   const cookie = 'shedlock-page=abcdefghijklmnopqrstuvwxyz_-0123'
@@ -129,6 +165,22 @@ describe('a form', () => {
     expect(sent).toBeLessThan(10)
   })
 
+  it.each<[string, () => ReadableStream, (request: Request) => unknown]>([
+    ['that the app has read', () => streamOf('for=1h'), (request) => request.text()],
+    ['that something else is reading', () => streamOf('for=1h'), ({ body }) => body?.getReader()],
+    [
+      'that breaks off',
+      () => new ReadableStream({ pull: (stream) => stream.error(new Error('gone')) }),
+      () => 0,
+    ],
+  ])('%s is an error of the request, and not of the database', async (_, body, read) => {
+    const { page } = await openPage()
+    const init = { method: 'POST', headers: FROM_HERE, body: body(), duplex: 'half' as const }
+    const request = new Request(`${ADDRESS}?action=pause&name=job`, init)
+    await read(request)
+    expect((await page(request)).status).toBe(400)
+  })
+
   test.each([
     [{}, 404],
     [{ action: 'pause' }, 404],
@@ -149,20 +201,130 @@ describe('a form', () => {
   it('for a lock that somebody else holds by now does not release it', async () => {
     const { provider, post } = await openPage()
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    const owner = (await provider.findLock('job'))?.lockedBy ?? ''
+    const { lockedBy: owner = '', lockUntil } = (await provider.findLock('job')) ?? {}
+    const until = lockUntil?.toISOString() ?? ''
     await lock?.unlock()
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    expect((await post({ action: 'release', name: 'job', owner })).status).toBe(409)
+    expect((await post({ action: 'release', name: 'job', owner, until })).status).toBe(409)
     expect((await provider.findLock('job'))?.held).toBe(true)
+  })
+})
+
+describe('an action is only for the lock that the visitor saw:', () => {
+  /** The addresses of every action, with what the row has now. */
+  const askFor = async (provider: SqlLockProvider, name = 'job') => {
+    const lock = await provider.findLock(name)
+    const seen = lock?.held ? { owner: lock.lockedBy, until: lock.lockUntil.toISOString() } : {}
+    return (action: string, other: Record<string, string> = {}) => ({ action, name, ...seen, ...other })
+  }
+  const rowOf = async (provider: SqlLockProvider) => {
+    const lock = await provider.findLock('job')
+    return lock && { held: lock.held, lockedBy: lock.lockedBy, lockUntil: lock.lockUntil }
+  }
+
+  it.each(['java-host', 'host/1/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11', 'host/1/5 failed', ''])(
+    'a lock held by %j is released, and neither resumed nor paused',
+    async (owner) => {
+      const { provider, get, post } = await openPage()
+      await provider.insert('job', { owner })
+      const before = await rowOf(provider)
+      const ask = await askFor(provider)
+      for (const action of ['resume', 'pause']) {
+        const asks = await get(`?${new URLSearchParams(ask(action)).toString()}`)
+        expect([asks.status, (await asks.text()).includes('<form')]).toEqual([409, false])
+        expect((await post(ask(action), FIELDS)).status).toBe(409)
+        expect((await post({ action, name: 'job' }, FIELDS)).status).toBe(409)
+      }
+      expect(await rowOf(provider)).toEqual(before)
+      expect((await post(ask('release'))).status).toBe(303)
+      expect((await provider.findLock('job'))?.held).toBe(false)
+    },
+  )
+
+  it.each([
+    'paused by ann: migration',
+    'paused by ann: x/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11',
+    'paused by ',
+  ])('the pause %j is resumed, and neither released nor paused again', async (owner) => {
+    const { provider, get, post } = await openPage()
+    await provider.insert('job', { owner })
+    const before = await rowOf(provider)
+    const ask = await askFor(provider)
+    for (const action of ['release', 'pause']) {
+      const asks = await get(`?${new URLSearchParams(ask(action)).toString()}`)
+      expect([asks.status, (await asks.text()).includes('<form')]).toEqual([409, false])
+      expect((await post(ask(action), FIELDS)).status).toBe(409)
+    }
+    expect(await rowOf(provider)).toEqual(before)
+    expect((await post(ask('resume'))).status).toBe(303)
+    expect((await provider.findLock('job'))?.held).toBe(false)
+  })
+
+  it.each(['resume', 'release'])('%s does nothing to a free lock', async (action) => {
+    const { provider, get, post } = await openPage()
+    await provider.insert('job', { until: -1 })
+    const { lockedBy: owner = '', lockUntil } = (await provider.findLock('job')) ?? {}
+    for (const seen of [{}, { owner: '' }, { owner }, { owner, until: lockUntil?.toISOString() ?? '' }]) {
+      const asked = { action, name: 'job', ...seen }
+      expect((await get(`?${new URLSearchParams(asked).toString()}`)).status).toBe(409)
+      expect((await post(asked)).status).toBe(409)
+    }
+  })
+
+  it.each([
+    ['another end', { until: new Date(0).toISOString() }],
+    ['no end', { until: '' }],
+    ['an end that is no time', { until: 'tomorrow' }],
+    ['another owner', { owner: 'java' }],
+    ['no owner', { owner: '' }],
+    ['an owner that no database can have', { owner: '\u0000' }],
+  ])('nothing is done with %s', async (_, seen) => {
+    for (const [owner, action] of [
+      ['java-host', 'release'],
+      ['paused by ann: r', 'resume'],
+    ] as const) {
+      const { provider, get, post } = await openPage()
+      await provider.insert('job', { owner })
+      const ask = await askFor(provider)
+      const asks = await get(`?${new URLSearchParams(ask(action, seen)).toString()}`)
+      expect([asks.status, (await asks.text()).includes('<form')]).toEqual([409, false])
+      expect((await post(ask(action, seen))).status).toBe(409)
+      expect((await provider.findLock('job'))?.held).toBe(true)
+    }
+  })
+
+  it.each([
+    ['java-host', 'release'],
+    ['paused by ann: r', 'resume'],
+  ])('what changes between the look and the write stays: %s', async (owner, action) => {
+    const { provider, post } = await openPage()
+    await provider.insert('job', { owner, until: 60 })
+    const seen = await provider.findLock('job')
+    const ask = await askFor(provider)
+    await provider.remove('job')
+    await provider.insert('job', { owner, until: 90 })
+    jest.spyOn(provider, 'findLock').mockResolvedValueOnce(seen)
+    expect((await post(ask(action))).status).toBe(409)
+    expect((await provider.findLock('job'))?.held).toBe(true)
+  })
+
+  it('a lock that was extended since has a holder that is alive', async () => {
+    const { provider, post } = await openPage()
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
+    const ask = await askFor(provider)
+    await lock?.extend('2h')
+    expect((await post(ask('release'))).status).toBe(409)
+    expect((await post((await askFor(provider))('release'))).status).toBe(303)
   })
 })
 
 describe('hostile texts', () => {
   it.each(HOSTILE)('as name, owner, filter, reason and user come out as text: %j', async (text) => {
-    const { provider, html, post } = await openPage({ authorize: () => ({ user: text }), limits: {} })
+    const { provider, html, post } = await openPage({ authorize: () => ({ user: text }), overdueAfter: {} })
     await provider.insert(text, { owner: `${text}/${text}` })
+    const [until = ''] = (await provider.listLocks()).map(({ lockUntil }) => lockUntil.toISOString())
     await provider.insert('job', { until: -1 })
-    const asked = { name: text, owner: `${text}/${text}`, provider: '' }
+    const asked = { name: text, owner: `${text}/${text}`, until, provider: '' }
     const query = (parameters: object): string => `?${new URLSearchParams({ ...parameters }).toString()}`
     await post(PAUSE, { for: text, reason: text })
     await post(PAUSE, { for: '1h', reason: text })

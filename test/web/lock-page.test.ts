@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError, LockingTaskExecutor } from '../../src/core'
-import type { SqlLockProvider } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import { LockError, LockingTaskExecutor } from '../../src/core/internal'
+import type { SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -26,18 +26,45 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const pause = await provider.findLock('job')
     expect(pause).toMatchObject({ paused: true })
     expect(pause?.lockedBy).toMatch(/^paused by ann: migration\//)
-    expect((await send({ action: 'resume', name: 'job', owner: pause?.lockedBy })).status).toBe(303)
+    const seen = (lock = pause) => ({ owner: lock?.lockedBy, until: lock?.lockUntil.toISOString() })
+    expect((await send({ action: 'release', name: 'job', ...seen() })).status).toBe(409)
+    expect((await send({ action: 'resume', name: 'job', ...seen() })).status).toBe(303)
     expect(await provider.findLock('job')).toMatchObject({ held: false })
 
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    const owner = (await provider.findLock('job'))?.lockedBy
+    const held = seen(await provider.findLock('job'))
     const html = await (await page(new Request(ADDRESS))).text()
     expect(html).toContain('<span class="state held">held</span>')
-    expect((await send({ action: 'release', name: 'job', owner: 'somebody else' })).status).toBe(409)
+    for (const wrong of [
+      { owner: 'somebody else' },
+      { until: new Date(0).toISOString() },
+      { owner: '\u0000' },
+    ])
+      expect((await send({ action: 'release', name: 'job', ...held, ...wrong })).status).toBe(409)
+    expect((await send({ action: 'resume', name: 'job', ...held })).status).toBe(409)
     expect(await provider.findLock('job')).toMatchObject({ held: true })
-    expect((await send({ action: 'release', name: 'job', owner })).status).toBe(303)
+    expect((await send({ action: 'release', name: 'job', ...held })).status).toBe(303)
     expect(await provider.findLock('job')).toMatchObject({ held: false })
   })
+
+  it.each(['\u0000', 'a\u0000b', '\u0001', '\n', 'x'.repeat(4_000), ' '])(
+    'no lock can have the name %j, and the page says so',
+    async (name) => {
+      const { dataSource } = await openDatabase(backend)
+      const provider = typeOrmLockProvider(dataSource)
+      await provider.createTable()
+      const page = lockPage(provider, { authorize: () => true, readOnly: false })
+      for (const action of ['pause', 'resume', 'release']) {
+        const address = `${ADDRESS}?${new URLSearchParams({ action, name, owner: name, until: name }).toString()}`
+        const body = new URLSearchParams({ for: '1h', reason: 'r' })
+        expect((await page(new Request(address))).status).toBe(404)
+        expect((await page(new Request(address, { method: 'POST', headers: FROM_HERE, body }))).status).toBe(
+          404,
+        )
+      }
+      expect(await provider.listLocks()).toEqual([])
+    },
+  )
 })
 
 /** The texts of the cells, row by row. */
@@ -87,12 +114,14 @@ describe('the page', () => {
   })
 
   it('has trouble first, and says of each lock who, since when and until when', async () => {
-    const { provider, html } = await openPage({ limits: { backup: '1h', report: '2h', vacuum: '7d' } })
+    const { provider, html } = await openPage({ overdueAfter: { backup: '1h', report: '2h', vacuum: '7d' } })
     await provider.insert('clean-up', { at: -7_205, until: -7_200 })
     await provider.insert('import', { at: -3_605, until: 7_230 })
     await provider.insert('backup', { at: -90_005, until: -90_000 })
     await provider.insert('report', { at: -3_605, until: -1_800 })
-    await provider.pauseLock('sync', { for: '10830s', reason: 'broken', by: 'bob' })
+    await provider.pauseLock('sync', { duration: '10830s', reason: 'broken', pausedBy: 'bob' })
+    await provider.pauseLock('was paused', { duration: '1h', reason: 'broken', pausedBy: 'bob' })
+    await provider.resumeLock('was paused')
     await provider.insert('for ever', { at: -3_605, until: Infinity })
     const table = rows(await html())
     const shown = table.map((cells) => cells.map((cell) => cell.replace(TIME, 'then')))
@@ -104,7 +133,14 @@ describe('the page', () => {
       ['sync', 'paused', 'paused by bob: broken', 'never', 'in 3 h then', '', 'resume'],
       ['clean-up', 'free', 'host-2/7', '2 h ago then', '', '', 'pause'],
       ['report', 'free', 'host-2/7', '1 h ago then', '', '', 'pause'],
+      // It is not paused any more, and nobody knows who held it before.
+      ['was paused', 'free', '', 'never', '', '', 'pause'],
     ])
+    expect(rows(await html('?q=paused')).map(([name]) => name)).toEqual(['sync', 'was paused'])
+    expect(rows(await html('?q=bob')).map(([name]) => name)).toEqual(['sync'])
+    const asks = await html('?action=pause&name=was+paused')
+    expect(asks).toContain('<button>pause</button>')
+    expect(asks).not.toContain('bob')
   })
 
   it('is filtered by name, state or owner, and counts the states', async () => {
@@ -152,7 +188,7 @@ describe('the page', () => {
   })
 
   it('says the same as JSON', async () => {
-    const { provider, get, json } = await openPage({ limits: { backup: '1h' } })
+    const { provider, get, json } = await openPage({ overdueAfter: { backup: '1h' } })
     await provider.insert('import', { owner: 'host-2/7', until: 60 })
     expect((await get('', { accept: 'application/json' })).headers.get('content-type')).toBe(
       'application/json; charset=utf-8',
@@ -160,7 +196,7 @@ describe('the page', () => {
     const { locks, failures } = await json()
     expect(failures).toEqual([])
     expect(locks).toEqual([
-      { provider: '', name: 'backup', state: 'overdue', limit: 3_600_000 },
+      { provider: '', name: 'backup', state: 'overdue', overdueAfter: 3_600_000 },
       {
         ...{ provider: '', name: 'import', state: 'held', held: true, paused: false, lockedBy: 'host-2/7' },
         ...{ lockedAt: expect.any(String), lockUntil: expect.any(String), now: expect.any(String) },
@@ -177,7 +213,7 @@ describe('the page', () => {
     await audit.insert('job', { owner: 'two' })
     const page = lockPage(
       { main, audit },
-      { authorize: () => true, readOnly: false, limits: { missing: '1h' } },
+      { authorize: () => true, readOnly: false, overdueAfter: { missing: '1h' } },
     )
     const html = await (await page(new Request(ADDRESS))).text()
     expect(rows(html).map(([name, , owner]) => [name, owner])).toEqual([
@@ -186,17 +222,19 @@ describe('the page', () => {
       ['job audit', 'two'],
     ])
     const body = new URLSearchParams()
-    const release = '?action=release&provider=audit&name=job&owner=two'
+    const until = (await audit.findLock('job'))?.lockUntil.toISOString() ?? ''
+    const release = `?action=release&provider=audit&name=job&owner=two&until=${until}`
     await page(new Request(ADDRESS + release, { method: 'POST', headers: FROM_HERE, body }))
     expect([(await main.findLock('job'))?.held, (await audit.findLock('job'))?.held]).toEqual([true, false])
   })
 
   it('asks before it acts, and names the owner whose lock is released', async () => {
-    const { provider, html } = await openPage()
+    const { provider, page, html } = await openPage()
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
     const owner = encodeURIComponent((await provider.findLock('job'))?.lockedBy ?? '')
     const [, link = ''] = /href="([^"]*action=release[^"]*)"/.exec(await html()) ?? []
     expect(link).toContain(`owner=${owner}`)
+    expect(link).toMatch(/until=\d{4}-\d\d-\d\dT/)
     const asks = await html(link.replaceAll('&#38;', '&'))
     expect(asks).toContain('<dt>Owner</dt>')
     expect(asks).toContain('<dd>host-1/42</dd>')
@@ -204,6 +242,10 @@ describe('the page', () => {
     const pause = await html('?action=pause&name=job')
     expect(pause).toContain('The lock has changed since you looked.')
     expect(pause).not.toContain('<form')
+    // The form has no address of its own, so it is sent to that of the link.
+    const init = { method: 'POST', headers: FROM_HERE, body: new URLSearchParams() }
+    const done = await page(new Request(ADDRESS + link.replaceAll('&#38;', '&'), init))
+    expect([done.status, (await provider.findLock('job'))?.held]).toEqual([303, false])
   })
 
   it('says why a pause is refused', async () => {
@@ -215,7 +257,7 @@ describe('the page', () => {
     for (const [fields, why] of [
       [{ for: '1h' }, 'no reason'],
       [{ reason: 'r' }, 'not a duration'],
-      [{ for: '60', reason: 'r' }, 'not a duration'],
+      [{ for: '60', reason: 'r' }, 'has no unit'],
       [{ for: '-1h', reason: 'r' }, 'negative'],
       [{ for: '1h', reason: 'r'.repeat(300) }, 'characters'],
     ] as const) {
@@ -254,8 +296,8 @@ describe('the page', () => {
       make(provider, { authorize: true }),
       make(provider, { authorize, readOnly: 'no' }),
       make(provider, { authorize, basePath: '/' }),
-      make(provider, { authorize, limits: { job: 'soon' } }),
-      make(provider, { authorize, limits: { ' ': '1h' } }),
+      make(provider, { authorize, overdueAfter: { job: 'soon' } }),
+      make(provider, { authorize, overdueAfter: { ' ': '1h' } }),
       make({}, { authorize }),
       make({ main: {} }, { authorize }),
       make(undefined, { authorize }),
@@ -270,7 +312,7 @@ describe('a database that does not answer', () => {
     await main.insert('job')
     const page = lockPage(
       { main, audit: typeOrmLockProvider(gone) },
-      { authorize: () => true, limits: { elsewhere: '1h' } },
+      { authorize: () => true, overdueAfter: { elsewhere: '1h' } },
     )
     const look = (accept: string): Promise<Response> => page(new Request(ADDRESS, { headers: { accept } }))
     const missing = await look('text/html')

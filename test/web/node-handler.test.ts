@@ -1,11 +1,19 @@
 import { once } from 'node:events'
-import { createServer, request, type IncomingMessage, type RequestListener } from 'node:http'
+import {
+  createServer,
+  request,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http'
 import { connect, createServer as createHttp2Server, constants } from 'node:http2'
 import { connect as connectTcp, type AddressInfo, type Server } from 'node:net'
+import { parse } from 'node:querystring'
 import { text } from 'node:stream/consumers'
-import { expect, it } from '@jest/globals'
-import { lockPage, nodeHandler, type NodeRequest } from '../../src/web'
+import { describe, expect, it, jest, test } from '@jest/globals'
+import { lockPage, nodeHandler, type LockPageOptions, type NodeRequest } from '../../src/web'
 import { afterTest } from '../after-test'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 import { newProvider } from './open-page'
 
 const PAUSE = '/locks?action=pause&name=job'
@@ -13,11 +21,15 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 async function mounted(
   mount = (handle: ReturnType<typeof nodeHandler<NodeRequest>>): RequestListener => handle,
+  authorize: LockPageOptions<NodeRequest>['authorize'] = () => true,
 ) {
   const provider = await newProvider()
   const seen: string[] = []
   const page = lockPage<NodeRequest>(provider, {
-    authorize: ({ method, url }) => seen.push(`${method} ${url}`) > 0,
+    authorize: (asked, host) => {
+      seen.push(`${asked.method} ${asked.url}`)
+      return authorize(asked, host)
+    },
     readOnly: false,
   })
   const server = createServer(mount(nodeHandler(page)))
@@ -71,6 +83,142 @@ it('takes the body that the app has read, and the address before the app cut it'
   const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
   expect([done.statusCode, (await provider.findLock('job'))?.paused]).toEqual([303, true])
   expect(seen[0]).toContain(PAUSE)
+})
+
+describe('the body that a parser left', () => {
+  const leaving = (body: unknown) => (handle: ReturnType<typeof nodeHandler<NodeRequest>>) =>
+    ((incoming, outgoing) => {
+      void text(incoming).then(() => handle(Object.assign(incoming, { body }), outgoing))
+    }) satisfies RequestListener
+  const headers = { ...FORM, 'sec-fetch-site': 'same-origin' }
+  const trap = (): never => {
+    throw new Error('nobody may read this')
+  }
+
+  test.each<[string, unknown]>([
+    ['a record', { for: '1h', reason: 'r' }],
+    ['a record without a prototype, as querystring makes it', parse('for=1h&reason=r')],
+    ['a field that is called toString', { for: '1h', reason: 'r', toString: 'x', ['__proto__']: 'y' }],
+    ['URLSearchParams', new URLSearchParams('for=1h&reason=r')],
+    ['the text of the form', 'for=1h&reason=r'],
+    ['the bytes of the form', Buffer.from('for=1h&reason=r')],
+  ])('is a form: %s', async (_, body) => {
+    const { provider, port } = await mounted(leaving(body))
+    const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'read before')
+    expect([done.statusCode, (await provider.findLock('job'))?.paused]).toEqual([303, true])
+  })
+
+  test.each<[string, unknown]>([
+    ['null', null],
+    ['a number', 1],
+    ['a boolean', false],
+    ['a function', trap],
+    ['a list', ['for', '1h']],
+    ['a list of nothing', []],
+    ['a number in a field', { for: 1, reason: 'r' }],
+    ['null in a field', { for: null }],
+    ['a list in a field', { for: ['1h', '2h'], reason: 'r' }],
+    ['an object in a field', { for: { a: '1h' }, reason: 'r' }],
+    ['an object that is no text', { a: { toString: 1, valueOf: 1 } }],
+    ['an object without a prototype in a field', { a: Object.create(null) as unknown }],
+    ['a field that throws', Object.defineProperty({}, 'for', { enumerable: true, get: trap })],
+    ['a proxy that throws', new Proxy({}, { ownKeys: trap, get: trap, getPrototypeOf: trap })],
+  ])('is no form: %s', async (_, body) => {
+    const { provider, port } = await mounted(leaving(body))
+    const [answer, why] = await send(port, PAUSE, { method: 'POST', headers }, 'read before')
+    expect([answer.statusCode, why]).toEqual([400, expect.stringContaining('The body is not a form')])
+    expect(await provider.listLocks()).toEqual([])
+  })
+
+  it('is not there, though something has read it: says what to do', async () => {
+    const { port } = await mounted(leaving(undefined))
+    const [answer, why] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
+    expect(answer.statusCode).toBe(400)
+    expect(why).toContain('mount the page before')
+  })
+
+  it.each([1, { a: { toString: trap } }, new Proxy({}, { ownKeys: trap, get: trap })])(
+    'is not looked at before authorize has answered',
+    async (body) => {
+      const { port } = await mounted(leaving(body), () => undefined)
+      const [answer, why] = await send(port, PAUSE, { method: 'POST', headers }, 'read before')
+      expect([answer.statusCode, why]).toEqual([401, 'Unauthorized\n'])
+    },
+  )
+
+  it('is too large', async () => {
+    const { port } = await mounted(leaving({ reason: 'r'.repeat(9_000) }))
+    const [answer] = await send(port, PAUSE, { method: 'POST', headers }, 'read before')
+    expect(answer.statusCode).toBe(413)
+  })
+})
+
+it('reads nothing of a body before authorize has answered', async () => {
+  let read: boolean | undefined
+  const { port } = await mounted(undefined, async (_, host) => {
+    await new Promise(setImmediate)
+    read = (host as IncomingMessage).readableDidRead
+    return undefined
+  })
+  const [answer] = await send(port, PAUSE, { method: 'POST', headers: FORM }, 'for=1h')
+  expect([answer.statusCode, read]).toEqual([401, false])
+})
+
+it('says so if authorize has read the body', async () => {
+  const { port } = await mounted(undefined, async (asked) => (await asked.text()) !== '')
+  const headers = { ...FORM, 'sec-fetch-site': 'same-origin' }
+  const [answer, why] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
+  expect([answer.statusCode, why]).toEqual([400, expect.stringContaining('clone()')])
+})
+
+describe('an answer that authorize has given itself', () => {
+  it.each<[string, (outgoing: ServerResponse) => unknown]>([
+    ['is left alone', (outgoing) => outgoing.writeHead(302, { location: '/login' }).end()],
+    [
+      'is left alone while it is sent',
+      (outgoing) => {
+        outgoing.writeHead(302, { location: '/login' }).write('to the login')
+        setTimeout(() => outgoing.end(), 20)
+      },
+    ],
+  ])('%s', async (_, redirect) => {
+    const rejected: unknown[] = []
+    for (const permission of [undefined, false, true]) {
+      const { port } = await mounted(
+        (handle) => (incoming, outgoing) => {
+          handle(Object.assign(incoming, { outgoing }), outgoing).catch((error: unknown) =>
+            rejected.push(error),
+          )
+        },
+        (_asked, host) => {
+          redirect((host as unknown as { outgoing: ServerResponse }).outgoing)
+          return permission
+        },
+      )
+      const [answer] = await send(port, '/')
+      expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login'])
+    }
+    expect(rejected).toEqual([])
+  })
+})
+
+it('answers even if the page does not', async () => {
+  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  afterTest(() => warnings.mockRestore())
+  const handle = nodeHandler(() => Promise.reject(new Error('no page')))
+  const port = await listening(createServer((incoming, outgoing) => void handle(incoming, outgoing)))
+  const [answer, why] = await send(port, '/')
+  expect([answer.statusCode, why]).toEqual([500, 'The page failed. The log of the app has the error.\n'])
+  expect(warnings).toHaveBeenCalledTimes(1)
+})
+
+it('answers a request that no standard request can have', async () => {
+  const { port, seen } = await mounted((handle) => (incoming, outgoing) => {
+    Object.assign(incoming.headers, { 'x y': '☃', 'x-other': '☃' })
+    void handle(incoming, outgoing)
+  })
+  const [answer] = await send(port, '/')
+  expect([answer.statusCode, seen]).toEqual([400, []])
 })
 
 it('takes what Fastify has around the request and the response', async () => {
@@ -149,4 +297,24 @@ it('outlives a client that goes away in the middle of a form', async () => {
   socket.resetAndDestroy()
   await once(socket, 'close')
   expect((await send(port, '/'))[0].statusCode).toBe(200)
+})
+
+it('outlives a client of HTTP/2 that goes away while authorize thinks', async () => {
+  const gone = promiseWithResolvers()
+  const { page } = await mounted(undefined, async () => {
+    await gone.promise
+    return true
+  })
+  const server = createHttp2Server()
+  const handle = nodeHandler(page)
+  const handled = new Promise((resolve, reject) => {
+    server.on('request', (incoming, outgoing) => {
+      incoming.on('close', () => gone.resolve())
+      handle(incoming as unknown as NodeRequest, outgoing as unknown as ServerResponse).then(resolve, reject)
+      client.destroy()
+    })
+  })
+  const client = connect(`http://127.0.0.1:${await listening(server)}`)
+  client.request({ ':path': '/locks', ':method': 'GET' }).on('error', () => undefined)
+  await handled
 })

@@ -1,5 +1,5 @@
-import type { LockRecord, SqlLockProvider } from '../../src/sql'
-import { typeOrmLockProvider } from '../../src/typeorm'
+import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage, type LockPageOptions } from '../../src/web'
 import { openMemory } from '../backends/open-database'
 
@@ -46,7 +46,10 @@ interface ForeignRow {
   readonly until?: number
 }
 
-type PageProvider = SqlLockProvider & { insert(name: string, row?: ForeignRow): Promise<void> }
+type PageProvider = SqlLockProvider & {
+  insert(name: string, row?: ForeignRow): Promise<void>
+  remove(name: string): Promise<void>
+}
 
 export async function newProvider(): Promise<PageProvider> {
   const dataSource = await openMemory()
@@ -60,6 +63,9 @@ export async function newProvider(): Promise<PageProvider> {
       { owner = 'host-2/7', at = 0, until = 60 }: ForeignRow = {},
     ): Promise<void> => {
       await dataSource.query(row, [name, `${until} seconds`, `${at} seconds`, owner])
+    },
+    remove: async (name: string): Promise<void> => {
+      await dataSource.query('DELETE FROM shedlock WHERE name = ?', [name])
     },
   })
 }

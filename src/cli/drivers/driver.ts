@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Driver } from '../../drivers'
-import type { Row } from '../../sql'
+import type { Driver } from '../../drivers/internal'
+import type { SqlRow } from '../../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
 
 /** A database driver of the user's project, at the least that the command line needs of it. */
@@ -14,7 +14,7 @@ export interface DriverConnection {
   query(
     text: string,
     values: readonly (string | number | null)[],
-  ): Promise<{ rows: readonly Row[]; changed: number }>
+  ): Promise<{ rows: readonly SqlRow[]; changed: number }>
   close(): Promise<unknown>
 }
 

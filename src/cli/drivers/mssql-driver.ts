@@ -1,5 +1,5 @@
-import { drivers } from '../../drivers'
-import type { Row } from '../../sql'
+import { drivers } from '../../drivers/internal'
+import type { SqlRow } from '../../sql/internal'
 import { wrongUsage, type CommandError } from '../command-error'
 import { loadDriver, readUrl, type CliDriver } from './driver'
 
@@ -8,7 +8,7 @@ interface MsSql {
     connect(): Promise<unknown>
     request(): {
       input(name: string, value: unknown): unknown
-      query(text: string): Promise<{ recordset?: Row[]; rowsAffected: number[] }>
+      query(text: string): Promise<{ recordset?: SqlRow[]; rowsAffected: number[] }>
     }
     close(): Promise<unknown>
   }

@@ -1,8 +1,8 @@
-import { drivers } from '../../drivers'
-import type { Row } from '../../sql'
+import { drivers } from '../../drivers/internal'
+import type { SqlRow } from '../../sql/internal'
 import { loadDriver, type CliDriver } from './driver'
 
-type Result = Row[] | { affectedRows: number }
+type Result = SqlRow[] | { affectedRows: number }
 
 /** What mysql2 and mariadb have in common. */
 interface MySqlConnection {

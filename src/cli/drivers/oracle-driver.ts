@@ -1,5 +1,5 @@
-import { drivers } from '../../drivers'
-import type { Row } from '../../sql'
+import { drivers } from '../../drivers/internal'
+import type { SqlRow } from '../../sql/internal'
 import { loadDriver, type CliDriver } from './driver'
 
 interface OracleDb {
@@ -9,7 +9,7 @@ interface OracleDb {
       text: string,
       values: unknown[],
       options: object,
-    ): Promise<{ rows?: Row[]; rowsAffected?: number }>
+    ): Promise<{ rows?: SqlRow[]; rowsAffected?: number }>
     close(): Promise<unknown>
   }>
 }

@@ -1,11 +1,11 @@
-import { drivers } from '../../drivers'
-import type { Row } from '../../sql'
+import { drivers } from '../../drivers/internal'
+import type { SqlRow } from '../../sql/internal'
 import { loadDriver, type CliDriver } from './driver'
 
 interface Pg {
   readonly Client: new (options: object) => {
     connect(): Promise<unknown>
-    query(text: string, values: unknown[]): Promise<{ rows: Row[]; rowCount: number | null }>
+    query(text: string, values: unknown[]): Promise<{ rows: SqlRow[]; rowCount: number | null }>
     on(event: 'error', listener: () => void): unknown
     end(): Promise<unknown>
   }

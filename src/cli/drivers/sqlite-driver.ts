@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { drivers } from '../../drivers'
-import type { Row } from '../../sql'
+import { drivers } from '../../drivers/internal'
+import type { SqlRow } from '../../sql/internal'
 import { databaseFailure } from '../command-error'
 import { loadDriver, type CliDriver } from './driver'
 
@@ -12,7 +12,7 @@ type BetterSqlite3 = new (
 ) => {
   prepare(text: string): {
     readonly reader: boolean
-    all(...values: unknown[]): Row[]
+    all(...values: unknown[]): SqlRow[]
     run(...values: unknown[]): { changes: number }
   }
   close(): unknown

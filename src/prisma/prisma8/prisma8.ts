@@ -1,7 +1,7 @@
-import { checkOptions, invalid, invalidClient } from '../../core'
+import { checkOptions, invalid, invalidClient } from '../../core/internal'
 import {
   dialectNamed,
-  lockTable,
+  tableSql,
   SqlLockProvider,
   TABLE_OPTIONS,
   type Dialect,
@@ -10,7 +10,7 @@ import {
   type SqlAcquisition,
   type SqlExecutor,
   type SqlLockProviderOptions,
-} from '../../sql'
+} from '../../sql/internal'
 import { dialectOfProvider, modelText, type FieldTypes, type PrismaProvider } from '../prisma-model'
 import {
   ownConnection,
@@ -49,13 +49,13 @@ export function prisma8LockProvider(
 /** @throws LockError `INVALID_CLIENT` for a lock of another client */
 export function prisma8GuardExecutor(
   transaction: Prisma8TransactionLike,
-  { dialect, holder }: SqlAcquisition,
+  { table: { dialect }, row }: SqlAcquisition,
 ): SqlExecutor {
   const { rawTag } = dialect as Partial<Prisma8Dialect>
   if (rawTag) return prisma8SqlExecutor(rawTag, (work) => work(transaction))
   throw invalidClient(
-    `Lock '${holder.name}' belongs to another client, and a transaction of Prisma 8 has no raw SQL of its own – acquire the lock with prismaLockProvider(db), from the db of the transaction.`,
-    holder.name,
+    `Lock '${row.name}' belongs to another client, and a transaction of Prisma 8 has no raw SQL of its own – acquire the lock with prismaLockProvider(db), from the db of the transaction.`,
+    row.name,
   )
 }
 
@@ -100,7 +100,7 @@ export function prismaContract(provider: PrismaProvider, options: LockTableOptio
       `There is no lock table for Prisma 8 with '${provider}' yet – known is ${Object.keys(FIELD_TYPES).join(', ')}.`,
     )
   }
-  const { names } = lockTable(dialectOfProvider(provider), options)
+  const { names } = tableSql(dialectOfProvider(provider), options)
   const model = modelText(names, types)
   return names.schema === undefined
     ? model

@@ -1,5 +1,5 @@
-import { drivers, postgresCode, sqlExecutor } from '../../drivers'
-import type { Row, SqlExecutor } from '../../sql'
+import { drivers, postgresCode, sqlExecutor } from '../../drivers/internal'
+import type { SqlRow, SqlExecutor } from '../../sql/internal'
 
 /** What this library uses of Prisma 8's client: `db`, as `postgres()` of `@prisma/orm-postgres/runtime` makes it. */
 export interface Prisma8ClientLike {
@@ -53,12 +53,13 @@ const PLACEHOLDER = '\0'
 
 /** Runs each statement as a plan of the raw lane. */
 export function prisma8SqlExecutor(tag: RawTag, use: UseScope): SqlExecutor {
-  const driver = { placeholder: () => PLACEHOLDER, errorCode: prisma8Code, notSent: prisma8NotSent }
+  const { inAscii } = drivers.postgres
+  const driver = { placeholder: () => PLACEHOLDER, inAscii, errorCode: prisma8Code, notSent: prisma8NotSent }
   return sqlExecutor(driver, (text, values, _, wants) => {
     const plan = planOf(tag, text, values)
     return use(async (scope) =>
       wants === 'rows'
-        ? { rows: (await scope.query(plan)) as Row[], changed: undefined }
+        ? { rows: (await scope.query(plan)) as SqlRow[], changed: undefined }
         : { rows: [], changed: (await scope.execute(plan)).affectedRows },
     )
   })
@@ -82,8 +83,17 @@ export function ownConnection(db: Prisma8ClientLike): UseScope {
     try {
       return await work(connection)
     } finally {
-      await connection.release()
+      await returned(connection)
     }
+  }
+}
+
+/** A connection that cannot be returned changes nothing of what its statement did: that, or its error, is the one to report. */
+async function returned(connection: { release(): PromiseLike<void> }): Promise<void> {
+  try {
+    await connection.release()
+  } catch {
+    // The pool has ended, or the connection is broken.
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialect'
-import { pinByWrite } from '../fragments'
-import { sql } from '../statement'
+import { pinByWrite } from '../pin'
+import { sql } from '../sql'
 import { describeColumns, postgres } from './postgres'
 
 /** CockroachDB calls itself PostgreSQL, and says all of this as PostgreSQL does. */
@@ -10,6 +10,9 @@ export const cockroachdb: Dialect = {
 
   // A float times an interval need not be exact here, and a slot is compared with the one before.
   plus: (time, milliseconds) => sql`(${postgres.plus(time, milliseconds)})::timestamp(3)`,
+
+  // It has no standbys.
+  readOnly: undefined,
 
   // It has no synchronous_commit.
   release: undefined,
@@ -26,8 +29,14 @@ export const cockroachdb: Dialect = {
   // Its transactions are serializable, and it knows no exceptions around `create table`.
   ddl: { ...postgres.ddl, createTogether: undefined },
 
-  // Its pg_index was not seen: whether there is a unique index is left open.
-  describe: describeColumns(sql`null`),
+  shape: {
+    ...postgres.shape,
+
+    // Its pg_index was not seen: whether there is a unique index is left open.
+    describe: describeColumns(sql`null`),
+    // Not tried.
+    schemasOf: undefined,
+  },
 
   inspection: {
     database: sql`current_database()`,

@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect'
-import { lookUpdateInsert, pinByRead } from '../fragments'
-import { sql } from '../statement'
+import { lookUpdateInsert } from '../acquire'
+import { pinByRead } from '../pin'
+import { sql } from '../sql'
 
 /**
  * SAP HANA, by its documentation:
@@ -38,6 +39,7 @@ export const hana: Dialect = {
     '142': 'too many concurrent transactions',
     '1038': 'rejected because the server is overloaded for the moment',
   },
+  readOnlyErrors: {},
 
   ddl: {
     // `if not exists` is HANA Cloud's, older servers do not know it.
@@ -49,9 +51,10 @@ export const hana: Dialect = {
       `alter table ${table} add (${column} ${type} default ${value} not null)`,
   },
 
-  // Without quotes the names of the result would be upper case. The views show what a user may see, so keys count only in
-  // the user's own schema.
-  describe: (schema, table) => sql`
+  shape: {
+    // Without quotes the names of the result would be upper case. The views show what a user may see, so keys count only in
+    // the user's own schema.
+    describe: (schema, table) => sql`
     select c.column_name as "column_name", c.data_type_name as "column_type", c.length as "max_length",
       case c.is_nullable when 'TRUE' then 1 else 0 end as "nullable",
       case when c.schema_name = current_user then (select count(*) from sys.index_columns k
@@ -63,8 +66,11 @@ export const hana: Dialect = {
     from sys.table_columns c
     where c.schema_name = coalesce(cast(${schema} as nvarchar(256)), current_schema)
       and c.table_name = cast(${table} as nvarchar(256))`,
-  // Not SECONDDATE: it has no fractions. LONGDATE is another name for TIMESTAMP.
-  types: { text: /^N?VARCHAR$/, time: /^(TIMESTAMP|LONGDATE)$/ },
+    schemasOf: (table) => sql`
+    select schema_name as "table_schema" from sys.tables where table_name = cast(${table} as nvarchar(256)) order by schema_name`,
+    // Not SECONDDATE: it has no fractions. LONGDATE is another name for TIMESTAMP.
+    types: { text: /^N?VARCHAR$/, time: /^(TIMESTAMP|LONGDATE)$/ },
+  },
 
   inspection: {
     from: sql`from dummy`,

@@ -1,4 +1,4 @@
-import { invalid } from '../../core'
+import { invalid } from '../../core/internal'
 import type { Dialect, DialectName } from '../dialect'
 import { cockroachdb } from './cockroachdb'
 import { hana } from './hana'

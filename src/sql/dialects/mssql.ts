@@ -1,6 +1,10 @@
-import type { AcquireStep, Dialect, LockTable } from '../dialect'
-import { insertNew, isHeld, isNamed, pinByRead, slotOutcome, updateFree } from '../fragments'
-import { sql } from '../statement'
+import type { Dialect } from '../dialect'
+import type { AcquireStep } from '../acquire'
+import type { TableSql } from '../table-names'
+import { insertNew, slotOutcome, updateFree } from '../acquire'
+import { isHeld, isNamed, type Expressions } from '../expressions'
+import { pinByRead } from '../pin'
+import { sql } from '../sql'
 
 /**
  * One batch. Without versions of rows (READ_COMMITTED_SNAPSHOT is off by default) a reader would wait behind a writer, so
@@ -8,7 +12,7 @@ import { sql } from '../statement'
  * afterwards; they never acquire one: that is for the update and the primary key to decide. Not READPAST: error 650 in
  * sessions that are SERIALIZABLE or SNAPSHOT. Not MERGE: it needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
-function acquire(dialect: Dialect, table: LockTable, slot: boolean): AcquireStep[] {
+function acquire(dialect: Expressions, table: TableSql, slot: boolean): AcquireStep[] {
   const dirty = unlocked(table)
   const write = sql`
     if exists (select 1 from ${dirty.table} where ${isNamed(dialect, table)}) ${updateFree(dialect, table, slot)}
@@ -24,10 +28,10 @@ function acquire(dialect: Dialect, table: LockTable, slot: boolean): AcquireStep
       if @@rowcount > 0 set @outcome = 'acquired';
     end;
     select @outcome as outcome`
-  return [{ tells: 'outcome', statement }]
+  return [{ answer: 'outcome', statement }]
 }
 
-function unlocked(table: LockTable): LockTable {
+function unlocked(table: TableSql): TableSql {
   return { ...table, table: sql`${table.table} with (nolock)` }
 }
 
@@ -48,6 +52,7 @@ export const mssql: Dialect = {
   epoch: sql`cast('1970-01-01' as datetime2(3))`,
   epochMilliseconds: (time) => sql`datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), ${time})`,
   text: (parameter) => parameter,
+  readOnly: sql`case when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1 else 0 end`,
 
   acquire,
 
@@ -71,10 +76,6 @@ export const mssql: Dialect = {
     '1205': 'this session was chosen as the deadlock victim',
     '1222': 'lock request time out: LOCK_TIMEOUT is set and another session has the row',
     '1204': 'the server has no memory left for locks at this time',
-    // While an availability group fails over.
-    '976': 'the database of this replica cannot be queried at this time',
-    '978': 'this replica only accepts connections that declare that they only read',
-    '983': 'this replica is about to become the primary or a secondary',
     // Azure SQL: https://learn.microsoft.com/dotnet/api/microsoft.data.sqlclient.sqlconfigurableretryfactory
     '40501': 'the service is busy: retry after ten seconds',
     '40613': 'the database is not available at this time',
@@ -83,6 +84,13 @@ export const mssql: Dialect = {
     '49918': 'not enough resources for the request',
     '49919': 'too many creations and updates of the subscription are in progress',
     '49920': 'too many operations of the subscription are in progress',
+  },
+  readOnlyErrors: {
+    '3906': 'the database is read-only',
+    // While an availability group fails over.
+    '976': 'the database of this replica cannot be queried at this time',
+    '978': 'this replica only accepts connections that declare that they only read',
+    '983': 'this replica is about to become the primary or a secondary',
   },
 
   ddl: {
@@ -93,9 +101,9 @@ export const mssql: Dialect = {
     time: 'datetime2(3)',
     collation: 'Latin1_General_100_BIN2',
     alterColumn: (table, column, type) => `alter table ${table} alter column ${column} ${type} not null`,
-    // Refused while a key depends on it: errors 5074 and 4922. Which keys there are, only the server knows. The table may have
-    // another primary key.
-    alterKey: (table, column, type, key) => [
+    // Refused while a key depends on it: errors 5074 and 4922. Which keys there are, only the server knows. Another column may have
+    // the primary key, often under the name that ours would have, which an index of the same table cannot have too: error 1913.
+    alterKey: (table, column, type, { primaryKey, index }) => [
       `declare @drop nvarchar(max) = N''
 select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N'alter table ' + ${literal(table)} + N' drop constraint ' + quotename(i.name)
   else N'drop index ' + quotename(i.name) + N' on ' + ${literal(table)} end + N'; '
@@ -105,16 +113,17 @@ select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N
 exec (@drop)`,
       `alter table ${table} alter column ${column} ${type} not null`,
       `if exists (select 1 from sys.key_constraints where type = 'PK' and parent_object_id = object_id(${literal(table)}))
-  create unique index ${key} on ${table} (${column})
-else alter table ${table} add constraint ${key} primary key (${column})`,
+  create unique index ${index} on ${table} (${column})
+else alter table ${table} add constraint ${primaryKey} primary key (${column})`,
     ],
     // In a batch of its own, which EXEC begins.
     createSchema: (schema) =>
       `if not exists (select 1 from sys.schemas where quotename(name) = ${literal(schema)}) exec (${literal(`create schema ${schema}`)})`,
   },
 
-  // object_id() finds the table as a statement would: in the user's default schema, else in dbo.
-  describe: (schema, table) => sql`
+  shape: {
+    // object_id() finds the table as a statement would: in the user's default schema, else in dbo.
+    describe: (schema, table) => sql`
     select c.name as column_name,
       type_name(c.system_type_id) + case when c.scale > 0 then concat('(', c.scale, ')') else '' end as column_type,
       case when c.max_length > 0 and type_name(c.system_type_id) like 'n%' then c.max_length / 2 else c.max_length end as max_length,
@@ -131,11 +140,14 @@ else alter table ${table} add constraint ${key} primary key (${column})`,
       object_schema_name(c.object_id) as table_schema
     from sys.columns c
     where c.object_id = object_id(coalesce(quotename(${schema}) + '.', '') + quotename(${table}))`,
-  // Not datetime: it counts in steps of 3.3 ms. Not datetimeoffset: the zone would be lost in comparing.
-  types: { text: /^n?(var)?char$/, time: /^datetime2\([3-7]\)/ },
-  doubtfulType: {
-    pattern: /^(var)?char$/,
-    why: "which stores characters outside its code page as '?', so that a lock with such a name is never found again and is held for ever",
+    schemasOf: (table) => sql`
+    select object_schema_name(t.object_id) as table_schema from sys.tables t where t.name = ${table} order by table_schema`,
+    // Not datetime: it counts in steps of 3.3 ms. Not datetimeoffset: the zone would be lost in comparing.
+    types: { text: /^n?(var)?char$/, time: /^datetime2\([3-7]\)/ },
+    doubtfulType: {
+      pattern: /^(var)?char$/,
+      why: "which stores characters outside its code page as '?', so that a lock with such a name is never found again and is held for ever",
+    },
   },
 
   inspection: {

@@ -1,6 +1,10 @@
 import type { Dialect } from '../dialect'
-import { lookUpdateInsert, pinByRead } from '../fragments'
-import { raw, sql, type Statement } from '../statement'
+import { lookUpdateInsert } from '../acquire'
+import { pinByRead } from '../pin'
+import { raw, sql, type Sql } from '../sql'
+
+/** The user of this connection, as `grant … to` wants it, and as the server lists privileges. */
+const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`
 
 export const mysql: Dialect = {
   name: 'mysql',
@@ -15,6 +19,10 @@ export const mysql: Dialect = {
   epoch: sql`timestamp '1970-01-01 00:00:00'`,
   epochMilliseconds: (time) => sql`timestampdiff(microsecond, '1970-01-01', ${time}) div 1000`,
   text: (parameter) => parameter,
+  // Without the blanks that sql_mode PAD_CHAR_TO_FULL_LENGTH adds to a column of type char.
+  hex: (text) => sql`hex(convert(rtrim(${text}) using utf8mb4))`,
+  // A number, or from MariaDB 12 on a word.
+  readOnly: sql`@@global.read_only not in ('0', 'OFF')`,
 
   // Not `on duplicate key update`: with the driver's usual FOUND_ROWS flag it counts one row even when it left a held
   // lock alone. Not `insert ignore`: it cuts a name that is too long, and reports success. And never two of these in
@@ -34,6 +42,13 @@ export const mysql: Dialect = {
     '1213': 'ER_LOCK_DEADLOCK: this session was chosen to give way',
     '1205': 'ER_LOCK_WAIT_TIMEOUT: another session kept the row longer than innodb_lock_wait_timeout',
   },
+  readOnlyErrors: {
+    '1290': 'ER_OPTION_PREVENTS_STATEMENT: the server runs with read_only or super_read_only',
+    '1792': 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: transaction_read_only is set',
+    '1836': 'ER_READ_ONLY_MODE: the server is in read-only mode',
+    '3100': 'ER_RUN_HOOK_ERROR: a member that left its group rolled the statement back (Group Replication)',
+    '1047': 'ER_UNKNOWN_COM_ERROR: this node is not part of the primary component (Galera)',
+  },
 
   ddl: {
     conditional: true,
@@ -48,12 +63,13 @@ export const mysql: Dialect = {
     createSchema: (schema) => `create schema if not exists ${schema}`,
   },
 
-  describe: (schema, table) => {
-    const here = (alias: string): Statement =>
-      sql`${raw(alias)}.table_schema = coalesce(${schema}, database()) and ${raw(alias)}.table_name = ${table}`
-    return sql`
+  shape: {
+    describe: (schema, table) => {
+      const here = (alias: string): Sql =>
+        sql`${raw(alias)}.table_schema = coalesce(${schema}, database()) and ${raw(alias)}.table_name = ${table}`
+      return sql`
       select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
-        case c.is_nullable when 'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
+        case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
         (select count(*) from information_schema.statistics s
           where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
             and not exists (
@@ -61,17 +77,18 @@ export const mysql: Dialect = {
               where ${here('o')} and o.index_name = s.index_name and o.seq_in_index > 1)) as unique_keys
       from information_schema.columns c
       where ${here('c')}`
-  },
-  // Without fractions the lease would be rounded, up to half a second short. TIMESTAMP is in the tables of Java services.
-  types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
-  doubtfulType: {
-    pattern: /^timestamp/,
-    why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',
+    },
+    // Without fractions the lease would be rounded, up to half a second short. TIMESTAMP is in the tables of Java services.
+    types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
+    doubtfulType: {
+      pattern: /^timestamp/,
+      why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',
+    },
   },
 
   inspection: {
     schema: sql`database()`,
-    grantee: sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`,
+    grantee: GRANTEE,
     timeZone: {
       types: /^timestamp/,
       value: sql`@@session.time_zone`,
@@ -81,6 +98,35 @@ export const mysql: Dialect = {
     denied: ['1044', '1142', '1143'],
     session: sql`connection_id()`,
     settings: [
+      {
+        name: 'read-only server',
+        read: sql`select @@global.read_only as value`,
+        // Since MariaDB 12 also NO_LOCK, which refuses even more.
+        wrong: /^(?!(0|off)$)/i,
+        severity: 'error',
+        message: 'it is a replica or a former primary, and accepts no lock – connect to the primary',
+      },
+      {
+        name: 'privilege to write in spite of read_only',
+        // The binary log is off where there are no replicas.
+        read: sql`
+          select coalesce(if(@@log_bin, group_concat(privilege_type), null), 'none') as value from information_schema.user_privileges
+          where grantee = ${GRANTEE} and (privilege_type in ('SUPER', 'CONNECTION_ADMIN') or privilege_type like 'READ%ONLY ADMIN')`,
+        wrong: /[A-Z]/,
+        severity: 'warning',
+        message:
+          'this user writes to a former primary too, so after a failover two could hold a lock – use a user without SUPER, CONNECTION_ADMIN and READ ONLY ADMIN, and super_read_only on replicas',
+      },
+      {
+        name: 'consistency of the group',
+        // Only with the plugin of Group Replication.
+        read: sql`show variables where variable_name = 'group_replication_consistency'`,
+        wrong: /^EVENTUAL$/i,
+        severity: 'warning',
+        message:
+          'after a failover a new primary may answer before it has applied the locks of the old one – set group_replication_consistency to BEFORE_ON_PRIMARY_FAILOVER',
+        fix: () => "set global group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'",
+      },
       {
         name: 'transaction isolation',
         // MySQL and MariaDB each know one of the two.

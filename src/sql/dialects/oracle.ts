@@ -1,6 +1,8 @@
 import type { Dialect } from '../dialect'
-import { columns, isNamed, newRow, pinByRead, refusal, updateFree } from '../fragments'
-import { sql } from '../statement'
+import { newRow, refusal, updateFree } from '../acquire'
+import { columns, isNamed } from '../expressions'
+import { pinByRead } from '../pin'
+import { sql } from '../sql'
 
 export const oracle: Dialect = {
   name: 'oracle',
@@ -22,14 +24,15 @@ export const oracle: Dialect = {
       + extract(minute from ${since1970}) * 60000 + extract(second from ${since1970}) * 1000`
   },
   text: (parameter) => parameter,
+  readOnly: sql`case when sys_context('userenv', 'database_role') like '%STANDBY%' then 1 else 0 end`,
 
   // Reading waits for nobody here. Not one MERGE: an update that waited for a row starts again when its WHERE is true no
   // more, but what a MERGE does then is seen (it watches its SET columns) and not documented.
   acquire: (dialect, table, slot) => [
-    { tells: 'refusal', statement: refusal(dialect, table, slot) },
-    { tells: 'acquired', statement: updateFree(dialect, table, slot) },
+    { answer: 'refusal', statement: refusal(dialect, table, slot) },
+    { answer: 'acquired', statement: updateFree(dialect, table, slot) },
     {
-      tells: 'acquired',
+      answer: 'acquired',
       statement: sql`
         insert into ${table.table} (${columns(table)}) select ${newRow(dialect, slot)} from dual
         where not exists (select 1 from ${table.table} where ${isNamed(dialect, table)})`,
@@ -47,6 +50,7 @@ export const oracle: Dialect = {
     'ORA-30006': 'resource busy, WAIT timeout expired: another session has the row',
     'ORA-00054': 'resource busy and NOWAIT: another session has the table',
   },
+  readOnlyErrors: { 'ORA-16000': 'database or pluggable database open for read-only access: a standby' },
 
   ddl: {
     conditional: false,
@@ -60,12 +64,13 @@ export const oracle: Dialect = {
       `alter table ${table} add (${column} ${type} default ${type.startsWith('timestamp') ? 'timestamp ' : ''}${value} not null)`,
   },
 
-  // In the schema itself, or where a synonym leads to. Without quotes the names of the result would be upper case. The
-  // views show what a user may see, so keys count only in the user's own schema: unique indexes, and constraints, which may
-  // use another index.
-  describe: (schema, table) => {
-    const owner = sql`coalesce(${schema}, sys_context('userenv', 'current_schema'))`
-    return sql`
+  shape: {
+    // In the schema itself, or where a synonym leads to. Without quotes the names of the result would be upper case. The
+    // views show what a user may see, so keys count only in the user's own schema: unique indexes, and constraints, which may
+    // use another index.
+    describe: (schema, table) => {
+      const owner = sql`coalesce(${schema}, sys_context('userenv', 'current_schema'))`
+      return sql`
       select c.column_name as "column_name", c.data_type as "column_type", c.char_length as "max_length",
         case c.nullable when 'Y' then 1 else 0 end as "nullable",
         case when c.owner = user then (
@@ -90,10 +95,13 @@ export const oracle: Dialect = {
         union all
         select table_owner, table_name from all_synonyms
         where synonym_name = ${table} and owner in (${owner}, 'PUBLIC'))`
+    },
+    schemasOf: (table) =>
+      sql`select owner as "table_schema" from all_tables where table_name = ${table} order by owner`,
+    // Not CHAR: it is filled with blanks, and then not equal to the name. Not DATE: it has no fractions. Not WITH TIME ZONE:
+    // UTC would be read as the session's time.
+    types: { text: /^N?VARCHAR2$/, time: /^TIMESTAMP\([3-9]\)$/ },
   },
-  // Not CHAR: it is filled with blanks, and then not equal to the name. Not DATE: it has no fractions. Not WITH TIME ZONE:
-  // UTC would be read as the session's time.
-  types: { text: /^N?VARCHAR2$/, time: /^TIMESTAMP\([3-9]\)$/ },
 
   inspection: {
     from: sql`from dual`,

@@ -1,6 +1,9 @@
-import type { Dialect, LockTable } from '../dialect'
-import { isHeld, newRow, pinByRead, slotOutcome, upsert } from '../fragments'
-import { sql, type Statement } from '../statement'
+import type { Dialect, TableShape } from '../dialect'
+import type { TableSql } from '../table-names'
+import { newRow, slotOutcome, upsert } from '../acquire'
+import { isHeld, type Expressions } from '../expressions'
+import { pinByRead } from '../pin'
+import { sql, type Sql } from '../sql'
 
 export const postgres: Dialect = {
   name: 'postgres',
@@ -16,6 +19,8 @@ export const postgres: Dialect = {
     sql`round(extract(epoch from least(greatest(${time}, timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint`,
   // Without the cast: 42P08, could not determine data type of parameter.
   text: (parameter) => sql`${parameter}::varchar`,
+  hex: (text) => sql`encode(convert_to(${text}, 'UTF8'), 'hex')`,
+  readOnly: sql`pg_is_in_recovery()::int`,
 
   // A row that is seen to be held makes it a mere read. A plain upsert that loses has locked the row, and costs a transaction
   // id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). With a slot the statement says why it
@@ -23,14 +28,14 @@ export const postgres: Dialect = {
   acquire: (dialect, table, slot) => {
     if (!slot) {
       const source = sql`select ${newRow(dialect, slot)} where not exists (select 1 from ${table.table} where ${isHeld(dialect, table)})`
-      return [{ tells: 'acquired or held', statement: upsert(dialect, table, slot, source) }]
+      return [{ answer: 'acquired or held', statement: upsert(dialect, table, slot, source) }]
     }
     const source = sql`select ${newRow(dialect, slot)} from shedlock_seen where "outcome" = 'free'`
     const statement = sql`
       with shedlock_seen as (${slotOutcome(dialect, table)}),
       shedlock_acquired as (${upsert(dialect, table, slot, source)} returning 1)
       select case when exists (select 1 from shedlock_acquired) then 'acquired' else "outcome" end as "outcome" from shedlock_seen`
-    return [{ tells: 'outcome', statement }]
+    return [{ answer: 'outcome', statement }]
   },
 
   // For this one statement the commit does not wait for the disk or for a replica; `true` makes it end with the
@@ -50,6 +55,9 @@ export const postgres: Dialect = {
     '40P01': 'deadlock_detected: this session was chosen to give way',
     '55P03': 'lock_not_available: lock_timeout is set, and another session keeps the row or the table',
     NAME_REFUSED: 'the statement is not known by its name any more: it was not executed, and is sent without',
+  },
+  readOnlyErrors: {
+    '25006': 'read_only_sql_transaction: a standby, a former primary, or default_transaction_read_only',
   },
 
   ddl: {
@@ -80,14 +88,22 @@ export const postgres: Dialect = {
     createSchema: (schema) => `create schema if not exists ${schema}`,
   },
 
-  describe: describeColumns(sql`(
+  shape: {
+    describe: describeColumns(sql`(
     select count(*) from pg_catalog.pg_index i
     where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
       and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int`),
-  // Not citext: it is unique without case and, compared with a varchar, different with it, so that `job` would acquire the
-  // row of `Job` and not find it to release it. Not with a zone, which would be the session's: a holder in UTC would not keep
-  // out a session in New York.
-  types: { text: /^(character varying|text|character)/, time: /^timestamp(\([3-6]\))? without time zone$/ },
+    schemasOf: (table) => sql`
+    select n.nspname::text as table_schema
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where c.relname = ${table}::text and c.relkind in ('r', 'p', 'v')
+      and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
+    order by n.nspname`,
+    // Not citext: it is unique without case and, compared with a varchar, different with it, so that `job` would acquire the
+    // row of `Job` and not find it to release it. Not with a zone, which would be the session's: a holder in UTC would not keep
+    // out a session in New York.
+    types: { text: /^(character varying|text|character)/, time: /^timestamp(\([3-6]\))? without time zone$/ },
+  },
 
   inspection: {
     database: sql`current_database()`,
@@ -96,6 +112,23 @@ export const postgres: Dialect = {
     denied: ['42501'],
     session: sql`pg_backend_pid()`,
     settings: [
+      {
+        name: 'read-only server',
+        read: sql`select current_setting('transaction_read_only')`,
+        wrong: /^on$/,
+        severity: 'error',
+        message: 'it is a standby or a former primary, and accepts no lock – connect to the primary',
+      },
+      {
+        name: 'synchronous standby',
+        read: sql`
+          select case when current_setting('synchronous_standby_names') = '' and exists (select 1 from pg_catalog.pg_stat_replication)
+            then 'none' else 'ok' end`,
+        wrong: /none/,
+        severity: 'warning',
+        message:
+          'all standbys are asynchronous, so a failover may lose a lock that was just acquired, and two hold it – set synchronous_standby_names, or accept that',
+      },
       {
         name: 'transaction isolation',
         read: sql`select current_setting('default_transaction_isolation')`,
@@ -108,10 +141,10 @@ export const postgres: Dialect = {
       {
         name: 'synchronous commit',
         read: sql`select current_setting('synchronous_commit')`,
-        wrong: /^off$/,
+        wrong: /^(off|local)$/,
         severity: 'warning',
         message:
-          'a crash of the server may lose a lock that was just acquired – switch synchronous_commit on for this user',
+          'a crash of the server or a failover may lose a lock that was just acquired – switch synchronous_commit on for this user',
         fix: (grantee) => `alter role ${grantee} set synchronous_commit = on`,
       },
     ],
@@ -119,7 +152,7 @@ export const postgres: Dialect = {
 }
 
 /** @param uniqueKeys how many unique indexes are on attribute `a` alone */
-export function describeColumns(uniqueKeys: Statement): Dialect['describe'] {
+export function describeColumns(uniqueKeys: Sql): TableShape['describe'] {
   return (schema, table) => sql`
     select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
       nullif(a.atttypmod, -1) - 4 as max_length, case when a.attnotnull then 0 else 1 end as nullable,
@@ -135,7 +168,7 @@ export function describeColumns(uniqueKeys: Statement): Dialect['describe'] {
  * A paused or cut-off process would pin the row until TCP gives up, hours later. So the server ends the transaction
  * when it is idle at the end of the lease; a shorter timeout of the session is kept. Undone at the transaction's end.
  */
-function idleNoLongerThanLease({ now }: Dialect, { lockUntil }: LockTable) {
+function idleNoLongerThanLease({ now }: Expressions, { lockUntil }: TableSql) {
   return sql`set_config('idle_in_transaction_session_timeout', least(
     ceil(extract(epoch from ${lockUntil} - ${now}) * 1000), 2147483647,
     (select nullif(setting::int, 0) from pg_catalog.pg_settings where name = 'idle_in_transaction_session_timeout')

@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect'
-import { lookUpdateInsert, pinByWrite } from '../fragments'
-import { sql } from '../statement'
+import { lookUpdateInsert } from '../acquire'
+import { pinByWrite } from '../pin'
+import { sql } from '../sql'
 
 /** Spanner in its own dialect, GoogleSQL. One with PostgreSQL's is not reached through TypeORM. */
 export const spanner: Dialect = {
@@ -9,8 +10,6 @@ export const spanner: Dialect = {
   longestIdentifier: 128,
   // https://cloud.google.com/spanner/docs/reference/standard-sql/lexical
   notInIdentifiers: /[^A-Za-z0-9_]/,
-  // Not bound: TypeORM sends values without types, and a null without a type is refused.
-  defaultSchema: sql`''`,
 
   now: sql`timestamp_trunc(current_timestamp(), millisecond)`,
   plus: (time, milliseconds) => sql`timestamp_add(${time}, interval ${milliseconds} millisecond)`,
@@ -30,6 +29,7 @@ export const spanner: Dialect = {
     '6': 'ALREADY_EXISTS: another session made the row first',
     '8': 'RESOURCE_EXHAUSTED: a quota, or no session left',
   },
+  readOnlyErrors: {},
 
   ddl: {
     conditional: true,
@@ -41,8 +41,12 @@ export const spanner: Dialect = {
       `alter table ${table} add column ${column} ${type} not null default (${value})`,
   },
 
-  // In upper case, because TypeORM opens no transaction for what begins with SELECT, and inside one this is refused.
-  describe: (schema, table) => sql`
+  shape: {
+    // Not bound: TypeORM sends values without types, and a null without a type is refused.
+    defaultSchema: sql`''`,
+
+    // In upper case, because TypeORM opens no transaction for what begins with SELECT, and inside one this is refused.
+    describe: (schema, table) => sql`
     SELECT c.column_name as column_name, c.spanner_type as column_type,
       safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
       case c.is_nullable when 'YES' then 1 else 0 end as nullable,
@@ -58,7 +62,8 @@ export const spanner: Dialect = {
               and o.ordinal_position > 1)) as unique_keys
     from information_schema.columns c
     where c.table_schema = ${schema} and c.table_name = ${table}`,
-  types: { text: /^STRING\(/, time: /^TIMESTAMP$/ },
+    types: { text: /^STRING\(/, time: /^TIMESTAMP$/ },
+  },
 
   inspection: {
     // PERMISSION_DENIED. Who may write is a matter of IAM there: no SQL is printed for it.

@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect'
-import { newRow, pinByWrite, refusal, upsert } from '../fragments'
-import { sql } from '../statement'
+import { newRow, refusal, upsert } from '../acquire'
+import { pinByWrite } from '../pin'
+import { sql } from '../sql'
 
 export const sqlite: Dialect = {
   name: 'sqlite',
@@ -18,10 +19,10 @@ export const sqlite: Dialect = {
   // A write waits for every other writer of the file, a read for nobody. And never begin a transaction with a read:
   // its write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
   acquire: (dialect, table, slot) => [
-    { tells: 'refusal', statement: refusal(dialect, table, slot) },
+    { answer: 'refusal', statement: refusal(dialect, table, slot) },
     {
       // Without a slot only a row that is held stops it.
-      tells: slot ? 'acquired' : 'acquired or held',
+      answer: slot ? 'acquired' : 'acquired or held',
       statement: upsert(dialect, table, slot, sql`values (${newRow(dialect, slot)})`),
     },
   ],
@@ -39,17 +40,20 @@ export const sqlite: Dialect = {
     SQLITE_LOCKED: 'another statement of a shared cache uses the table',
     SQLITE_LOCKED_SHAREDCACHE: 'another connection of a shared cache uses the table',
   },
+  readOnlyErrors: {},
 
   ddl: { conditional: true, text: (length) => `varchar(${length})`, time: 'datetime(3)' },
 
-  describe: (schema, table) => {
-    const where = sql`coalesce(${schema}, 'main')`
-    return sql`
+  shape: {
+    describe: (schema, table) => {
+      const where = sql`coalesce(${schema}, 'main')`
+      return sql`
       select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable,
         (select count(*) from pragma_index_list(${table}, ${where}) l
           where l."unique" and not l.partial
             and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
       from pragma_table_info(${table}, ${where}) c`
+    },
+    types: { text: /^/, time: /^/ },
   },
-  types: { text: /^/, time: /^/ },
 }

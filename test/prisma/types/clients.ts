@@ -1,5 +1,5 @@
-import type { ActiveLock } from '../../../src/core'
-import { guard, prismaLockProvider, shedlock } from '../../../src/prisma'
+import type { ActiveLock } from '../../../src/core/internal'
+import { guard, prismaLockProvider, shedlock } from '../../../src/prisma/internal'
 import { PrismaClient as MySqlClient } from '../generated/mysql/client'
 import { Prisma, PrismaClient } from '../generated/postgresql/client'
 import { PrismaClient as SqliteClient } from '../generated/sqlite/client'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { drivers } from '../../../src/drivers'
-import { dialects, lockStatements, lockTable, render } from '../../../src/sql'
+import { drivers } from '../../../src/drivers/internal'
+import { dialects, lockStatements, tableSql, render } from '../../../src/sql/internal'
 import { refusals } from '../../sql/grammar-refusals'
 import { breakStatements, type Break } from './break-statements'
 import { chaosTables } from './url-database'
@@ -9,7 +9,7 @@ const DIALECTS = ['postgres', 'mariadb', 'mysql', 'sqlite', 'cockroachdb', 'mssq
 type Name = (typeof DIALECTS)[number]
 
 function statementsOf(name: Name): [title: string, text: string][] {
-  const { acquire, extend, release, fencingToken } = lockStatements(dialects[name], lockTable(dialects[name]))
+  const { acquire, extend, release, fencingToken } = lockStatements(dialects[name], tableSql(dialects[name]))
   const all = { extend, release, fencingToken }
   return [...acquire.map(({ statement }) => ['acquire', statement] as const), ...Object.entries(all)].map(
     ([title, statement]) => [title, render(statement, drivers[name].placeholder)],

@@ -1,4 +1,4 @@
-import { dialects, lockTable, render, type LockColumn } from '../../../src/sql'
+import { dialects, tableSql, render, type LockColumn } from '../../../src/sql/internal'
 import type { WorkerConnection } from './chaos-database'
 
 const PARAMETER = '\\$\\d+(?:::varchar)?|@P?\\d+|:\\d+|\\?'
@@ -31,7 +31,7 @@ export function breakStatements(
 ): (text: string) => string {
   const dialect = dialects[dialectName]
   const now = render(dialect.now)
-  const names = lockTable(dialect)
+  const names = tableSql(dialect)
   const column = (name: LockColumn): string => render(names[name])
   const onlyLocks =
     (rewrite: (text: string) => string) =>

@@ -1,6 +1,6 @@
 import type { DataSourceOptions } from 'typeorm'
 import { servers } from '../../backends/servers'
-import type { TcpProxy } from './tcp-proxy'
+import type { TcpProxy } from '../servers/tcp-proxy'
 import type { Witness } from './witness'
 
 /** Those that the harness does not start itself. */
@@ -18,9 +18,6 @@ export interface ConnectionByParts {
   readonly database: string
   readonly serializable: boolean
 }
-
-/** Begins the owner's text of every lock. */
-export const WORKER = 'chaos-worker'
 
 /** For every statement of a session, those in autocommit too. */
 export const SERIALIZABLE_POSTGRES = '-c default_transaction_isolation=serializable'

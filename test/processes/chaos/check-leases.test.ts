@@ -3,7 +3,7 @@ import { checkLeases } from './check-leases'
 import type { History, ProcessEntry } from './history'
 import { runsOf } from './runs'
 import { acquired, change, injection, NOTHING } from './sample-history'
-import { LATEST_DELIVERY } from './tcp-proxy'
+import { LATEST_DELIVERY } from '../servers/tcp-proxy'
 
 const kinds = (entries: readonly ProcessEntry[], history: Partial<History>): string[] =>
   checkLeases(runsOf(entries), { ...NOTHING, ...history }).map(({ kind }) => kind)

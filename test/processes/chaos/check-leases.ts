@@ -1,7 +1,7 @@
 import { acquisitionsOf, byName, type Acquisition } from './acquisitions'
 import type { History, Injection } from './history'
 import type { Run } from './runs'
-import { LATEST_DELIVERY } from './tcp-proxy'
+import { LATEST_DELIVERY } from '../servers/tcp-proxy'
 
 /** Where what a holder believed and what the database kept do not fit together. */
 export interface LeaseFinding {

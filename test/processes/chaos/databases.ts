@@ -1,6 +1,6 @@
 import type { ChaosDatabase } from './chaos-database'
 import { mysqlLikeDatabase } from './mysql-like-database'
-import { MARIADB, MYSQL } from './mysql-programs'
+import { MARIADB, MYSQL } from '../servers/mysql-programs'
 import { postgresDatabase } from './postgres-database'
 import { sqliteDatabase } from './sqlite-database'
 import { urlDatabase } from './url-database'

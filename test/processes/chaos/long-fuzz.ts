@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { setImmediate as turn } from 'node:timers/promises'
-import { LockError, type Lock, type LockProvider } from '../../../src/core'
+import { LockError, type Lock, type LockProvider } from '../../../src/core/internal'
 import { generateClients } from '../../prisma/generate-clients'
 import { checkHistory } from './check-history'
 import { checkTokens } from './check-tokens'

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChaosDatabase } from './chaos-database'
 import type { Fault } from './fault'
 import type { Random } from './random'
-import { LATEST_DELIVERY, type RequestAboutLock } from './tcp-proxy'
+import { LATEST_DELIVERY, type RequestAboutLock } from '../servers/tcp-proxy'
 
 const needsNetwork = ({ proxy }: ChaosDatabase): string | undefined =>
   proxy ? undefined : 'an embedded database has no network'

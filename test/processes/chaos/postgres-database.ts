@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { dialects, tableDefinition } from '../../../src/sql'
+import { dialects, tableDefinition } from '../../../src/sql/internal'
 import { freePort } from '../../backends/free-port'
 import { hasPgBouncer, startPgBouncer } from '../../backends/pgbouncer'
 import { around } from './around'
 import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
-import { DataDirectory } from './data-directory'
-import { runAs, ServerProcess, startAs } from './server-process'
-import { TcpProxy } from './tcp-proxy'
+import { DataDirectory } from '../servers/data-directory'
+import { initializePostgres, startPostgres } from '../servers/postgres-programs'
+import { ServerProcess } from '../servers/server-process'
+import { TcpProxy } from '../servers/tcp-proxy'
 import { noteDestroyed, readWitness } from './witness'
 
 const NOW = 'extract(epoch from clock_timestamp()) * 1000'
@@ -147,9 +148,7 @@ export async function postgresDatabase(names: readonly string[], url?: string): 
 async function startOwn(port: number, role: string, ask: () => Promise<void>): Promise<OwnServer> {
   const directory = new DataDirectory(400)
   const data = join(directory.path, 'data')
-  const binaries = (await runAs('postgres', 'pg_config', ['--bindir'])).trim()
-  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '--wal-segsize=1']
-  await runAs('postgres', join(binaries, 'initdb'), initdb)
+  await initializePostgres(data)
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -157,14 +156,9 @@ async function startOwn(port: number, role: string, ask: () => Promise<void>): P
     max_wal_size: '16MB',
     timezone: 'America/New_York',
   }
-  const startArguments = [
-    '-D',
-    data,
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ]
-  const server = new ServerProcess(() => startAs('postgres', join(binaries, 'postgres'), startArguments), ask)
+  const server = new ServerProcess(() => startPostgres(data, settings), ask)
   await server.start()
-  const limits = { default_pool_size: 5, ignore_startup_parameters: 'extra_float_digits' }
+  const limits = { default_pool_size: 5, ignore_startup_parameters: 'extra_float_digits,options' }
   const pooler = hasPgBouncer
     ? await startPgBouncer(`postgres://${role}@127.0.0.1:${port}`, limits)
     : undefined

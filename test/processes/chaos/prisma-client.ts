@@ -1,13 +1,18 @@
 import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { guard, prismaLockProvider, type PrismaClientLike, type RawClientLike } from '../../../src/prisma'
+import {
+  guard,
+  prismaLockProvider,
+  type PrismaClientLike,
+  type RawClientLike,
+} from '../../../src/prisma/internal'
 import { ADAPTERS, connect, type TestClient } from '../../prisma/adapters'
+import { WORKER } from '../servers/tcp-proxy'
 import { breakStatements } from './break-statements'
 import {
   SERIALIZABLE_MYSQL,
   SERIALIZABLE_POSTGRES,
-  WORKER,
   type ConnectionByParts,
   type DialectByUrl,
 } from './chaos-database'

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dialects, tableDefinition } from '../../../src/sql'
+import { dialects, tableDefinition } from '../../../src/sql/internal'
 import type { ChaosDatabase } from './chaos-database'
-import { DataDirectory } from './data-directory'
+import { DataDirectory } from '../servers/data-directory'
 import { noteDestroyed, readWitness } from './witness'
 
 /** What the harness uses of better-sqlite3, which brings no types. */

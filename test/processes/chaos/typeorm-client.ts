@@ -1,7 +1,8 @@
 import { DataSource, type EntityManager } from 'typeorm'
-import { guard, typeOrmLockProvider } from '../../../src/typeorm'
+import { guard, typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { breakStatements } from './break-statements'
-import { dataSourceOptions, SERIALIZABLE_MYSQL, WORKER } from './chaos-database'
+import { WORKER } from '../servers/tcp-proxy'
+import { dataSourceOptions, SERIALIZABLE_MYSQL } from './chaos-database'
 import { spelled, type WorkerClient, type WorkerClientOptions } from './worker-client'
 
 export async function typeOrmClient({

@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm'
-import { dialects, raw, render, tableDefinition } from '../../../src/sql'
+import { dialects, raw, render, tableDefinition } from '../../../src/sql/internal'
 import { servers } from '../../backends/servers'
 import type { ChaosDatabase, DialectByUrl } from './chaos-database'
-import { TcpProxy } from './tcp-proxy'
+import { TcpProxy } from '../servers/tcp-proxy'
 import { readWitness } from './witness'
 
 /** What these call the types of the columns. */

@@ -1,5 +1,6 @@
-import { LockError, type LockProvider } from '../../../src/core'
-import { drivers } from '../../../src/drivers'
+import { LockError, type LockProvider } from '../../../src/core/internal'
+import { drivers } from '../../../src/drivers/internal'
+import { providerOf } from '../../core/provider-of'
 import type { Break } from './break-statements'
 import type { WorkerConnection } from './chaos-database'
 import { prismaClient } from './prisma-client'
@@ -41,14 +42,12 @@ export async function workerClient(options: WorkerClientOptions): Promise<Worker
 
 /** Calls a lock held when the database was too busy to tell. */
 function neverBusy(provider: LockProvider): LockProvider {
-  return {
-    lock: (configuration, options) =>
-      provider.lock(configuration, options).catch((error: unknown) => {
-        if (!(error instanceof LockError && error.message.includes('too busy'))) throw error
-        options?.onRefused?.('held')
-        return undefined
-      }),
-  }
+  return providerOf((...all) =>
+    provider.acquire(...all).catch((error: unknown) => {
+      if (error instanceof LockError && error.message.includes('too busy')) return { reason: 'held' }
+      throw error
+    }),
+  )
 }
 
 /** Spells `?` as the client wants it; default: as TypeORM's driver does. */

@@ -6,8 +6,9 @@ import {
   type LockingTaskExecutorListener,
   type LockProvider,
   type TaskContext,
-} from '../../../src/core'
-import type { SqlAcquisition } from '../../../src/sql'
+} from '../../../src/core/internal'
+import { sqlAcquisition, type SqlAcquisition } from '../../../src/sql/internal'
+import { providerOf } from '../../core/provider-of'
 import { originOf, rememberWherePromisesAreMade } from './crash-origin'
 import { monotonic, type ProcessEntry } from './history'
 import { Phases, type Ambush, type Phase } from './phases'
@@ -82,34 +83,31 @@ function crash(error: Error, origin: 'library' | 'driver'): void {
 
 /** Notes when a lock is handed out, how long it may be trusted, and when it is refused. */
 function witnessed(provider: LockProvider): LockProvider {
-  return {
-    lock: async (configuration, options) => {
-      const askedAt = monotonic()
-      const asked = provider.lock(configuration, {
-        ...options,
-        onRefused: (reason, holder) => {
-          record({ type: 'refused', at: monotonic(), asked: askedAt, name: configuration.name })
-          options?.onRefused?.(reason, holder)
-        },
+  return providerOf(async (configuration, options) => {
+    const asked = monotonic()
+    const acquiring = provider.acquire(configuration, options)
+    setTimeout(() => void phases.reach('asking'), random.between(0, 3))
+    const acquired = await acquiring
+    const at = monotonic()
+    const { name, lockAtMostFor, lockAtLeastFor } = configuration
+    if ('reason' in acquired) record({ type: 'refused', at, asked, name })
+    else if (acquired.lease.remaining() > 0) {
+      // Whose lease is over when the answer comes is refused to its caller.
+      const run = (acquired as SqlAcquisition).row.lockedBy
+      const until = at + acquired.lease.remaining()
+      record({
+        type: 'acquired',
+        at,
+        asked,
+        run,
+        name,
+        until,
+        lockAtMostFor,
+        notBefore: asked + lockAtLeastFor,
       })
-      setTimeout(() => void phases.reach('asking'), random.between(0, 3))
-      const lock = await asked
-      if (lock) {
-        const at = monotonic()
-        record({
-          type: 'acquired',
-          at,
-          asked: askedAt,
-          run: runOf(lock.acquisition),
-          name: lock.name,
-          until: at + lock.remaining(),
-          lockAtMostFor: Number(configuration.lockAtMostFor),
-          notBefore: askedAt + Number(configuration.lockAtLeastFor),
-        })
-      }
-      return lock
-    },
-  }
+    }
+    return acquired
+  })
 }
 
 const listener: LockingTaskExecutorListener = {
@@ -124,8 +122,8 @@ const listener: LockingTaskExecutorListener = {
   },
 }
 
-function runOf(acquisition: object | undefined): string {
-  return (acquisition as SqlAcquisition).holder.lockedBy
+function runOf(lock: ActiveLock): string {
+  return sqlAcquisition(lock).row.lockedBy
 }
 
 /** A task such as people write: reads, works, writes what it computed – and looks at its signal in between. */
@@ -135,7 +133,7 @@ async function task(
   { signal, lock }: TaskContext,
   work: Work,
 ): Promise<string> {
-  const run = runOf(lock.acquisition)
+  const run = runOf(lock)
   const guarded = name.startsWith('guarded')
   await phases.reach('acquired')
   const value = await client.transaction(async (transaction) => {
@@ -172,7 +170,7 @@ async function loop(client: WorkerClient, executor: LockingTaskExecutor): Promis
       const result = await executor.executeWithLock(
         { name, lockAtMostFor, lockAtLeastFor: work.lockAtLeastFor, keepAlive: work.keepAlive },
         async (context) => {
-          own.run = runOf(context.lock.acquisition)
+          own.run = runOf(context.lock)
           held.set(name, { run: own.run, lock: context.lock })
           try {
             own.outcome = await task(client, name, context, work)

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
-import { createShedLockMigration } from '../../../src/typeorm'
+import { createShedLockMigration } from '../../../src/typeorm/internal'
 import { availableBackends } from '../../backends'
 import { ExampleProcess } from './example-process'
 import { eventually } from '../../eventually'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
 import { expect } from '@jest/globals'
-import { typeOrmLockProvider } from '../../../src/typeorm'
+import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { availableBackends, testBackends } from '../../backends'
 import { elections, FAULTS, overlaps, terms } from './elections'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { typeOrmLockProvider } from '../../../src/typeorm'
+import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { elections, FAULTS, overlaps, terms } from './elections'
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { leaderElection } from '../../../src/core'
-import { typeOrmLockProvider } from '../../../src/typeorm'
+import { leaderElection } from '../../../src/core/internal'
+import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 
 export interface LeaderOrder {
   readonly typeOrm: DataSourceOptions
@@ -15,7 +15,7 @@ const order = JSON.parse(process.argv[2] ?? '') as LeaderOrder
 async function main(): Promise<void> {
   const dataSource = await new DataSource(order.typeOrm).initialize()
   const { lockAtMostFor, claims } = order
-  const configuration = { name: 'leader', lockAtMostFor, pause: lockAtMostFor / 10 }
+  const configuration = { name: 'leader', lockAtMostFor, interval: lockAtMostFor / 10 }
   const election = leaderElection(typeOrmLockProvider(dataSource), configuration, {
     onElected: async (lock) => {
       const token = await lock.fencingToken()
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
     onError: (error) => process.send?.({ error: String(error) }),
   })
   process.once('SIGTERM', () => {
-    void election.stop().then(() => process.exit(0))
+    void election.shutdown().then(() => process.exit(0))
   })
   process.send?.('ready')
 }

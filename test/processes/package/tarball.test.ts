@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import {
@@ -62,19 +62,20 @@ describe('the packed package', () => {
     expectToLoad,
   )
 
-  test('is one file for each entry and module format, in which classes have kept their names', () => {
+  test('is a door, and a room behind it that other entries use, for each module format; classes have kept their names', () => {
     for (const entry of entries) {
-      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'app')
+      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
       const files = readdirSync(folder).filter((name) => /\.m?js$/.test(name))
-      expect(files.sort()).toEqual(['index.js', 'index.mjs'])
+      const room = files.includes('internal.js') ? ['internal.js', 'internal.mjs'] : []
+      expect(files.sort()).toEqual(['index.js', 'index.mjs', ...room])
       // A bundler renames a class that speaks of itself: `var A = class _A`.
       for (const file of files) expect(readFileSync(join(folder, file), 'utf8')).not.toContain('= class _')
     }
   })
 
   test.each([
-    { type: 'commonjs', load: 'require', file: 'index.js' },
-    { type: 'module', load: 'await import', file: 'index.mjs' },
+    { type: 'commonjs', load: 'require', file: 'internal.js' },
+    { type: 'module', load: 'await import', file: 'internal.mjs' },
   ])('has stack traces that lead to a line that can be read: $file', ({ type, load, file }) => {
     const script = `try { (${load}('${manifest.name}')).assertLocked() } catch (error) { console.log(error.stack) }`
     const stack = node(app, `--input-type=${type}`, '-e', script)
@@ -85,15 +86,18 @@ describe('the packed package', () => {
 
   test('has modules that load only modules, so that no part is there twice', () => {
     for (const entry of entries) {
-      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'app')
+      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
       const own = (file: string): string[] => {
         const text = readFileSync(join(folder, file), 'utf8')
         return [
           ...new Set([...text.matchAll(/(?:from |require\()"(\.[^"]+)"/g)].map(([, path = '']) => path)),
         ].sort()
       }
-      expect(own('index.mjs').filter((name) => !name.endsWith('/index.mjs'))).toEqual([])
-      expect(own('index.js')).toEqual(own('index.mjs').map((name) => name.replace('.mjs', '.js')))
+      for (const file of ['index', 'internal'].filter((each) => existsSync(join(folder, `${each}.js`)))) {
+        const modules = own(`${file}.mjs`)
+        expect(modules.filter((name) => !/\/(index|internal)\.mjs$/.test(name))).toEqual([])
+        expect(own(`${file}.js`)).toEqual(modules.map((name) => name.replace('.mjs', '.js')))
+      }
     }
   })
 

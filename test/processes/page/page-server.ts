@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { chromium, type Browser } from 'playwright-core'
 import { DataSource } from 'typeorm'
-import type { SqlLockProvider } from '../../../src/sql'
-import { typeOrmLockProvider } from '../../../src/typeorm'
-import { lockPage, nodeHandler, type LockPageOptions, type NodeRequest } from '../../../src/web'
+import type { SqlLockProvider } from '../../../src/sql/internal'
+import { typeOrmLockProvider } from '../../../src/typeorm/internal'
+import { lockPage, nodeHandler, type LockPageOptions } from '../../../src/web'
 
 /** Debian's. Without these flags it asks for hosts of its maker. */
 export function openBrowser(): Promise<Browser> {
@@ -24,16 +24,18 @@ export function openBrowser(): Promise<Browser> {
 export interface PageServer {
   readonly provider: SqlLockProvider
   readonly url: string
-  insert(name: string, row: { owner: string; at: number; until: number }): Promise<void>
-  close(): Promise<void>
+  readonly insert: (name: string, row: { owner: string; at: number; until: number }) => Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /** The page on loopback, about a table of its own, for somebody called ann. */
-export async function servePage(options: Partial<LockPageOptions<NodeRequest>> = {}): Promise<PageServer> {
+export async function servePage(
+  options: Partial<LockPageOptions<IncomingMessage>> = {},
+): Promise<PageServer> {
   const dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
   const provider = typeOrmLockProvider(dataSource)
   await provider.createTable()
-  const page = lockPage<NodeRequest>(provider, {
+  const page = lockPage<IncomingMessage>(provider, {
     authorize: () => ({ user: 'ann' }),
     readOnly: false,
     ...options,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { HOSTILE } from '../../web/hostile'
 import { openBrowser, servePage, type PageServer } from './page-server'
-import { insertTwelve, LIMITS } from './rows'
+import { insertTwelve, OVERDUE_AFTER } from './rows'
 
 let browser: Browser
 
@@ -53,7 +53,7 @@ describe.each([390, 1280])('at %d pixels', (width) => {
     ['two thousand', insertMany],
     ['hostile', insertHostile],
   ] as const)('%s locks fit, and load and say nothing else', async (_, insert) => {
-    const server = await serve({ limits: {} })
+    const server = await serve({ overdueAfter: {} })
     await insert(server)
     for (const colorScheme of ['light', 'dark'] as const) {
       // With scripts, so that those of a name would run.
@@ -65,7 +65,7 @@ describe.each([390, 1280])('at %d pixels', (width) => {
   })
 
   it('a screen reader finds a table, its columns, and each action by the name of its lock', async () => {
-    const server = await serve({ limits: LIMITS })
+    const server = await serve({ overdueAfter: OVERDUE_AFTER })
     await insertTwelve(server)
     const { page } = await visit(server.url, { viewport })
     const table = page.getByRole('table', { name: 'Locks' })

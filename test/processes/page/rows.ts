@@ -4,7 +4,7 @@ const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-export const LIMITS = { 'nightly-backup': '25h' }
+export const OVERDUE_AFTER = { 'nightly-backup': '25h' }
 
 /** A dozen locks as an app has them. */
 export async function insertTwelve({ insert, provider }: PageServer): Promise<void> {
@@ -21,9 +21,9 @@ export async function insertTwelve({ insert, provider }: PageServer): Promise<vo
     until: 95,
   })
   await provider.pauseLock('sync-warehouse', {
-    for: '8h',
+    duration: '8h',
     reason: 'the warehouse moves to its new database',
-    by: 'ann@example.com',
+    pausedBy: 'ann@example.com',
   })
   const free = [
     'clean-up-sessions',

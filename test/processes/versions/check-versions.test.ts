@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { LATEST_DELIVERY } from '../chaos/tcp-proxy'
+import { LATEST_DELIVERY } from '../servers/tcp-proxy'
 import { checkVersions } from './check-versions'
 import type { InstanceEntry } from './entry'
 import { misreadings } from './read-row'

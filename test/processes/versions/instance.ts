@@ -1,10 +1,11 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource } from 'typeorm'
-import type * as app from '../../../src/app'
-import type * as typeorm from '../../../src/typeorm'
+import type * as core from '../../../src/core/internal'
+import type { SqlAcquisition } from '../../../src/sql/internal'
+import type * as typeorm from '../../../src/typeorm/internal'
 import { dataSourceOptions } from '../chaos/chaos-database'
 import { monotonic } from '../chaos/history'
 import { Random } from '../chaos/random'
@@ -20,7 +21,8 @@ const SLOT = 250
 class Instance {
   readonly #random: Random
   readonly #end: number
-  readonly #app: typeof app
+  readonly #core: typeof core
+  readonly #acquisitionOf: Partial<typeof core>['acquisitionOf']
   readonly #typeorm: typeof typeorm
 
   constructor(
@@ -28,8 +30,11 @@ class Instance {
     private readonly dataSource: DataSource,
   ) {
     const load = createRequire(join(order.folder, 'package.json'))
-    this.#app = load('./dist/app/index.js') as typeof app
-    this.#typeorm = load('./dist/typeorm/index.js') as typeof typeorm
+    this.#core = load('shedlock-orm') as typeof core
+    this.#typeorm = load('shedlock-orm/typeorm') as typeof typeorm
+    // Behind the door; versions before had no such room.
+    const room = join(order.folder, 'dist/core/internal.js')
+    this.#acquisitionOf = existsSync(room) ? (load(room) as typeof core).acquisitionOf : undefined
     this.#random = new Random(order.seed)
     this.#end = monotonic() + order.milliseconds
   }
@@ -80,7 +85,7 @@ class Instance {
     const configuration = { name, lockAtMostFor, lockAtLeastFor }
     let lock = await this.#acquire(provider, configuration)
     if (!lock) return
-    const run = ownerOf(lock)
+    const run = this.#ownerOf(lock)
     await sleep(this.#random.between(0, 30))
     if (this.#random.chance(0.3)) {
       this.#write({ type: 'extending', at: monotonic(), run, lockAtMostFor })
@@ -114,13 +119,13 @@ class Instance {
     }
     const asked = monotonic()
     let run: string | undefined
-    const task = async ({ lock }: { lock: Pick<Lock, 'acquisition' | 'remaining'> }): Promise<void> => {
+    const task = async ({ lock }: core.TaskContext): Promise<void> => {
       run = this.#acquired(configuration, asked, lock)
       await sleep(this.#random.between(0, 30))
       this.#write({ type: 'ended', at: monotonic(), run })
       if (outcome === 'failed') throw new Error('as it should')
     }
-    const executor = new this.#app.LockingTaskExecutor(provider)
+    const executor = new this.#core.LockingTaskExecutor(provider)
     try {
       const { executed } = await executor.executeWithLock(configuration, task)
       if (!executed) this.#write({ type: 'refused', at: monotonic(), asked, name: configuration.name })
@@ -137,7 +142,7 @@ class Instance {
     const name = this.#random.pick(NAMES.slot)
     const lock = await this.#acquire(provider, { name, lockAtMostFor: 700, slot })
     if (!lock) return
-    const run = ownerOf(lock)
+    const run = this.#ownerOf(lock)
     this.#write({ type: 'slot', at: monotonic(), run, name, slot })
     await sleep(this.#random.between(0, 20))
     this.#write({ type: 'ended', at: monotonic(), run })
@@ -152,8 +157,14 @@ class Instance {
     const name = this.#random.pick(NAMES.paused)
     const pauseFor = 400
     const run = `${this.order.version} pauses at ${asked.toFixed(3)}`
-    if (!(await provider.pauseLock(name, { for: pauseFor, reason: 'a test', by: this.order.version }))) return
+    if (!(await provider.pauseLock(name, this.#pauseOptions(pauseFor)))) return
     this.#write({ type: 'paused', at: monotonic(), asked, run, name, until: asked + pauseFor })
+  }
+
+  #pauseOptions(duration: number): Parameters<Provider['pauseLock']>[1] {
+    const reason = 'a test'
+    const pausedBy = this.order.version
+    return this.#isFirst ? ({ reason, for: duration, by: pausedBy } as never) : { reason, duration, pausedBy }
   }
 
   async #resume(provider: Provider): Promise<void> {
@@ -188,12 +199,28 @@ class Instance {
     }
   }
 
-  #acquired({ name, lockAtMostFor, lockAtLeastFor = 0 }: Configuration, asked: number, lock: Held): string {
+  #acquired(
+    { name, lockAtMostFor, lockAtLeastFor = 0 }: Configuration,
+    asked: number,
+    lock: core.ActiveLock,
+  ): string {
     const at = monotonic()
-    const run = ownerOf(lock)
+    const run = this.#ownerOf(lock)
     const [until, notBefore] = [at + lock.remaining(), asked + lockAtLeastFor]
     this.#write({ type: 'acquired', at, asked, run, name, until, lockAtMostFor, notBefore })
     return run
+  }
+
+  /** As the row has it. */
+  #ownerOf(lock: core.ActiveLock): string {
+    const acquisition = this.#acquisitionOf?.(lock)
+    if (acquisition) return (acquisition as SqlAcquisition).row.lockedBy
+    return (lock as unknown as { acquisition: { holder: { lockedBy: string } } }).acquisition.holder.lockedBy
+  }
+
+  /** Before the first release, some names were others. */
+  get #isFirst(): boolean {
+    return !this.#acquisitionOf
   }
 
   #write(entry: InstanceEntry): void {
@@ -203,7 +230,6 @@ class Instance {
 
 type Provider = ReturnType<typeof typeorm.typeOrmLockProvider>
 type Lock = NonNullable<Awaited<ReturnType<Provider['lock']>>>
-type Held = Pick<Lock, 'acquisition' | 'remaining'>
 
 interface Worker {
   readonly provider: Provider
@@ -215,11 +241,6 @@ interface Configuration {
   readonly lockAtMostFor: number
   readonly lockAtLeastFor?: number
   readonly slot?: number
-}
-
-/** As the row has it. */
-function ownerOf({ acquisition }: Held): string {
-  return (acquisition as { holder: { lockedBy: string } }).holder.lockedBy
 }
 
 async function main(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { LockRecord } from '../../../src/sql'
+import type { LockRecord } from '../../../src/sql/internal'
 
 /** What a version wrote into the owner of its locks: itself, and how the run of this lock ends, if its releases tell. */
 export interface Author {

@@ -1,4 +1,4 @@
-import type { Statement, Values } from '../../../src/sql'
+import type { Sql, SqlValues } from '../../../src/sql/internal'
 import {
   condition,
   expression,
@@ -6,6 +6,7 @@ import {
   type Expression,
   type ResultRow,
   type Scope,
+  type Subquery,
   type Value,
 } from './expressions'
 import type { Change, LockRow, Table } from './table'
@@ -18,7 +19,17 @@ export interface Effect {
 }
 
 /** A statement that the model can run. */
-export type Compiled = (table: Table, values: Values, now: number, snapshot?: Table) => Effect
+export type Compiled = (table: Table, values: SqlValues, server: Server) => Effect
+
+/** What a statement sees beside the rows. */
+export interface Server {
+  /** Its clock in milliseconds since 1970. */
+  readonly now: number
+  readonly isReadOnly: boolean
+  /** The rows as they were when the statement began, for what it reads. Default: as they are. */
+  readonly snapshot: Table | undefined
+}
+
 type Part = (scope: Scope) => Effect
 
 /** The row that an insert makes is there already. */
@@ -28,12 +39,13 @@ export class DuplicateKey extends Error {}
  * What a statement means: `select`, `insert`, `update` and `with`, as far as the lock says them, over rows in memory. It knows
  * SQL, and nothing of locks.
  */
-export function compile(statement: Statement): Compiled {
+export function compile(statement: Sql): Compiled {
   const tokens = new Tokens(statement)
   const run = any(tokens)
-  return (table, values, now, snapshot = table) => {
+  tokens.end()
+  return (table, values, { now, isReadOnly, snapshot = table }) => {
     const named = new Map<string, readonly ResultRow[]>()
-    return run({ table, snapshot, values, now, row: undefined, group: [], named })
+    return run({ table, snapshot, values, now, isReadOnly, row: undefined, group: [], named })
   }
 }
 
@@ -61,7 +73,8 @@ function withNames(tokens: Tokens): Part {
       changes.push(...effect.changes)
       scope.named.set(name, effect.rows)
     }
-    return { rows: last(scope).rows, changes }
+    const { rows, changes: more } = last(scope)
+    return { rows, changes: [...changes, ...more] }
   }
 }
 
@@ -69,19 +82,19 @@ function select(tokens: Tokens): Part {
   const items: { column: string; of: Expression }[] = []
   const { aggregates } = tokens
   do {
-    const of = expression(tokens, exists)
+    const of = expression(tokens, subquery)
     items.push({ column: tokens.read('as') ? tokens.identifier() : `column ${items.length}`, of })
   } while (tokens.read(','))
   // One row of all, then.
   const isAggregate = tokens.aggregates > aggregates
-  const from = tokens.read('from') ? tokens.identifier() : 'dual'
-  const where: Condition = tokens.read('where') ? condition(tokens, exists) : () => true
+  const source = from(tokens)
+  const where: Condition = tokens.read('where') ? condition(tokens, subquery) : () => true
   const order = tokens.read('order', 'by') ? tokens.identifier() : undefined
   if (!tokens.read('for', 'share')) tokens.read('for', 'update')
   return (scope) => {
     const { row: outerRow, group: outerGroup } = scope
     const found: (LockRow | ResultRow)[] = []
-    for (scope.row of source(from, scope)) if (where(scope)) found.push(scope.row)
+    for (scope.row of source(scope)) if (where(scope)) found.push(scope.row)
     scope.group = found
     const rows: ResultRow[] = []
     for (scope.row of isAggregate ? [{}] : found) {
@@ -98,15 +111,44 @@ function select(tokens: Tokens): Part {
   }
 }
 
-function source(from: string, { snapshot, named }: Scope): Iterable<LockRow | ResultRow> {
-  if (from === 'dual') return [{}]
-  return named.get(from) ?? snapshot.rows()
+type Source = (scope: Scope) => Iterable<LockRow | ResultRow>
+
+const oneRow: Source = () => [{}]
+
+function from(tokens: Tokens): Source {
+  if (!tokens.read('from')) return oneRow
+  if (tokens.read('(')) return oneRowWith(tokens)
+  const name = tokens.identifier()
+  return name === 'dual' ? oneRow : ({ snapshot, named }) => named.get(name) ?? snapshot.rows()
 }
 
-function exists(tokens: Tokens): Condition {
+/** `(select 1 as one) one left join table on condition`: one row, even if none fulfils the condition. */
+function oneRowWith(tokens: Tokens): Source {
+  tokens.expect('select', '1', 'as')
+  tokens.identifier()
+  if (tokens.read('from')) tokens.expect('dual')
+  tokens.expect(')')
+  tokens.identifier()
+  tokens.expect('left', 'join')
+  tokens.identifier()
+  tokens.expect('on')
+  const on = condition(tokens, subquery)
+  return (scope) => {
+    const { row: outerRow } = scope
+    const found: LockRow[] = []
+    for (const row of scope.snapshot.rows()) {
+      scope.row = row
+      if (on(scope)) found.push(row)
+    }
+    scope.row = outerRow
+    return found.length > 0 ? found : [{}]
+  }
+}
+
+const subquery: Subquery = (tokens) => {
   tokens.expect('select')
   const run = select(tokens)
-  return (scope) => run(scope).rows.length > 0
+  return (scope) => run(scope).rows
 }
 
 type Assignments = (scope: Scope) => Partial<LockRow>
@@ -116,7 +158,7 @@ function assignments(tokens: Tokens): Assignments {
   do {
     const column = tokens.identifier()
     tokens.expect('=')
-    parts.push({ column, to: expression(tokens, exists) })
+    parts.push({ column, to: expression(tokens, subquery) })
   } while (tokens.read(','))
   return (scope) => {
     const assigned: Record<string, Value> = {}
@@ -130,7 +172,7 @@ function update(tokens: Tokens): Part {
   tokens.expect('set')
   const assign = assignments(tokens)
   tokens.expect('where')
-  const where = condition(tokens, exists)
+  const where = condition(tokens, subquery)
   return (scope) => {
     const changes: Change[] = []
     for (const row of scope.table.rows()) {
@@ -162,7 +204,7 @@ function insert(tokens: Tokens): Part {
     tokens.expect('do', 'update', 'set')
     const assign = assignments(tokens)
     tokens.expect('where')
-    onConflict = { assign, where: condition(tokens, exists) }
+    onConflict = { assign, where: condition(tokens, subquery) }
   }
   const isReturning = tokens.read('returning')
   if (isReturning) tokens.expect('1')
@@ -187,7 +229,7 @@ function proposals(tokens: Tokens, columns: readonly string[]): (scope: Scope) =
   const rowOf = (values: readonly unknown[]): LockRow =>
     Object.fromEntries(columns.map((column, index) => [column, values[index]])) as unknown as LockRow
   if (tokens.read('values')) {
-    const items = list(tokens, () => expression(tokens, exists))
+    const items = list(tokens, () => expression(tokens, subquery))
     return (scope) => [rowOf(items.map((item) => item(scope)))]
   }
   tokens.expect('select')

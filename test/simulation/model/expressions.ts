@@ -1,4 +1,4 @@
-import type { Values } from '../../../src/sql'
+import type { SqlValues } from '../../../src/sql/internal'
 import type { LockRow, Table } from './table'
 import type { Tokens } from './tokens'
 
@@ -11,9 +11,10 @@ export interface Scope {
   readonly table: Table
   /** What a read sees: as it was when the statement began. */
   readonly snapshot: Table
-  readonly values: Values
+  readonly values: SqlValues
   /** The database's clock in milliseconds since 1970, cut to milliseconds. */
   readonly now: number
+  readonly isReadOnly: boolean
   /** The row that is looked at; `undefined` where there is none. */
   row: LockRow | ResultRow | undefined
   /** The rows that an aggregate runs over. */
@@ -24,11 +25,37 @@ export interface Scope {
 
 export type Expression = (scope: Scope) => Value
 export type Condition = (scope: Scope) => boolean
+/** Reads a `select` inside of a statement. */
+export type Subquery = (tokens: Tokens) => (scope: Scope) => readonly ResultRow[]
 
-export function expression(tokens: Tokens, select: (tokens: Tokens) => Condition): Expression {
+export function expression(tokens: Tokens, select: Subquery): Expression {
+  const first = term(tokens, select)
+  if (!tokens.read('-')) return first
+  const second = term(tokens, select)
+  return (scope) => sum(first(scope), negative(second(scope)))
+}
+
+function term(tokens: Tokens, select: Subquery): Expression {
   if (tokens.read('case')) return caseWhen(tokens, select)
   if (tokens.read('now', '(', ')')) return ({ now }) => now
   if (tokens.read('max', '(')) return maximum(tokens, select)
+  if (tokens.read('read_only', '(', ')')) return ({ isReadOnly }) => Number(isReadOnly)
+  if (tokens.read('(')) return inParentheses(tokens, select)
+  if (tokens.read('abs', '(')) {
+    const of = expression(tokens, select)
+    tokens.expect(')')
+    return (scope) => {
+      const value = of(scope)
+      return value === null ? null : Math.abs(Number(value))
+    }
+  }
+  if (tokens.read('coalesce', '(')) {
+    const value = expression(tokens, select)
+    tokens.expect(',')
+    const otherwise = expression(tokens, select)
+    tokens.expect(')')
+    return (scope) => value(scope) ?? otherwise(scope)
+  }
   if (tokens.read('plus', '(')) {
     const time = expression(tokens, select)
     tokens.expect(',')
@@ -44,22 +71,42 @@ export function expression(tokens: Tokens, select: (tokens: Tokens) => Condition
   if (/^\d/.test(word)) return constant(Number(tokens.next()))
   if (word.startsWith("'")) return constant(tokens.next().slice(1, -1))
   if (word.startsWith(':')) {
-    const parameter = tokens.next().slice(1) as keyof Values
+    const parameter = tokens.next().slice(1) as keyof SqlValues
     return ({ values }) => values[parameter] ?? null
   }
   const column = tokens.identifier()
-  return ({ row }) => (row as ResultRow | undefined)?.[column] ?? null
+  return ({ row }) => {
+    const value = (row as ResultRow | undefined)?.[column]
+    if (value === undefined && row && Object.keys(row).length > 0)
+      throw new Error(`The model knows no column '${column}'.`)
+    return value ?? null
+  }
+}
+
+/** One value, also as the only one that a `select` finds. */
+function inParentheses(tokens: Tokens, select: Subquery): Expression {
+  const isSelect = tokens.peek() === 'select'
+  const rows = isSelect ? select(tokens) : undefined
+  const inner = rows
+    ? (scope: Scope): Value => Object.values(rows(scope)[0] ?? {})[0] ?? null
+    : expression(tokens, select)
+  tokens.expect(')')
+  return inner
 }
 
 function constant(value: Value): Expression {
   return () => value
 }
 
+function negative(value: Value): Value {
+  return value === null ? null : -Number(value)
+}
+
 function sum(one: Value, other: Value): Value {
   return one === null || other === null ? null : Number(one) + Number(other)
 }
 
-function maximum(tokens: Tokens, select: (tokens: Tokens) => Condition): Expression {
+function maximum(tokens: Tokens, select: Subquery): Expression {
   const of = expression(tokens, select)
   tokens.expect(')')
   tokens.aggregates++
@@ -75,7 +122,7 @@ function maximum(tokens: Tokens, select: (tokens: Tokens) => Condition): Express
   }
 }
 
-function caseWhen(tokens: Tokens, select: (tokens: Tokens) => Condition): Expression {
+function caseWhen(tokens: Tokens, select: Subquery): Expression {
   const branches: { when: Condition; then: Expression }[] = []
   while (tokens.read('when')) {
     const when = condition(tokens, select)
@@ -87,30 +134,29 @@ function caseWhen(tokens: Tokens, select: (tokens: Tokens) => Condition): Expres
   return (scope) => (branches.find(({ when }) => when(scope))?.then ?? otherwise)(scope)
 }
 
-/** @param select reads a `select` after `exists (` and tells whether it finds a row */
-export function condition(tokens: Tokens, select: (tokens: Tokens) => Condition): Condition {
+export function condition(tokens: Tokens, select: Subquery): Condition {
   const left = conjunction(tokens, select)
   if (!tokens.read('or')) return left
   const right = condition(tokens, select)
   return (scope) => left(scope) || right(scope)
 }
 
-function conjunction(tokens: Tokens, select: (tokens: Tokens) => Condition): Condition {
+function conjunction(tokens: Tokens, select: Subquery): Condition {
   const left = comparison(tokens, select)
   if (!tokens.read('and')) return left
   const right = conjunction(tokens, select)
   return (scope) => left(scope) && right(scope)
 }
 
-function comparison(tokens: Tokens, select: (tokens: Tokens) => Condition): Condition {
+function comparison(tokens: Tokens, select: Subquery): Condition {
   if (tokens.read('not')) {
     const inner = comparison(tokens, select)
     return (scope) => !inner(scope)
   }
   if (tokens.read('exists', '(')) {
-    const found = select(tokens)
+    const rows = select(tokens)
     tokens.expect(')')
-    return found
+    return (scope) => rows(scope).length > 0
   }
   if (tokens.read('(')) {
     const inner = condition(tokens, select)
@@ -118,6 +164,7 @@ function comparison(tokens: Tokens, select: (tokens: Tokens) => Condition): Cond
     return inner
   }
   const left = expression(tokens, select)
+  if (tokens.read('is', 'null')) return (scope) => left(scope) === null
   const compare = COMPARISONS[tokens.next()]
   if (!compare) throw tokens.error('a comparison')
   const right = expression(tokens, select)

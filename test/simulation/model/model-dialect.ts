@@ -1,5 +1,5 @@
-import { dialects, sql, type Dialect, type Statement } from '../../../src/sql'
-import { pinByRead } from '../../../src/sql/fragments'
+import { dialects, sql, type Dialect, type Sql } from '../../../src/sql/internal'
+import { pinByRead } from '../../../src/sql/pin'
 
 /** The databases whose ways of taking a lock are simulated. */
 export const SHAPES = ['postgres', 'mysql', 'sqlite', 'oracle'] as const
@@ -9,8 +9,14 @@ export type Shape = (typeof SHAPES)[number]
 export interface Behaviour {
   /** Whether a statement that waited for a row sees the time of its beginning. */
   readonly clockOfStatement: boolean
-  /** Whether a crash may undo unlocks that nothing was committed after. */
-  readonly losesUnlocks: boolean
+}
+
+/** Begins a release that a crash may undo, until something else is committed. */
+const NOT_SYNCED = sql`with shedlock_commit as (select 'off' as shedlock_synchronous)`
+
+/** Whether the commit of this statement does not wait for the disk. */
+export function isNotSynced({ pieces }: Sql): boolean {
+  return pieces[0]?.startsWith(`${NOT_SYNCED.pieces[0]} `) === true
 }
 
 /**
@@ -18,7 +24,8 @@ export interface Behaviour {
  * which they are tried, are the database's own.
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
-  const { release, upperCaseNames, ...dialect } = dialects[shape]
+  const { upperCaseNames, ...dialect } = dialects[shape]
+  delete dialect.hex
   return {
     ...dialect,
     quote: (identifier) => `"${identifier}"`,
@@ -27,11 +34,14 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
     epoch: sql`0`,
     epochMilliseconds: (time) => time,
     text: (parameter) => parameter,
+    readOnly: dialect.readOnly && sql`read_only()`,
+    release:
+      dialect.release &&
+      ((table, assignments, condition) =>
+        sql`${NOT_SYNCED} update ${table} set ${assignments} where ${condition}`),
     pin: shape === 'sqlite' ? dialect.pin : pinByRead({ clause: 'for share' }),
-    describe: (): Statement => DESCRIBE,
-    types: { text: /^/, time: /^/ },
+    shape: { describe: () => DESCRIBE, types: { text: /^/, time: /^/ } },
     clockOfStatement: shape === 'mysql' || shape === 'oracle',
-    losesUnlocks: shape === 'postgres',
   }
 }
 

@@ -2,15 +2,15 @@ import { createRequire } from 'node:module'
 import {
   dialects,
   lockStatements,
-  lockTable,
+  tableSql,
   render,
   sql,
   tableDefinition,
   type Dialect,
-  type Row,
-  type Statement,
-  type Values,
-} from '../../../src/sql'
+  type SqlRow,
+  type Sql,
+  type SqlValues,
+} from '../../../src/sql/internal'
 import type { LockStatements } from '../../../src/sql/statements'
 import type { Twin } from '../database'
 import type { Table } from './table'
@@ -24,8 +24,8 @@ interface Sqlite {
 }
 interface SqliteStatement {
   readonly reader: boolean
-  all(...values: readonly unknown[]): Row[]
-  get(...values: readonly unknown[]): Row | undefined
+  all(...values: readonly unknown[]): SqlRow[]
+  get(...values: readonly unknown[]): SqlRow | undefined
   run(...values: readonly unknown[]): { readonly changes: number }
 }
 const Sqlite = createRequire(__filename)('better-sqlite3') as new (file: string) => Sqlite
@@ -36,7 +36,7 @@ const dialect: Dialect = { ...dialects.sqlite, now: sql`simulated_now()` }
 /** A real SQLite in memory, which runs what the model runs. */
 export class SqliteTwin implements Twin {
   readonly #database = new Sqlite(':memory:')
-  readonly #statements = new Map<string, Statement>()
+  readonly #statements = new Map<string, Sql>()
   readonly #rows: SqliteStatement
   #now = 0
 
@@ -44,7 +44,7 @@ export class SqliteTwin implements Twin {
   constructor(model: LockStatements) {
     const text = (time: number): string => new Date(time).toISOString().replace('T', ' ').replace('Z', '')
     this.#database.function('simulated_now', () => text(this.#now))
-    const table = lockTable(dialect)
+    const table = tableSql(dialect)
     this.#database.exec(tableDefinition(dialect).create)
     const real = lockStatements(dialect, table)
     for (const [known, own] of pairs(model, real)) this.#statements.set(key(known), own)
@@ -54,10 +54,10 @@ export class SqliteTwin implements Twin {
   }
 
   run(
-    statement: Statement,
-    values: Values,
+    statement: Sql,
+    values: SqlValues,
     now: number,
-  ): { readonly rows: readonly Row[]; readonly changed: number } {
+  ): { readonly rows: readonly SqlRow[]; readonly changed: number } {
     const own = this.#statements.get(key(statement))
     if (!own) throw new Error(`SQLite has no such statement: ${key(statement)}`)
     this.#now = now
@@ -83,12 +83,12 @@ export class SqliteTwin implements Twin {
   }
 }
 
-function key({ pieces, parameters }: Statement): string {
+function key({ pieces, parameters }: Sql): string {
   return pieces.map((piece, hole) => piece + (parameters[hole] ?? '')).join('?')
 }
 
 /** The statements of both that mean the same. */
-function* pairs(model: LockStatements, real: LockStatements): Generator<readonly [Statement, Statement]> {
+function* pairs(model: LockStatements, real: LockStatements): Generator<readonly [Sql, Sql]> {
   for (const each of ['acquire', 'acquireSlot'] as const)
     for (const [index, step] of model[each].entries()) {
       const other = real[each][index]
@@ -99,8 +99,10 @@ function* pairs(model: LockStatements, real: LockStatements): Generator<readonly
     'extend',
     'release',
     'releaseLater',
+    'releaseSlot',
+    'releaseSlotLater',
     'releaseUnused',
-    'releaseHeld',
+    'releaseSeen',
     'pause',
     'fencingToken',
     'list',

@@ -1,4 +1,4 @@
-import type { Statement } from '../../../src/sql'
+import type { Sql } from '../../../src/sql/internal'
 
 const TOKEN = /\s*(:\w+|"[^"]*"|'[^']*'|\d+(?:\.\d+)?|<=|>=|[<>=(),.*-]|\w+|$)/y
 
@@ -9,7 +9,7 @@ export class Tokens {
   readonly #words: string[] = []
   #position = 0
 
-  constructor({ pieces, parameters }: Statement) {
+  constructor({ pieces, parameters }: Sql) {
     const text = pieces
       .map((piece, hole) => piece + (hole in parameters ? ` :${parameters[hole]} ` : ''))
       .join('')
@@ -42,9 +42,18 @@ export class Tokens {
 
   /** A name, with or without quotes, and without the alias of its table. */
   identifier(): string {
-    const first = this.next()
-    const name = this.read('.') ? this.next() : first
-    return name.replaceAll('"', '')
+    const first = this.#name()
+    return this.read('.') ? this.#name() : first
+  }
+
+  #name(): string {
+    if (!/^("[^"]+"|[a-z_]\w*)$/i.test(this.peek())) throw this.error('a name')
+    return this.next().replaceAll('"', '')
+  }
+
+  /** What is not understood to its end would be answered by its beginning. */
+  end(): void {
+    if (this.#position < this.#words.length) throw this.error('nothing more')
   }
 
   error(expected: string): Error {

@@ -59,7 +59,7 @@ update "app"."JobLock"
   set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), "Who" = :lockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :seenBy::varchar
-  and "at" = (timestamp '1970-01-01' + :seenAt::float8 * interval '1 millisecond')::timestamp(3)
+  and round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint = :seenAt
   and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- extend
@@ -87,18 +87,34 @@ update "app"."JobLock"
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar;
 
+-- releaseSlot
+update "app"."JobLock"
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar;
+
+-- releaseSlotLater
+update "app"."JobLock"
+  set "until" =
+  case
+  when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+  else "until" end, "Who" = :unlockedBy::varchar
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar;
+
 -- releaseUnused
 update "app"."JobLock"
   set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar, "at" = ("at" + -1::float8 * interval '1 millisecond')::timestamp(3)
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar;
 
--- releaseHeld
+-- releaseSeen
 update "app"."JobLock"
   set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+  and abs(coalesce(round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint, 253402300799999) - (round(extract(epoch from least(greatest((timestamp '1970-01-01' + :seenUntil::float8 * interval '1 millisecond')::timestamp(3), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint)) < 1;
 
 -- pause
 update "app"."JobLock"
@@ -107,26 +123,35 @@ update "app"."JobLock"
   and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
-select round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "token"
+select (select round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint
   from "app"."JobLock"
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) as "token";
 
 -- list
-select "id" as "lock_name", "Who" as "owner", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
   case
   when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
   else 1 end as "is_held"
-  from "app"."JobLock" order by "id";
+  from "app"."JobLock"
+  where 1 = 1 order by "id";
 
 -- find
-select "id" as "lock_name", "Who" as "owner", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
   case
   when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
   else 1 end as "is_held"
   from "app"."JobLock"
   where "id" = :name::varchar;
+
+-- findSeveral
+select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+  case
+  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+  else 1 end as "is_held"
+  from "app"."JobLock"
+  where "id" in (:name1::varchar, :name2::varchar, :name3::varchar, :name4::varchar, :name5::varchar, :name6::varchar, :name7::varchar, :name8::varchar, :name9::varchar, :name10::varchar);
 
 -- now
 select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";

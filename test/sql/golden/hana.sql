@@ -70,7 +70,7 @@ update "app"."JobLock"
   set "until" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000), "at" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000), "Who" = cast(:lockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:seenBy as nvarchar(255))
-  and "at" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:seenAt as bigint) * 10000)
+  and  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) = :seenAt
   and "until" <= current_utctimestamp(3);
 
 -- extend
@@ -98,18 +98,34 @@ update "app"."JobLock"
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255));
 
+-- releaseSlot
+update "app"."JobLock"
+  set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255));
+
+-- releaseSlotLater
+update "app"."JobLock"
+  set "until" =
+  case
+  when add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000) < "until" then add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000)
+  else "until" end, "Who" = cast(:unlockedBy as nvarchar(255))
+  where "id" = cast(:name as nvarchar(255))
+  and "Who" = cast(:lockedBy as nvarchar(255));
+
 -- releaseUnused
 update "app"."JobLock"
   set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255)), "at" = add_nano100("at", cast(-1 as bigint) * 10000)
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255));
 
--- releaseHeld
+-- releaseSeen
 update "app"."JobLock"
   set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255))
-  and "until" > current_utctimestamp(3);
+  and "until" > current_utctimestamp(3)
+  and abs(coalesce( cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint), 253402300799999) - ( cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:seenUntil as bigint) * 10000)) / 10000 as bigint))) < 1;
 
 -- pause
 update "app"."JobLock"
@@ -118,18 +134,20 @@ update "app"."JobLock"
   and "until" <= current_utctimestamp(3);
 
 -- fencingToken
-select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "token"
+select (select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint)
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255))
-  and "until" > current_utctimestamp(3);
+  and "until" > current_utctimestamp(3)) as "token"
+  from dummy;
 
 -- list
 select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
   case
   when "until" <= current_utctimestamp(3) then 0
   else 1 end as "is_held"
-  from "app"."JobLock" order by "id";
+  from "app"."JobLock"
+  where 1 = 1 order by "id";
 
 -- find
 select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
@@ -138,6 +156,14 @@ select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp
   else 1 end as "is_held"
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255));
+
+-- findSeveral
+select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
+  case
+  when "until" <= current_utctimestamp(3) then 0
+  else 1 end as "is_held"
+  from "app"."JobLock"
+  where "id" in (cast(:name1 as nvarchar(255)), cast(:name2 as nvarchar(255)), cast(:name3 as nvarchar(255)), cast(:name4 as nvarchar(255)), cast(:name5 as nvarchar(255)), cast(:name6 as nvarchar(255)), cast(:name7 as nvarchar(255)), cast(:name8 as nvarchar(255)), cast(:name9 as nvarchar(255)), cast(:name10 as nvarchar(255)));
 
 -- now
 select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now"
@@ -163,6 +189,11 @@ select c.column_name as "column_name", c.data_type_name as "column_type", c.leng
   from sys.table_columns c
   where c.schema_name = coalesce(cast(:schema as nvarchar(256)), current_schema)
   and c.table_name = cast(:table as nvarchar(256));
+
+-- schemasOf
+select schema_name as "table_schema"
+  from sys.tables
+  where table_name = cast(:table as nvarchar(256)) order by schema_name;
 
 -- pin: read
 select 1

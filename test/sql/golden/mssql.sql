@@ -65,7 +65,7 @@ update [app].[JobLock]
   set [until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), [at] = dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), [Who] = :lockedBy
   where [id] = :name
   and [Who] = :seenBy
-  and [at] = dateadd(millisecond, cast(:seenAt % 86400000 as int), dateadd(day, cast(:seenAt / 86400000 as int), cast('1970-01-01' as datetime2(3))))
+  and datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) = :seenAt
   and [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
   select @@rowcount as changed;
 
@@ -97,6 +97,23 @@ update [app].[JobLock]
   and [Who] = :lockedBy;
   select @@rowcount as changed;
 
+-- releaseSlot
+update [app].[JobLock]
+  set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy
+  where [id] = :name
+  and [Who] = :lockedBy;
+  select @@rowcount as changed;
+
+-- releaseSlotLater
+update [app].[JobLock]
+  set [until] =
+  case
+  when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
+  else [until] end, [Who] = :unlockedBy
+  where [id] = :name
+  and [Who] = :lockedBy;
+  select @@rowcount as changed;
+
 -- releaseUnused
 update [app].[JobLock]
   set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy, [at] = dateadd(millisecond, cast(-1 % 86400000 as int), dateadd(day, cast(-1 / 86400000 as int), [at]))
@@ -104,12 +121,13 @@ update [app].[JobLock]
   and [Who] = :lockedBy;
   select @@rowcount as changed;
 
--- releaseHeld
+-- releaseSeen
 update [app].[JobLock]
   set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy
   where [id] = :name
   and [Who] = :lockedBy
-  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
+  and abs(coalesce(datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [until]), 253402300799999) - (datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), dateadd(millisecond, cast(:seenUntil % 86400000 as int), dateadd(day, cast(:seenUntil / 86400000 as int), cast('1970-01-01' as datetime2(3))))))) < 1;
   select @@rowcount as changed;
 
 -- pause
@@ -120,26 +138,53 @@ update [app].[JobLock]
   select @@rowcount as changed;
 
 -- fencingToken
-select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [token]
+select (select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at])
   from [app].[JobLock]
   where [id] = :name
   and [Who] = :lockedBy
-  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3));
+  and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [token],
+  case
+  when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1
+  else 0 end as [read_only];
 
 -- list
 select [id] as [lock_name], [Who] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
   case
   when [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
-  else 1 end as [is_held]
-  from [app].[JobLock] order by [id];
+  else 1 end as [is_held],
+  case
+  when [id] is null then
+  case
+  when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1
+  else 0 end
+  else 0 end as [read_only]
+  from (select 1 as shedlock_one ) shedlock_one left join [app].[JobLock] on 1 = 1 order by [id];
 
 -- find
 select [id] as [lock_name], [Who] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
   case
   when [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
-  else 1 end as [is_held]
-  from [app].[JobLock]
-  where [id] = :name;
+  else 1 end as [is_held],
+  case
+  when [id] is null then
+  case
+  when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1
+  else 0 end
+  else 0 end as [read_only]
+  from (select 1 as shedlock_one ) shedlock_one left join [app].[JobLock] on [id] = :name;
+
+-- findSeveral
+select [id] as [lock_name], [Who] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
+  case
+  when [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
+  else 1 end as [is_held],
+  case
+  when [id] is null then
+  case
+  when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1
+  else 0 end
+  else 0 end as [read_only]
+  from (select 1 as shedlock_one ) shedlock_one left join [app].[JobLock] on [id] in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
 -- now
 select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now];
@@ -177,6 +222,11 @@ select c.name as column_name, type_name(c.system_type_id) +
   from sys.columns c
   where c.object_id = object_id(coalesce(quotename(:schema) + '.', '') + quotename(:table));
 
+-- schemasOf
+select object_schema_name(t.object_id) as table_schema
+  from sys.tables t
+  where t.name = :table order by table_schema;
+
 -- pin: read
 select 1
   from [app].[JobLock] with (updlock)
@@ -213,7 +263,7 @@ alter table [app].[JobLock] alter column [id] nvarchar(64) collate Latin1_Genera
 
 -- fix
 if exists (select 1 from sys.key_constraints where type = 'PK' and parent_object_id = object_id(N'[app].[JobLock]'))
-  create unique index [JobLock_pkey] on [app].[JobLock] ([id])
+  create unique index [JobLock_name] on [app].[JobLock] ([id])
 else alter table [app].[JobLock] add constraint [JobLock_pkey] primary key ([id]);
 
 -- fix

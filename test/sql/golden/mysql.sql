@@ -13,7 +13,7 @@ create table if not exists `app`.`JobLock` (
 update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
 
 -- acquire, step 1: refusal
-select `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`
+select hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, @@global.read_only not in ('0', 'OFF') as `read_only`
   from `app`.`JobLock`
   where `id` = :name
   and `until` > utc_timestamp(3);
@@ -28,7 +28,7 @@ update `app`.`JobLock`
   and `until` <= utc_timestamp(3);
 
 -- acquire, step 3: refusal
-select `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`
+select hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, @@global.read_only not in ('0', 'OFF') as `read_only`
   from `app`.`JobLock`
   where `id` = :name
   and `until` > utc_timestamp(3);
@@ -43,7 +43,7 @@ select
   when max(`until`) > utc_timestamp(3) then 'held'
   when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
   when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
-  else 'free' end as `outcome`
+  else 'free' end as `outcome`, @@global.read_only not in ('0', 'OFF') as `read_only`
   from `app`.`JobLock`
   where `id` = :name;
 
@@ -60,7 +60,7 @@ select
   when max(`until`) > utc_timestamp(3) then 'held'
   when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
   when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
-  else 'free' end as `outcome`
+  else 'free' end as `outcome`, @@global.read_only not in ('0', 'OFF') as `read_only`
   from `app`.`JobLock`
   where `id` = :name;
 
@@ -73,7 +73,7 @@ update `app`.`JobLock`
   set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `Who` = :lockedBy
   where `id` = :name
   and `Who` = :seenBy
-  and `at` = timestamp '1970-01-01 00:00:00' + interval :seenAt * 1000 microsecond
+  and timestampdiff(microsecond, '1970-01-01', `at`) div 1000 = :seenAt
   and `until` <= utc_timestamp(3);
 
 -- extend
@@ -101,18 +101,34 @@ update `app`.`JobLock`
   where `id` = :name
   and `Who` = :lockedBy;
 
+-- releaseSlot
+update `app`.`JobLock`
+  set `until` = utc_timestamp(3), `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy;
+
+-- releaseSlotLater
+update `app`.`JobLock`
+  set `until` =
+  case
+  when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+  else `until` end, `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy;
+
 -- releaseUnused
 update `app`.`JobLock`
   set `until` = utc_timestamp(3), `Who` = :unlockedBy, `at` = `at` + interval -1 * 1000 microsecond
   where `id` = :name
   and `Who` = :lockedBy;
 
--- releaseHeld
+-- releaseSeen
 update `app`.`JobLock`
   set `until` = utc_timestamp(3), `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy
-  and `until` > utc_timestamp(3);
+  and `until` > utc_timestamp(3)
+  and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1;
 
 -- pause
 update `app`.`JobLock`
@@ -121,26 +137,41 @@ update `app`.`JobLock`
   and `until` <= utc_timestamp(3);
 
 -- fencingToken
-select timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `token`
+select (select timestampdiff(microsecond, '1970-01-01', `at`) div 1000
   from `app`.`JobLock`
   where `id` = :name
   and `Who` = :lockedBy
-  and `until` > utc_timestamp(3);
+  and `until` > utc_timestamp(3)) as `token`, @@global.read_only not in ('0', 'OFF') as `read_only`;
 
 -- list
-select `id` as `lock_name`, `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
   case
   when `until` <= utc_timestamp(3) then 0
-  else 1 end as `is_held`
-  from `app`.`JobLock` order by `id`;
+  else 1 end as `is_held`,
+  case
+  when `id` is null then @@global.read_only not in ('0', 'OFF')
+  else 0 end as `read_only`
+  from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on 1 = 1 order by `id`;
 
 -- find
-select `id` as `lock_name`, `Who` as `owner`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
   case
   when `until` <= utc_timestamp(3) then 0
-  else 1 end as `is_held`
-  from `app`.`JobLock`
-  where `id` = :name;
+  else 1 end as `is_held`,
+  case
+  when `id` is null then @@global.read_only not in ('0', 'OFF')
+  else 0 end as `read_only`
+  from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on `id` = :name;
+
+-- findSeveral
+select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+  case
+  when `until` <= utc_timestamp(3) then 0
+  else 1 end as `is_held`,
+  case
+  when `id` is null then @@global.read_only not in ('0', 'OFF')
+  else 0 end as `read_only`
+  from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on `id` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
 -- now
 select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`;
@@ -148,7 +179,7 @@ select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `n
 -- describe
 select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
   case c.is_nullable
-  when 'YES' then 1
+  when _utf8mb4'YES' then 1
   else 0 end as nullable, @@autocommit as autocommit, (select count(*)
   from information_schema.statistics s
   where s.table_schema = coalesce(:schema, database())

@@ -10,7 +10,10 @@ create table "app"."JobLock" (
 );
 
 -- acquire, step 1: refusal
-select "Who" as "owner",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until"
+select "Who" as "owner",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",
+  case
+  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+  else 0 end as "read_only"
   from "app"."JobLock"
   where "id" = :name
   and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
@@ -38,7 +41,10 @@ select
   when max("until") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
   when max("at") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
   when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(60000 / 1000, 'second') then 'slot-too-far-ahead'
-  else 'free' end as "outcome"
+  else 'free' end as "outcome",
+  case
+  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+  else 0 end as "read_only"
   from "app"."JobLock"
   where "id" = :name;
 
@@ -62,7 +68,7 @@ update "app"."JobLock"
   set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "Who" = :lockedBy
   where "id" = :name
   and "Who" = :seenBy
-  and "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenAt / 1000, 'second')
+  and  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 = :seenAt
   and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
 -- extend
@@ -90,18 +96,34 @@ update "app"."JobLock"
   where "id" = :name
   and "Who" = :lockedBy;
 
+-- releaseSlot
+update "app"."JobLock"
+  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy;
+
+-- releaseSlotLater
+update "app"."JobLock"
+  set "until" =
+  case
+  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
+  else "until" end, "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy;
+
 -- releaseUnused
 update "app"."JobLock"
   set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy, "at" = "at" + numtodsinterval(-1 / 1000, 'second')
   where "id" = :name
   and "Who" = :lockedBy;
 
--- releaseHeld
+-- releaseSeen
 update "app"."JobLock"
   set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+  and abs(coalesce( extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000, 253402300799999) - ( extract(day from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 1000)) < 1;
 
 -- pause
 update "app"."JobLock"
@@ -110,26 +132,57 @@ update "app"."JobLock"
   and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
 -- fencingToken
-select  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "token"
+select (select  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000
   from "app"."JobLock"
   where "id" = :name
   and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))) as "token",
+  case
+  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+  else 0 end as "read_only"
+  from dual;
 
 -- list
 select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
   case
   when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
-  else 1 end as "is_held"
-  from "app"."JobLock" order by "id";
+  else 1 end as "is_held",
+  case
+  when "id" is null then
+  case
+  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+  else 0 end
+  else 0 end as "read_only"
+  from (select 1 as shedlock_one
+  from dual) shedlock_one left join "app"."JobLock" on 1 = 1 order by "id";
 
 -- find
 select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
   case
   when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" = :name;
+  else 1 end as "is_held",
+  case
+  when "id" is null then
+  case
+  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+  else 0 end
+  else 0 end as "read_only"
+  from (select 1 as shedlock_one
+  from dual) shedlock_one left join "app"."JobLock" on "id" = :name;
+
+-- findSeveral
+select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+  case
+  when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+  else 1 end as "is_held",
+  case
+  when "id" is null then
+  case
+  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+  else 0 end
+  else 0 end as "read_only"
+  from (select 1 as shedlock_one
+  from dual) shedlock_one left join "app"."JobLock" on "id" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
 -- now
 select  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now"
@@ -180,6 +233,11 @@ select c.column_name as "column_name", c.data_type as "column_type", c.char_leng
   from all_synonyms
   where synonym_name = :table
   and owner in (coalesce(:schema, sys_context('userenv', 'current_schema')), 'PUBLIC'));
+
+-- schemasOf
+select owner as "table_schema"
+  from all_tables
+  where table_name = :table order by owner;
 
 -- pin: read
 select 1

@@ -64,7 +64,7 @@ update "app"."JobLock"
   set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond', "at" = timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond', "Who" = :lockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :seenBy::varchar
-  and "at" = timestamp '1970-01-01' + :seenAt::float8 * interval '1 millisecond'
+  and round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint = :seenAt
   and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- extend
@@ -96,22 +96,34 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
   and "Who" = :lockedBy::varchar
   and shedlock_synchronous = 'off';
 
--- releaseUnused
-with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar, "at" = "at" + -1::float8 * interval '1 millisecond'
-  from shedlock_commit
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and shedlock_synchronous = 'off';
-
--- releaseHeld
-with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "app"."JobLock"
+-- releaseSlot
+update "app"."JobLock"
   set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  from shedlock_commit
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar;
+
+-- releaseSlotLater
+update "app"."JobLock"
+  set "until" =
+  case
+  when date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond' < "until" then date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond'
+  else "until" end, "Who" = :unlockedBy::varchar
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar;
+
+-- releaseUnused
+update "app"."JobLock"
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar, "at" = "at" + -1::float8 * interval '1 millisecond'
+  where "id" = :name::varchar
+  and "Who" = :lockedBy::varchar;
+
+-- releaseSeen
+update "app"."JobLock"
+  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
   and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  and shedlock_synchronous = 'off';
+  and abs(coalesce(round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint, 253402300799999) - (round(extract(epoch from least(greatest(timestamp '1970-01-01' + :seenUntil::float8 * interval '1 millisecond', timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint)) < 1;
 
 -- pause
 update "app"."JobLock"
@@ -120,26 +132,41 @@ update "app"."JobLock"
   and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
 -- fencingToken
-select round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "token"
+select (select round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint
   from "app"."JobLock"
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) as "token", pg_is_in_recovery()::int as "read_only";
 
 -- list
-select "id" as "lock_name", "Who" as "owner", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
   case
   when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock" order by "id";
+  else 1 end as "is_held",
+  case
+  when "id" is null then pg_is_in_recovery()::int
+  else 0 end as "read_only"
+  from (select 1 as shedlock_one ) shedlock_one left join "app"."JobLock" on 1 = 1 order by "id";
 
 -- find
-select "id" as "lock_name", "Who" as "owner", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
   case
   when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" = :name::varchar;
+  else 1 end as "is_held",
+  case
+  when "id" is null then pg_is_in_recovery()::int
+  else 0 end as "read_only"
+  from (select 1 as shedlock_one ) shedlock_one left join "app"."JobLock" on "id" = :name::varchar;
+
+-- findSeveral
+select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+  case
+  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+  else 1 end as "is_held",
+  case
+  when "id" is null then pg_is_in_recovery()::int
+  else 0 end as "read_only"
+  from (select 1 as shedlock_one ) shedlock_one left join "app"."JobLock" on "id" in (:name1::varchar, :name2::varchar, :name3::varchar, :name4::varchar, :name5::varchar, :name6::varchar, :name7::varchar, :name8::varchar, :name9::varchar, :name10::varchar);
 
 -- now
 select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
@@ -165,6 +192,14 @@ select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as c
   else quote_ident(:schema::text) || '.' end || quote_ident(:table::text))
   and a.attnum > 0
   and not a.attisdropped;
+
+-- schemasOf
+select n.nspname::text as table_schema
+  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where c.relname = :table::text
+  and c.relkind in ('r', 'p', 'v')
+  and has_schema_privilege(n.oid, 'usage')
+  and has_table_privilege(c.oid, 'select') order by n.nspname;
 
 -- pin: read
 select set_config('idle_in_transaction_session_timeout', least( ceil(extract(epoch from "until" - date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) * 1000), 2147483647, (select nullif(setting::int, 0)

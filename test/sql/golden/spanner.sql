@@ -72,7 +72,7 @@ update `app`.`JobLock`
   set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `Who` = :lockedBy
   where `id` = :name
   and `Who` = :seenBy
-  and `at` = timestamp_add(timestamp_seconds(0), interval :seenAt millisecond)
+  and unix_millis(`at`) = :seenAt
   and `until` <= timestamp_trunc(current_timestamp(), millisecond);
 
 -- extend
@@ -100,18 +100,34 @@ update `app`.`JobLock`
   where `id` = :name
   and `Who` = :lockedBy;
 
+-- releaseSlot
+update `app`.`JobLock`
+  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy;
+
+-- releaseSlotLater
+update `app`.`JobLock`
+  set `until` =
+  case
+  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
+  else `until` end, `Who` = :unlockedBy
+  where `id` = :name
+  and `Who` = :lockedBy;
+
 -- releaseUnused
 update `app`.`JobLock`
   set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy, `at` = timestamp_add(`at`, interval -1 millisecond)
   where `id` = :name
   and `Who` = :lockedBy;
 
--- releaseHeld
+-- releaseSeen
 update `app`.`JobLock`
   set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+  and `until` > timestamp_trunc(current_timestamp(), millisecond)
+  and abs(coalesce(unix_millis(`until`), 253402300799999) - (unix_millis(timestamp_add(timestamp_seconds(0), interval :seenUntil millisecond)))) < 1;
 
 -- pause
 update `app`.`JobLock`
@@ -120,18 +136,19 @@ update `app`.`JobLock`
   and `until` <= timestamp_trunc(current_timestamp(), millisecond);
 
 -- fencingToken
-select unix_millis(`at`) as `token`
+select (select unix_millis(`at`)
   from `app`.`JobLock`
   where `id` = :name
   and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+  and `until` > timestamp_trunc(current_timestamp(), millisecond)) as `token`;
 
 -- list
 select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
   case
   when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
   else 1 end as `is_held`
-  from `app`.`JobLock` order by `id`;
+  from `app`.`JobLock`
+  where 1 = 1 order by `id`;
 
 -- find
 select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
@@ -140,6 +157,14 @@ select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, 
   else 1 end as `is_held`
   from `app`.`JobLock`
   where `id` = :name;
+
+-- findSeveral
+select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+  case
+  when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+  else 1 end as `is_held`
+  from `app`.`JobLock`
+  where `id` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
 -- now
 select unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`;

@@ -53,7 +53,7 @@ update "app"."JobLock"
   set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "Who" = :lockedBy
   where "id" = :name
   and "Who" = :seenBy
-  and "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:seenAt / 1000.0) || ' seconds')
+  and cast(round((julianday("at") - 2440587.5) * 86400000) as integer) = :seenAt
   and "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
 -- extend
@@ -81,18 +81,34 @@ update "app"."JobLock"
   where "id" = :name
   and "Who" = :lockedBy;
 
+-- releaseSlot
+update "app"."JobLock"
+  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy;
+
+-- releaseSlotLater
+update "app"."JobLock"
+  set "until" =
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
+  else "until" end, "Who" = :unlockedBy
+  where "id" = :name
+  and "Who" = :lockedBy;
+
 -- releaseUnused
 update "app"."JobLock"
   set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy, "at" = strftime('%Y-%m-%d %H:%M:%f', "at", (-1 / 1000.0) || ' seconds')
   where "id" = :name
   and "Who" = :lockedBy;
 
--- releaseHeld
+-- releaseSeen
 update "app"."JobLock"
   set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now')
+  and abs(coalesce(cast(round((julianday("until") - 2440587.5) * 86400000) as integer), 253402300799999) - (cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:seenUntil / 1000.0) || ' seconds')) - 2440587.5) * 86400000) as integer))) < 1;
 
 -- pause
 update "app"."JobLock"
@@ -101,18 +117,19 @@ update "app"."JobLock"
   and "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
 -- fencingToken
-select cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "token"
+select (select cast(round((julianday("at") - 2440587.5) * 86400000) as integer)
   from "app"."JobLock"
   where "id" = :name
   and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now')) as "token";
 
 -- list
 select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
   case
   when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
   else 1 end as "is_held"
-  from "app"."JobLock" order by "id";
+  from "app"."JobLock"
+  where 1 = 1 order by "id";
 
 -- find
 select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
@@ -121,6 +138,14 @@ select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440
   else 1 end as "is_held"
   from "app"."JobLock"
   where "id" = :name;
+
+-- findSeveral
+select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+  case
+  when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+  else 1 end as "is_held"
+  from "app"."JobLock"
+  where "id" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
 -- now
 select cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now";

@@ -1,0 +1,81 @@
+import { skipError, warn } from './errors'
+import { checkListeners, type LockingTaskExecutorListener } from './listener'
+import type { Duration } from './lock'
+import { nameOf } from './lock-configuration'
+import type { LockProvider } from './lock-provider'
+import { LockingTaskExecutor } from './locking-task-executor'
+import { checkOptions, type OptionChecks } from './options'
+import { notByHand } from './run-now'
+import { TASK_OPTIONS, type Task, type TaskConfiguration, type TaskResult } from './task-configuration'
+
+/** What to do once, and how long to wait for another instance that does it. */
+export interface ExecuteOnceConfiguration extends Omit<
+  TaskConfiguration,
+  'untilSucceeded' | 'onNotAcquired'
+> {
+  /**
+   * When the task was due, the same on every instance: for migrations, the time at which this release was made. The task runs once
+   * for each slot, and never for an earlier one. Default: no slot; every instance runs the task, one after the other.
+   */
+  readonly slot?: Date | number | undefined
+  /** How long to wait while another instance runs the task. Default 5 minutes. */
+  readonly wait?: TaskConfiguration['wait']
+  /** How long the others wait for an instance that died. Default 1 minute. */
+  readonly lockAtMostFor?: Duration | undefined
+  /** As in a lock configuration. Default 0. */
+  readonly lockAtLeastFor?: Duration | undefined
+  /** Whether the lock is extended while the task runs, and for how long at most: `{ atMost: '2h' }`. Default `true`. */
+  readonly keepAlive?: TaskConfiguration['keepAlive']
+  /** Listeners to what happens, as of an executor. Default: none. */
+  readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
+}
+
+const { untilSucceeded: _, onNotAcquired: __, ...LOCK_OPTIONS } = TASK_OPTIONS
+const OPTIONS = {
+  ...LOCK_OPTIONS,
+  listeners: checkListeners,
+} satisfies OptionChecks<ExecuteOnceConfiguration>
+
+/**
+ * Runs a task that must be done before any instance goes on, such as migrations: one instance runs it, and the others wait. They
+ * skip it if it has succeeded for this slot, or if a run for a later slot, or one without a slot, has begun since; they run it if it
+ * failed or its instance died. If the lock was lost before the task succeeded, another instance may run it again: a process warning
+ * says so.
+ *
+ * @returns `{ executed: true, value }` if the task ran here, `{ executed: false, reason: 'already-run' }` if another instance
+ *   has done it
+ * @throws LockError `NOT_ACQUIRED` when somebody else held the lock until `wait` was over, or `signal` aborted before the task began;
+ *   `INVALID_CONFIGURATION`, or as `provider.lock` does: the task is then not known to be done. Also what the task throws
+ */
+export async function executeOnce<T>(
+  provider: LockProvider,
+  configuration: ExecuteOnceConfiguration,
+  task: Task<T>,
+): Promise<TaskResult<T>> {
+  checkOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
+  const { listeners, wait = '5m', lockAtMostFor = '1m', keepAlive = true, ...lock } = configuration
+  const executor = new LockingTaskExecutor(provider, { listeners })
+  const untilSucceeded = lock.slot !== undefined
+  return notByHand(() =>
+    executor.executeWithLock(
+      {
+        ...lock,
+        wait,
+        lockAtMostFor,
+        keepAlive,
+        untilSucceeded,
+        onNotAcquired(event) {
+          if (event.reason !== 'already-run') throw skipError(event)
+        },
+      },
+      async (context) => {
+        const value = await task(context)
+        if (context.lock.remaining() === 0)
+          warn(
+            `'${lock.name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
+          )
+        return value
+      },
+    ),
+  )
+}

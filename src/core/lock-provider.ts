@@ -1,0 +1,141 @@
+import { LockError, invalid, warn } from './errors'
+import { HeldLock, type LockReport } from './held-lock'
+import type { Acquisition, Lock, LockConfiguration, Refusal, ShutdownOptions } from './lock'
+import { checkLockConfiguration, type CheckedLockConfiguration, type LockRequest } from './lock-configuration'
+import { aDuration, anObject, checkOptions } from './options'
+import { Lease, sleep, time } from './time'
+
+/** For which caller a lock is acquired. */
+export interface AcquireOptions {
+  /** An object that stands for the caller, who passes it to `drain` as well; an executor passes itself. Default: nobody. */
+  readonly caller?: object | undefined
+}
+
+/** Options of `drain()`. */
+export interface DrainOptions extends ShutdownOptions {
+  /** Concerns only the locks that were acquired for this `caller`, who acquires no more. Default: all locks. */
+  readonly caller?: object | undefined
+}
+
+/** Hands out locks. A storage has to implement `acquire` alone. `shedlock-orm/testing` has a test suite for it. */
+export abstract class LockProvider {
+  /** Where the locks are kept, for logs, such as `the table shedlock (postgres)`. Default: unknown. */
+  readonly description?: string | undefined
+
+  /**
+   * Tries to acquire the lock once, and never waits for it: what a storage author writes. `lock` and the executors call it.
+   *
+   * @returns what the storage knows and does for the lock that it acquired, or why it did not
+   * @throws LockError when nobody knows whether somebody holds the lock
+   */
+  abstract acquire(
+    configuration: CheckedLockConfiguration,
+    options?: AcquireOptions,
+  ): Promise<Acquisition | Refusal>
+
+  /**
+   * Acquires a lock by hand.
+   *
+   * ```ts
+   * await using lock = await provider.lock({ name: 'report', lockAtMostFor: '14m' })
+   * if (lock) await sendReport()
+   * ```
+   *
+   * @returns the lock; `undefined` if somebody else holds it, or if its slot has run already
+   * @throws LockError `INVALID_CONFIGURATION`; another code when nobody knows whether somebody holds the lock. The reason of
+   *   `signal`, if that has aborted. In all these cases the lock was not acquired, or is released again
+   */
+  async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
+    const lock = await acquireLock(this, checkLockConfiguration(configuration))
+    return lock instanceof HeldLock ? lock : undefined
+  }
+
+  /**
+   * Call it at the end of the process: it waits for the releases in the background, and abandons them after the timeout.
+   * Afterwards nothing is sent to the storage until the next lock is acquired. With `caller` this is true of the locks of that
+   * caller; those of others are still released. A provider that does nothing in the background leaves it out.
+   */
+  drain?(options?: DrainOptions): Promise<void>
+}
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkProvider<Provider>(provider: Provider, what = 'The first argument'): Provider {
+  if (typeof (provider as Partial<LockProvider> | undefined)?.acquire === 'function') return provider
+  throw invalid(
+    `${what} is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
+  )
+}
+
+/**
+ * @returns the timeout in milliseconds, and the caller
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkDrain(options: DrainOptions): { timeout: number; caller?: object | undefined } {
+  const checks = { timeout: aDuration, caller: anObject }
+  const { timeout = 10_000, caller } = checkOptions(options, checks, 'options of drain()')
+  return { timeout, caller }
+}
+
+/** For a lock under which a task runs. */
+interface LockOfTask extends AcquireOptions {
+  readonly report: LockReport
+  /** Aborts when the task is not to run any more. */
+  readonly stopped: AbortSignal
+}
+
+/**
+ * Acquires a lock, or waits for it.
+ *
+ * @throws the reason of a signal, as soon as that aborts; otherwise as `provider.acquire` does
+ */
+export async function acquireLock(
+  provider: LockProvider,
+  { configuration, wait, keepAlive, signal: ownSignal }: LockRequest,
+  { report, stopped, caller }: Partial<LockOfTask> = {},
+): Promise<HeldLock | Refusal> {
+  const signal = stopped && ownSignal ? AbortSignal.any([stopped, ownSignal]) : (stopped ?? ownSignal)
+  const attempt = () => provider.acquire(configuration, { caller })
+  const isFinal = (answer: Acquisition | Refusal): boolean =>
+    !('reason' in answer) || answer.reason !== 'held'
+  signal?.throwIfAborted()
+  const answer = wait ? await poll(attempt, isFinal, { ...wait, signal }) : await attempt()
+  if ('reason' in answer) {
+    signal?.throwIfAborted()
+    return answer
+  }
+  const { name, lockAtMostFor } = configuration
+  if (answer.lease.remaining() > 0 && !signal?.aborted) {
+    const lock = new HeldLock(name, answer, report)
+    if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive)
+    if (ownSignal) lock.stopWith(ownSignal)
+    return lock
+  }
+  await answer.unlock('unused').catch(warn)
+  signal?.throwIfAborted()
+  throw new LockError(
+    'TIMEOUT',
+    `The database acquired lock '${name}' only after the lock was over (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
+    { lockName: name },
+  )
+}
+
+/**
+ * Repeats an attempt until its outcome is final or the time is over. In milliseconds.
+ *
+ * @returns the last outcome
+ * @throws what `attempt` throws, at once; the reason of `signal`, as soon as it aborts
+ */
+export async function poll<T>(
+  attempt: () => Promise<T>,
+  isFinal: (outcome: T) => boolean,
+  { atMost, interval, signal }: { atMost: number; interval: number; signal?: AbortSignal | undefined },
+): Promise<T> {
+  const lease = new Lease(atMost)
+  for (;;) {
+    signal?.throwIfAborted()
+    const outcome = await attempt()
+    const left = lease.remaining()
+    if (left === 0 || isFinal(outcome)) return outcome
+    await sleep(Math.min(left, time.jittered(interval)), signal)
+  }
+}

@@ -1,0 +1,111 @@
+import { checkDuration } from './duration'
+import { invalid, optionOf, type LockError } from './errors'
+
+/**
+ * Checks one option, and returns its value as the code uses it: a duration in milliseconds, for example.
+ *
+ * @param option its name, for the error
+ * @param lockName where it belongs to one lock, for the error
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export type OptionCheck<Value> = (value: Value, option: string, lockName?: string) => unknown
+
+/** A check for each option of an object: without one, or with one too many, it does not compile. */
+export type OptionChecks<Options> = {
+  readonly [Key in keyof Options]-?: OptionCheck<Exclude<Options[Key], undefined>>
+}
+
+/** What the checks return, for the options that were given; a check that returns no type of its own leaves that of the option. */
+export type CheckedOptions<Options, Checks> = {
+  readonly [Key in keyof Options]?:
+    | (Checks[Key & keyof Checks] extends (...all: never[]) => infer Value
+        ? unknown extends Value
+          ? Exclude<Options[Key], undefined>
+          : Value
+        : never)
+    | undefined
+}
+
+/**
+ * Checks an object of options. It refuses an unknown option, because a typing mistake would otherwise silently have no effect. An
+ * option that is undefined counts as absent.
+ *
+ * @param what the object, for the error
+ * @param lockName where the options belong to one lock, for the error
+ * @param outer the option whose value they are, for the error
+ * @returns the checked values
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkOptions<Options extends object, Checks extends OptionChecks<Options>>(
+  options: Options,
+  checks: Checks & OptionChecks<Options>,
+  what: string,
+  lockName?: string,
+  outer?: string,
+): CheckedOptions<Options, Checks> {
+  const known = Object.keys(checks)
+  if (typeof options !== 'object' || (options as unknown) === null)
+    throw invalid(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
+  const unknown = Object.keys(options).filter((key) => !known.includes(key))
+  if (unknown.length > 0) {
+    throw invalid(
+      `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – known are ${known.join(', ')}.`,
+      lockName,
+    )
+  }
+  const checked: Record<string, unknown> = {}
+  for (const key of known) {
+    const value = (options as Record<string, unknown>)[key]
+    const check = (checks as unknown as Record<string, OptionCheck<unknown>>)[key]
+    const option = outer === undefined ? key : `${outer}.${key}`
+    if (value !== undefined) checked[key] = check?.(value, option, lockName)
+  }
+  return checked as CheckedOptions<Options, Checks>
+}
+
+/** The error for an option with a wrong value. */
+export function mustBe(option: string, wanted: string, lockName?: string): LockError {
+  return invalid(`${optionOf(lockName, option)} must be ${wanted}.`, lockName)
+}
+
+// Checks that several objects of options share.
+
+export function aDuration(...[value, option, lockName]: Parameters<OptionCheck<number | string>>): number {
+  return checkDuration(lockName, option, value)
+}
+
+export function aBoolean<Value>(value: Value, option: string, lockName?: string): Value & boolean {
+  if (typeof value === 'boolean') return value
+  throw mustBe(option, 'true or false', lockName)
+}
+
+export function aFunction<Value>(value: Value, option: string, lockName?: string): Value {
+  if (typeof value === 'function') return value
+  throw mustBe(option, 'a function', lockName)
+}
+
+export function anObject<Value>(value: Value, option: string, lockName?: string): Value & object {
+  if (typeof value === 'object' && value !== null) return value
+  throw mustBe(option, 'an object', lockName)
+}
+
+export function anArray<Value>(value: Value, option: string, lockName?: string): Value {
+  if (Array.isArray(value)) return value
+  throw mustBe(option, 'an array', lockName)
+}
+
+export function aString<Value>(value: Value, option: string, lockName?: string): Value & string {
+  if (typeof value === 'string') return value
+  throw mustBe(option, 'a string', lockName)
+}
+
+export function aSignal(signal: AbortSignal, option: string, lockName?: string): AbortSignal {
+  // One of another realm is no instance of this realm's class.
+  if (typeof (signal as AbortSignal | null)?.throwIfAborted === 'function') return signal
+  throw mustBe(option, "an AbortSignal, such as an AbortController's signal", lockName)
+}
+
+/** For an option that the code checks elsewhere. */
+export function asItIs<Value>(value: Value): Value {
+  return value
+}

@@ -1,0 +1,97 @@
+import { invalid, warn } from './errors'
+import { checkLockName, lockRequest } from './lock-configuration'
+import { aFunction, checkOptions, mustBe, type OptionChecks } from './options'
+import {
+  checkTask,
+  TASK_OPTIONS,
+  withSlot,
+  type DefaultDurations,
+  type Task,
+  type TaskConfiguration,
+  type TaskResult,
+} from './task-configuration'
+
+/** A task configuration for `wrap`. */
+export interface WrapConfiguration<This = unknown, Arguments extends unknown[] = never[]> extends Omit<
+  TaskConfiguration,
+  'name' | 'slot'
+> {
+  /**
+   * The lock's name, or a function that makes it from the arguments of a call, to have one lock for each customer, for example:
+   * ``(customer: string) => `report-${customer}` ``.
+   */
+  readonly name: string | ((this: This, ...args: Arguments) => string)
+  /**
+   * A function that makes the slot, the time at which the run was due, from the arguments that the scheduler passes; it returns
+   * `undefined` for a call without a slot, in which `untilSucceeded` has no effect. Default: no slots.
+   */
+  readonly slot?: ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
+  /**
+   * Called with every error, including those of the task. The wrapped function then never rejects, and resolves to `undefined`:
+   * for hosts that crash on a rejection, such as `setInterval` and croner.
+   */
+  readonly onError?: ((error: unknown) => unknown) | undefined
+}
+
+const WRAP_OPTIONS = {
+  ...TASK_OPTIONS,
+  name: checkNameOrFunction,
+  slot: checkSlotFunction,
+  onError: aFunction,
+} satisfies OptionChecks<WrapConfiguration>
+
+/**
+ * The task as a function that can be passed to a scheduler; `LockingTaskExecutor.wrap` says what it does.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for all that does not depend on the arguments of a call
+ */
+export function wrappedTask<This, Arguments extends unknown[], T>(
+  execute: <T>(configuration: TaskConfiguration, task: Task<T>) => Promise<TaskResult<T>>,
+  defaults: DefaultDurations,
+  configuration: WrapConfiguration<This, Arguments>,
+  task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
+): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
+  checkWrapConfiguration(configuration as WrapConfiguration, defaults)
+  const { name, slot, onError, ...rest } = configuration
+  checkTask(task, typeof name === 'string' ? name : undefined)
+  return async function (this: This, ...args: Arguments) {
+    try {
+      const lockName = typeof name === 'function' ? name.apply(this, args) : name
+      const ofCall = withSlot({ ...rest, name: lockName }, slot?.apply(this, args))
+      const result = await execute(ofCall, () => task.apply(this, args))
+      return onError ? undefined : result
+    } catch (error) {
+      if (!onError) throw error
+      // Never to reject is what the caller wants, even if the handler itself fails.
+      try {
+        await onError(error)
+      } catch (failure) {
+        warn(failure)
+      }
+      return undefined
+    }
+  }
+}
+
+function checkWrapConfiguration(configuration: WrapConfiguration, defaults: DefaultDurations): void {
+  const { name } = (configuration as WrapConfiguration | null | undefined) ?? {}
+  const anyName = typeof name === 'function' ? 'made from arguments' : name
+  const checked = checkOptions(configuration, WRAP_OPTIONS, 'lock configuration', anyName)
+  const { untilSucceeded, slot } = checked
+  if (untilSucceeded && !slot)
+    throw invalid(
+      `untilSucceeded of lock '${anyName}' needs slots – set slot to a function that returns the time at which the run was due.`,
+      anyName,
+    )
+  lockRequest({ ...defaults, ...checked, name: anyName, slot: undefined, untilSucceeded: false })
+}
+
+/** A name, or a function that makes it from the arguments of a call. */
+export function checkNameOrFunction(name: unknown): unknown {
+  return typeof name === 'function' ? name : checkLockName(name)
+}
+
+function checkSlotFunction<Value>(slot: Value, option: string, lockName?: string): Value {
+  if (typeof slot === 'function') return slot
+  throw mustBe(option, 'a function here, because every call has its own slot', lockName)
+}

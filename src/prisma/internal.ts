@@ -1,0 +1,16 @@
+/** What the command line uses of Prisma, beside what is public. */
+export { guard } from './guard'
+export type { TransactionClientLike } from './guard'
+export type { PrismaClientLike, RawClientLike } from './prisma-client'
+export { prismaLockProvider, shedlock } from './prisma-lock-provider'
+export type {
+  PrismaLockProviderOptions,
+  ShedLockClient,
+  ShedLockExtension,
+  ShedLockExtensionOptions,
+} from './prisma-lock-provider'
+export { prismaMigration, prismaModel } from './prisma-model'
+export type { PrismaProvider } from './prisma-model'
+export { lockStatementName } from './prisma-sql-executor'
+export { prismaContract } from './prisma8/prisma8'
+export type { Prisma8ClientLike, Prisma8ScopeLike, Prisma8TransactionLike } from './prisma8/sql-executor'

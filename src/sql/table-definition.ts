@@ -1,0 +1,73 @@
+import type { Dialect } from './dialect'
+import { render } from './sql'
+import { tableSql, type LockColumn, type LockTableOptions } from './table-names'
+
+/** In the order in which the table has them. */
+export const COLUMNS = ['name', 'lockUntil', 'lockedAt', 'lockedBy'] as const
+/** How many characters the columns for texts hold; the others are for times. */
+export const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
+/** The type of a column in a new table; none of them may be null. */
+export function columnType({ ddl }: Dialect, column: LockColumn): string {
+  const length = LENGTHS[column]
+  return length === undefined ? ddl.time : ddl.text(length)
+}
+
+/** The statements that create the lock table, and those that remove it, for people to read. */
+export interface TableDefinition {
+  /** The first statement of `up` as a plain `create table`, for when no other session creates the table at the same time. */
+  readonly create: string
+  /** Creates the table. Where the database has `if not exists`, several sessions may run it at the same time, and again. */
+  readonly up: readonly string[]
+  readonly down: readonly string[]
+}
+
+/**
+ * The statements for a lock table with these names.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have
+ */
+export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}): TableDefinition {
+  const { conditional, createTogether, namedPrimaryKey, primaryKeyAfterColumns, tableOptions } = dialect.ddl
+  const lock = tableSql(dialect, options)
+  const table = render(lock.table)
+  // Named as Prisma names it, because it would treat another name as a change to the table.
+  const primaryKey = namedPrimaryKey
+    ? `constraint ${dialect.quote(`${lock.names.tableName}_pkey`)} primary key`
+    : 'primary key'
+  const key = `${primaryKey} (${render(lock.name)})`
+  const parts = COLUMNS.map((role) => `  ${render(lock[role])} ${columnType(dialect, role)} not null`)
+  const inside = primaryKeyAfterColumns ? parts : [...parts, `  ${key}`]
+  const after = primaryKeyAfterColumns ? key : tableOptions
+  const create =
+    `create table ${conditional ? 'if not exists ' : ''}${table} (\n${inside.join(',\n')}\n)` +
+    (after === undefined ? '' : ` ${after}`)
+  // `if not exists` would accept any table of that name as the lock table; this changes nothing, but fails on another table.
+  const same = COLUMNS.slice(1).map((role) => `${render(lock[role])} = ${render(lock[role])}`)
+  const touch = `update ${table} set ${same.join(', ')} where ${render(lock.name)} = ''`
+  return {
+    create,
+    up: [createTogether?.(create) ?? create, ...(conditional ? [touch] : [])],
+    down: [`drop table ${conditional ? 'if exists ' : ''}${table}`],
+  }
+}
+
+/**
+ * The migration of a lock table with these names as files for migration tools: `up` and `down` in plain SQL for the database's own
+ * client and for Flyway, with comments that make `up` Liquibase's formatted SQL as well; and both in one file for dbmate.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have
+ */
+export function migrationScripts(dialect: Dialect, options: LockTableOptions = {}) {
+  const { up, down } = tableDefinition(dialect, options)
+  const script = (statements: readonly string[]): string =>
+    statements.map((statement) => `${statement};\n`).join('\n')
+  // Liquibase would cut a block at its first semicolon.
+  const attributes = dialect.ddl.createTogether ? ' splitStatements:false' : ''
+  return {
+    up:
+      `-- liquibase formatted sql\n\n-- changeset shedlock-orm:create-shedlock${attributes}\n${script(up)}\n` +
+      down.map((statement) => `-- rollback ${statement};\n`).join(''),
+    down: script(down),
+    dbmate: `-- migrate:up\n${script(up)}\n-- migrate:down\n${script(down)}`,
+  }
+}

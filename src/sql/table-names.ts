@@ -1,0 +1,142 @@
+import { aString, checkOptions, invalid, type LockError, type OptionChecks } from '../core/internal'
+import { raw, sql, type Sql } from './sql'
+
+/** The roles of the lock table's four columns. */
+export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'
+
+/**
+ * The names of the columns. Default: `name`, `lock_until`, `locked_at`, `locked_by`, which are ShedLock's own; in upper
+ * case on Oracle and SAP HANA.
+ */
+export type LockColumnNames = Readonly<Record<LockColumn, string>>
+
+/** Names the lock table, for provider, entity, migration, model and command line alike. */
+export interface LockTableOptions {
+  /** The table's schema. Default: the one that the connection uses. */
+  readonly schema?: string | undefined
+  /** The table's name. Default `shedlock` (on Oracle and SAP HANA `SHEDLOCK`). */
+  readonly tableName?: string | undefined
+  /** Other names for some or all columns. Default: ShedLock's own, see `LockColumnNames`. */
+  readonly columnNames?: Partial<LockColumnNames> | undefined
+}
+
+/** The names with defaults filled in. */
+export interface LockTableNames extends LockTableOptions {
+  readonly tableName: string
+  readonly columnNames: LockColumnNames
+}
+
+/** The identifiers of one lock table, quoted for one dialect. */
+export interface TableSql extends Readonly<Record<LockColumn, Sql>> {
+  readonly names: LockTableNames
+  readonly table: Sql
+}
+
+/** How one database writes identifiers. */
+export interface Identifiers {
+  /** The database, for messages. */
+  readonly name: string
+  /** Quotes an identifier, whatever is in it. */
+  quote(identifier: string): string
+  /** In bytes. */
+  readonly longestIdentifier: number
+  /** What this database cannot have in an identifier, not even quoted; control characters aside. */
+  readonly notInIdentifiers?: RegExp
+  /** Names without quotes are upper case here, and so are our default names: a table that plain SQL creates is found. */
+  readonly upperCaseNames?: true
+}
+
+/** The checks of `LockTableOptions`; what a name may be depends on the database. */
+export const TABLE_OPTIONS = {
+  schema: aString,
+  tableName: aString,
+  columnNames: checkColumnNames,
+} satisfies OptionChecks<LockTableOptions>
+
+function checkColumnNames(columnNames: Partial<LockColumnNames>): Partial<LockColumnNames> {
+  const checks = { name: aString, lockUntil: aString, lockedAt: aString, lockedBy: aString }
+  checkOptions(columnNames, checks, 'columnNames', undefined, 'columnNames')
+  return columnNames
+}
+
+const LOWER_CASE = {
+  tableName: 'shedlock',
+  columnNames: { name: 'name', lockUntil: 'lock_until', lockedAt: 'locked_at', lockedBy: 'locked_by' },
+}
+const UPPER_CASE = {
+  tableName: 'SHEDLOCK',
+  columnNames: { name: 'NAME', lockUntil: 'LOCK_UNTIL', lockedAt: 'LOCKED_AT', lockedBy: 'LOCKED_BY' },
+}
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for an unknown column, or a name that is empty or used twice
+ */
+export function lockTableNames(
+  { schema, tableName, columnNames = {} }: LockTableOptions = {},
+  identifiers?: Pick<Identifiers, 'upperCaseNames'>,
+): LockTableNames {
+  const defaults = identifiers?.upperCaseNames ? UPPER_CASE : LOWER_CASE
+  checkColumnNames(columnNames)
+  const column = (role: LockColumn): string => columnNames[role] ?? defaults.columnNames[role]
+  const columns = {
+    name: column('name'),
+    lockUntil: column('lockUntil'),
+    lockedAt: column('lockedAt'),
+    lockedBy: column('lockedBy'),
+  }
+  for (const [what, name] of Object.entries<unknown>({ schema, tableName, ...columns }))
+    if (name !== undefined && (typeof name !== 'string' || name.trim() === ''))
+      throw invalid(`${what in columns ? `columnNames.${what}` : what} is empty – choose a name.`)
+  const names = Object.values(columns)
+  if (new Set(names.map((name) => name.toLowerCase())).size < names.length) {
+    throw invalid(
+      `columnNames uses one name for two columns (${names.join(', ')}) – name each column differently.`,
+    )
+  }
+  return { schema, tableName: tableName ?? defaults.tableName, columnNames: columns }
+}
+
+/**
+ * Fills in the defaults, checks the names and quotes them.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for a name that the dialect cannot have, or that is used twice
+ */
+export function tableSql(identifiers: Identifiers, options: LockTableOptions = {}): TableSql {
+  const names = lockTableNames(options, identifiers)
+  const quote = (identifier: string, what: string): Sql =>
+    raw(identifiers.quote(checkIdentifier(identifier, what, identifiers)))
+  const column = (role: LockColumn): Sql => quote(names.columnNames[role], `columnNames.${role}`)
+  const table = quote(names.tableName, 'tableName')
+  return {
+    names,
+    table: names.schema === undefined ? table : sql`${quote(names.schema, 'schema')}.${table}`,
+    name: column('name'),
+    lockUntil: column('lockUntil'),
+    lockedAt: column('lockedAt'),
+    lockedBy: column('lockedBy'),
+  }
+}
+
+function checkIdentifier(
+  identifier: string,
+  what: string,
+  { name, longestIdentifier, notInIdentifiers }: Identifiers,
+): string {
+  const fail = (why: string): LockError => invalid(`${what} ${why} – choose a name that ${name} allows.`)
+  if (/[\p{Cc}\p{Cs}]/u.test(identifier))
+    throw fail(`${JSON.stringify(identifier)} contains control characters`)
+  if (identifier.endsWith(' ')) throw fail(`'${identifier}' ends with a blank`)
+  if (notInIdentifiers?.test(identifier))
+    throw fail(`'${identifier}' contains characters that ${name} does not allow`)
+  // PostgreSQL cuts a longer name silently, and counts bytes.
+  if (Buffer.byteLength(identifier) > longestIdentifier)
+    throw fail(`'${identifier}' is longer than ${longestIdentifier} bytes`)
+  return identifier
+}
+
+/** The table's name, for people. */
+export function title({ schema, tableName }: LockTableNames): string {
+  return schema === undefined ? tableName : `${schema}.${tableName}`
+}

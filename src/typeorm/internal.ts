@@ -1,0 +1,11 @@
+/** What the command line uses of TypeORM, beside what is public. */
+export { CLIENT_DIALECTS } from './data-source-like'
+export type { DataSourceLike, QueryRunnerLike } from './data-source-like'
+export { guard } from './guard'
+export type { TransactionLike } from './guard'
+export { shedLockEntity } from './entity'
+export { createShedLockMigration } from './migration'
+export type { ShedLock, ShedLockEntityOptions } from './entity'
+export type { ShedLockMigration } from './migration'
+export { typeOrmLockProvider } from './typeorm-lock-provider'
+export type { TypeOrmLockProviderOptions } from './typeorm-lock-provider'

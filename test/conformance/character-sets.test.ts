@@ -1,0 +1,113 @@
+import { expect, it } from '@jest/globals'
+import { checkLockConfiguration } from '../../src/core/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { describeBackends } from '../backends'
+import { everyClient, openedClient, type ClientCase } from './every-client'
+import type { SessionSettings } from './session-settings'
+
+interface Session {
+  readonly title: string
+  readonly settings?: SessionSettings
+  /** As this ORM takes them. */
+  readonly options?: object
+}
+
+const NAMES = ['report', '报告', '账单', 'Größe', 'żółw', '😀', 'a`[b]{c}|~\\\'"^@$£']
+const LOCKED_BY = '主机/Größe'
+
+function setNames(characterSet: string): Session {
+  const settings = {
+    character_set_client: characterSet,
+    character_set_connection: characterSet,
+    character_set_results: characterSet,
+  }
+  return { title: `after set names ${characterSet}`, settings }
+}
+
+function onMySql(orm: ClientCase['orm']): Session[] {
+  const single: SessionSettings[] = [
+    { character_set_client: 'latin1' },
+    { character_set_connection: 'utf16' },
+    { character_set_results: 'ascii' },
+    { collation_connection: 'utf8mb4_general_ci' },
+    { sql_mode: 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH' },
+  ]
+  return [
+    ...['latin1', 'cp1250', 'gbk', 'sjis', 'binary'].map(setNames),
+    ...single.map((settings) => ({ title: `with ${JSON.stringify(settings)}`, settings })),
+    {
+      title: 'of a driver that was given a character set',
+      options: orm === 'TypeORM' ? { charset: 'cp1250_general_ci' } : { charset: 'cp1250' },
+    },
+  ]
+}
+
+interface PgClient {
+  query(text: string): Promise<unknown>
+}
+
+function onPostgres(orm: ClientCase['orm']): Session[] {
+  return ['LATIN1', 'WIN1250', 'SJIS', 'SQL_ASCII'].map((encoding) => {
+    // pg requests UTF8 when it connects, and that wins over the startup options and the defaults of the role.
+    const onConnect = (client: PgClient) => client.query(`set client_encoding = '${encoding}'`)
+    const options = orm === 'TypeORM' ? { extra: { onConnect } } : { onConnect }
+    return { title: `after set client_encoding = ${encoding}`, options }
+  })
+}
+
+const SESSIONS = { mysql: onMySql, mariadb: onMySql, postgres: onPostgres }
+const cases = everyClient().flatMap((client) => {
+  const sessions = SESSIONS[client.dialect as keyof typeof SESSIONS] as typeof onMySql | undefined
+  return (sessions?.(client.orm) ?? []).map((session) => ({
+    ...client,
+    ...session,
+    title: `${client.title} in a session ${session.title}`,
+  }))
+})
+
+describeBackends(cases)('$title', ({ settings, options, ...each }) => {
+  const client = openedClient(each, settings, options)
+
+  it('every name is the same lock as in other sessions, and has the same owner', async () => {
+    const odd = client.createProvider({ lockedBy: LOCKED_BY })
+    const usual = typeOrmLockProvider(client.observer, { lockedBy: LOCKED_BY })
+    const turns = [
+      [odd, usual],
+      [usual, odd],
+    ] as const
+    for (const [holder, other] of turns) {
+      const locks = []
+      for (const name of NAMES) locks.push(await holder.lock({ name, lockAtMostFor: '1m' }))
+      expect(locks.map((lock) => lock?.name)).toEqual(NAMES)
+      for (const name of NAMES) {
+        const owners: (string | undefined)[] = []
+        const refused = await other.acquire(
+          checkLockConfiguration({ name, lockAtMostFor: '1m' }).configuration,
+        )
+        expect(refused).toHaveProperty('reason', 'held')
+        if ('reason' in refused) owners.push(refused.holder?.lockedBy)
+        // PostgreSQL's refusal does not read it.
+        expect(owners).toEqual([each.dialect === 'postgres' ? undefined : LOCKED_BY])
+        expect(await other.findLock(name)).toMatchObject({
+          name,
+          lockedBy: (await holder.findLock(name))?.lockedBy,
+        })
+      }
+      expect((await other.listLocks()).map(({ name }) => name).sort()).toEqual([...NAMES].sort())
+      for (const lock of locks) {
+        await lock?.extend('2m')
+        expect(await lock?.fencingToken()).toBeGreaterThan(0)
+        await lock?.unlock()
+      }
+      expect((await other.listLocks()).filter(({ held }) => held)).toEqual([])
+    }
+  })
+
+  it('a slot that failed runs again, though its owner has to be recognised', async () => {
+    const provider = client.createProvider({ lockedBy: LOCKED_BY })
+    const slot = { name: '重试', lockAtMostFor: '1m', slot: 1_700_000_000_000, untilSucceeded: true }
+    const lock = await provider.lock(slot)
+    await lock?.unlock({ outcome: 'failed' })
+    expect(await provider.lock(slot)).toBeDefined()
+  })
+})

@@ -1,0 +1,148 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import {
+  InMemoryLockProvider,
+  leaderElection,
+  LockError,
+  LockingTaskExecutor,
+  type LockingTaskExecutorListener,
+} from '../../src/core/internal'
+import { lockError } from '../lock-error'
+import { FaultyLockProvider } from './faulty-lock-provider'
+import { providerOf } from './provider-of'
+
+const job = { name: 'job', lockAtMostFor: '10m' }
+const outlived = expect.stringMatching(
+  /^LockError: Lock 'job' can no longer be trusted: .* The task outlived its lock, so another instance may run it/,
+)
+let storage: InMemoryLockProvider
+let warnings: unknown[]
+
+beforeEach(() => {
+  jest.useFakeTimers()
+  storage = new InMemoryLockProvider()
+  warnings = []
+  jest.spyOn(process, 'emitWarning').mockImplementation((warning) => void warnings.push(String(warning)))
+})
+
+afterEach(() => {
+  expect(jest.getTimerCount()).toBe(0)
+  jest.restoreAllMocks()
+  jest.useRealTimers()
+})
+
+function run(task: () => unknown, ...listeners: LockingTaskExecutorListener[]): Promise<unknown> {
+  return new LockingTaskExecutor(storage, { listeners }).executeWithLock(job, task)
+}
+
+/** A task that ends a minute after its lock. */
+const tooLong = () => jest.advanceTimersByTimeAsync(660_000)
+
+describe('a task that outlives its lock', () => {
+  it('causes a process warning, while it still runs', async () => {
+    await run(async () => {
+      await jest.advanceTimersByTimeAsync(599_999)
+      expect(warnings).toEqual([])
+      await jest.advanceTimersByTimeAsync(1)
+      expect(warnings).toEqual([outlived])
+      await tooLong()
+    })
+    expect(warnings).toHaveLength(1)
+  })
+
+  it('causes one at its end, if it blocked the process until then', async () => {
+    const lost = jest.fn()
+    let left = 600_000
+    const lease = { remaining: () => left }
+    const provider = providerOf(() =>
+      Promise.resolve({ lease, extend: () => Promise.resolve(undefined), unlock: () => Promise.resolve() }),
+    )
+    for (const listeners of [[], [{ onLockLost: lost }]]) {
+      left = 600_000
+      const blocked = new LockingTaskExecutor(provider, { listeners })
+      await blocked.executeWithLock(job, () => (left = 0))
+    }
+    expect(warnings).toEqual([outlived])
+    expect(lost).toHaveBeenCalledTimes(1)
+  })
+
+  it('causes one when an extension is refused', async () => {
+    const provider = new FaultyLockProvider(storage)
+    provider.refusesExtensions = true
+    const executor = new LockingTaskExecutor(provider)
+    await executor.executeWithLock({ ...job, keepAlive: true }, tooLong)
+    expect(warnings).toEqual([outlived])
+  })
+
+  it('causes none where a listener hears of it', async () => {
+    const onLockLost = jest.fn()
+    await run(tooLong, {}, { onLockLost })
+    expect(onLockLost).toHaveBeenCalledTimes(1)
+    expect(warnings).toEqual([])
+  })
+
+  it('causes none where a subscriber hears of it', async () => {
+    const heard = jest.fn()
+    subscribe('shedlock-orm:lock-lost', heard)
+    await run(tooLong)
+    unsubscribe('shedlock-orm:lock-lost', heard)
+    expect(heard).toHaveBeenCalledTimes(1)
+    expect(warnings).toEqual([])
+  })
+
+  it('causes none in an election, which calls onStepDown', async () => {
+    const onStepDown = jest.fn()
+    const provider = new FaultyLockProvider(storage)
+    const election = leaderElection(provider, job, { onElected: () => undefined, onStepDown })
+    await jest.advanceTimersByTimeAsync(0)
+    provider.faults.extend = new LockError('TIMEOUT', 'the database is away')
+    provider.faults.lock = provider.faults.extend
+    await tooLong()
+    expect(onStepDown).toHaveBeenCalledWith(lockError('LOCK_LOST'))
+    expect(warnings).not.toContainEqual(outlived)
+    await Promise.all([election.shutdown(), jest.advanceTimersByTimeAsync(10_000)])
+  })
+})
+
+describe('a task that ends in time', () => {
+  it('causes no warning', async () => {
+    await run(() => jest.advanceTimersByTimeAsync(599_999))
+    await tooLong()
+    expect(warnings).toEqual([])
+  })
+})
+
+describe('a listener without a method', () => {
+  it.each(['absent', 'undefined'])('silences no warning, if the method is %s', async (how) => {
+    const [lost, failed] =
+      how === 'absent' ? [{}, {}] : [{ onLockLost: undefined }, { onUnlockFailed: undefined }]
+    await run(tooLong, lost as LockingTaskExecutorListener)
+    expect(warnings).toEqual([outlived])
+    const provider = new FaultyLockProvider(storage)
+    provider.faults.unlock = new LockError('DATABASE_ERROR', 'the database is away')
+    const executor = new LockingTaskExecutor(provider, { listeners: [failed as LockingTaskExecutorListener] })
+    await executor.executeWithLock(job, () => undefined)
+    expect(warnings.slice(1)).toEqual(['LockError: the database is away'])
+    await tooLong()
+  })
+
+  it.each(['onLockLost', 'onLockAttempt', 'onTaskFinished'])('is refused, if %s is no function', (method) => {
+    expect(() => new LockingTaskExecutor(storage, { listeners: [{ [method]: 'log' }] })).toThrow(
+      lockError('INVALID_CONFIGURATION', `${method} of a listener must be a function`),
+    )
+  })
+})
+
+describe('a failed release', () => {
+  it('causes no process warning where a subscriber hears of it', async () => {
+    const provider = new FaultyLockProvider(storage)
+    provider.faults.unlock = new LockError('DATABASE_ERROR', 'the database is away')
+    const heard = jest.fn()
+    subscribe('shedlock-orm:unlock-failed', heard)
+    await new LockingTaskExecutor(provider).executeWithLock(job, () => undefined)
+    unsubscribe('shedlock-orm:unlock-failed', heard)
+    expect(heard).toHaveBeenCalledTimes(1)
+    expect(warnings).toEqual([])
+    await tooLong()
+  })
+})

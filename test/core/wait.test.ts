@@ -1,0 +1,188 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core/internal'
+import { eventually } from '../eventually'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { faultyExecutor } from './faulty-executor'
+import { providerOf } from './provider-of'
+
+const job = { name: 'job', lockAtMostFor: '1h' }
+
+describe('a lock with wait', () => {
+  let { storage, provider: faulty } = faultyExecutor()
+
+  beforeEach(() => {
+    jest.useFakeTimers()
+    ;({ storage, provider: faulty } = faultyExecutor())
+  })
+
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
+  it('is acquired at once if it is free', async () => {
+    expect(await storage.lock({ ...job, wait: '1m' })).toBeDefined()
+  })
+
+  it('is acquired when the holder unlocks, and its lease begins then', async () => {
+    const holder = await storage.lock(job)
+    const waiting = storage.lock({ ...job, wait: '1m' })
+    await jest.advanceTimersByTimeAsync(30_000)
+    await holder?.unlock()
+    await jest.advanceTimersByTimeAsync(500)
+    const lock = await waiting
+    expect(lock?.remaining()).toBeGreaterThan(3_590_000)
+  })
+
+  it('is refused when the time is over, after one last attempt', async () => {
+    await storage.lock(job)
+    const waiting = faulty.lock({ ...job, wait: { atMost: '1m', interval: '10s' } })
+    await jest.advanceTimersByTimeAsync(59_999)
+    const attempts = faulty.calls.length
+    await jest.advanceTimersByTimeAsync(1)
+    expect(await waiting).toBeUndefined()
+    expect(faulty.calls.length).toBe(attempts + 1)
+    expect(attempts).toBeGreaterThanOrEqual(6)
+    expect(attempts).toBeLessThanOrEqual(12)
+  })
+
+  it('is tried once with 0', async () => {
+    await storage.lock(job)
+    expect(await faulty.lock({ ...job, wait: 0 })).toBeUndefined()
+    expect(faulty.calls).toEqual(['lock'])
+  })
+
+  it('does not wait for a database that does not answer', async () => {
+    faulty.faults.lock = new LockError('DATABASE_ERROR', 'gone')
+    await expect(faulty.lock({ ...job, wait: '1m' })).rejects.toThrow('gone')
+  })
+
+  it.each([
+    ['soon', /^wait of lock 'job' is 'soon', which is not a duration/],
+    [{ atMost: '1m', interval: 0 }, /^wait\.interval of lock 'job' must be a millisecond or more\.$/],
+    [{ interval: '1s' }, /^wait\.atMost of lock 'job' must be a duration such as '1m'\.$/],
+    [
+      { atMost: '1m', retries: 3 },
+      "Unknown option 'retries' in the wait of lock 'job' – known are atMost, interval.",
+    ],
+  ])('refuses %j', async (wait, message) => {
+    const refused = { code: 'INVALID_CONFIGURATION', message: expect.stringMatching(message) }
+    await expect(storage.lock({ ...job, wait: wait as never })).rejects.toMatchObject(refused)
+  })
+})
+
+/** Locks that are never free. */
+function heldForEver() {
+  const counted = { attempts: 0 }
+  const provider = providerOf(() => {
+    counted.attempts++
+    return Promise.resolve({ reason: 'held' })
+  })
+  return { counted, provider }
+}
+
+describe('waiting', () => {
+  const wait = { atMost: '1m', interval: 10 }
+
+  it('ends when the executor shuts down, and the task is skipped for that reason', async () => {
+    const { counted, provider } = heldForEver()
+    const executor = new LockingTaskExecutor(provider)
+    const run = executor.executeWithLock({ ...job, wait }, () => undefined)
+    await eventually(() => expect(counted.attempts).toBeGreaterThan(1))
+    expect(await executor.shutdown()).toEqual([])
+    const { attempts } = counted
+    expect(await run).toEqual({ executed: false, reason: 'shutdown' })
+    expect(counted.attempts).toBe(attempts)
+  })
+
+  it('ends when its signal aborts, with the reason of the signal', async () => {
+    const { counted, provider } = heldForEver()
+    const controller = new AbortController()
+    const locked = provider.lock({ ...job, wait, signal: controller.signal })
+    const reason = new Error('changed my mind')
+    const refused = expect(locked).rejects.toBe(reason)
+    await eventually(() => expect(counted.attempts).toBeGreaterThan(1))
+    controller.abort(reason)
+    await refused
+  }, 10_000)
+
+  it('skips a task whose signal aborts', async () => {
+    const { counted, provider } = heldForEver()
+    const controller = new AbortController()
+    const executor = new LockingTaskExecutor(provider)
+    const configuration = { ...job, wait, signal: controller.signal }
+    const run = executor.executeWithLock(configuration, () => undefined)
+    const thrown = executor.executeWithLock({ ...configuration, onNotAcquired: 'throw' }, () => undefined)
+    await eventually(() => expect(counted.attempts).toBeGreaterThan(1))
+    controller.abort()
+    expect(await run).toEqual({ executed: false, reason: 'aborted' })
+    await expect(thrown).rejects.toMatchObject({ code: 'NOT_ACQUIRED' })
+  }, 10_000)
+
+  it('ends at once when its signal aborts during an attempt', async () => {
+    jest.useFakeTimers()
+    try {
+      const answer = promiseWithResolvers()
+      const slow = providerOf(() => answer.promise.then(() => ({ reason: 'held' })))
+      const { signal, ...controller } = abortable()
+      const locked = slow.lock({ ...job, wait: { atMost: '1m', interval: '30s' }, signal })
+      const reason = new Error('changed my mind')
+      const refused = expect(locked).rejects.toBe(reason)
+      controller.abort(reason)
+      answer.resolve()
+      await refused
+      expect(jest.getTimerCount()).toBe(0)
+    } finally {
+      jest.useRealTimers()
+    }
+  })
+
+  it('adds one listener to a signal, however many wait, and none is left afterwards', async () => {
+    const { counted, provider } = heldForEver()
+    const { signal, abort } = abortable()
+    const waiting = Array.from({ length: 20 }, () => provider.lock({ ...job, wait, signal }))
+    const locks = Promise.allSettled(waiting)
+    await eventually(() => expect(counted.attempts).toBeGreaterThan(20))
+    // Node.js warns of more than ten.
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    abort()
+    await locks
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('does not begin when its signal has aborted', async () => {
+    const { counted, provider } = heldForEver()
+    const reason = new Error('too late')
+    await expect(provider.lock({ ...job, wait, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(counted.attempts).toBe(0)
+  })
+})
+
+function abortable(): { readonly signal: AbortSignal; readonly abort: (reason?: unknown) => void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: (reason) => controller.abort(reason) }
+}
+
+describe('the signal of a configuration', () => {
+  it('that has aborted acquires no lock', async () => {
+    const provider = new InMemoryLockProvider()
+    const reason = new Error('too late')
+    await expect(provider.lock({ ...job, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(provider.isLocked('job')).toBe(false)
+  })
+
+  it('aborts that of the task with its own reason, while the lock stays held', async () => {
+    const provider = new InMemoryLockProvider()
+    const { signal, abort } = abortable()
+    const executor = new LockingTaskExecutor(provider)
+    const reason = new Error('the request was cancelled')
+    const result = await executor.executeWithLock({ ...job, signal }, ({ signal: own, lock }) => {
+      expect(own.aborted).toBe(false)
+      abort(reason)
+      return [own.reason as unknown, lock.remaining() > 0, provider.isLocked('job')]
+    })
+    expect(result).toEqual({ executed: true, value: [reason, true, true] })
+    expect(provider.isLocked('job')).toBe(false)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})

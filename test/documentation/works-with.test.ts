@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+
+const root = join(__dirname, '../..')
+const read = (page: string): string => readFileSync(join(root, 'docs', page), 'utf8')
+const worksWith = read('works-with.md')
+
+describe('docs/works-with.md', () => {
+  it('has the tables that npm run works-with writes', () => {
+    const { stderr, status } = spawnSync('node', ['scripts/write-works-with.mjs', '--check'], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    expect({ stderr: status === 0 ? '' : stderr }).toEqual({ stderr: '' })
+  })
+
+  it.each(
+    [...read('schedulers.md').matchAll(/^\| (\S.*?) +\| (\d+\.\d+\.\d+) +\|/gm)].map(([, ...cells]) => cells),
+  )('has the scheduler of docs/schedulers.md: %s', (scheduler = '', version = '') => {
+    const rows = worksWith.split('\n').filter((line) => line.startsWith(`| ${scheduler} `))
+    const versions = rows.flatMap((row) => row.split('|')[2]?.split(',') ?? [])
+    expect(versions.map((each) => each.trim())).toContain(version)
+  })
+
+  it.each(
+    [...read('compatible-servers.md').matchAll(/^- \*\*(\S.*?)\*\* \(.*; run\)/gm)].map(
+      ([, ...cells]) => cells,
+    ),
+  )('has the server of docs/compatible-servers.md: %s', (server = '') => {
+    const row = worksWith.split('\n').find((line) => line.startsWith(`| ${server} `))
+    expect(row).toContain(' passed')
+  })
+})

@@ -1,0 +1,215 @@
+import 'reflect-metadata'
+import { NestFactory } from '@nestjs/core'
+import { describe, expect, it } from '@jest/globals'
+import {
+  executeOnce,
+  InMemoryLockProvider,
+  leaderElection,
+  LockingTaskExecutor,
+  type LockProvider,
+} from '../../src/core/internal'
+import { LeaderElections, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
+import { shedLockCoordinator } from '../../src/node-cron'
+import { openTelemetryListener, openTelemetryTracingListener } from '../../src/opentelemetry'
+import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
+import { dialects, SqlLockProvider } from '../../src/sql/internal'
+import { alwaysFree, lockProviderSuite, sqlLockProviderSuite } from '../../src/testing'
+import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
+import { lockPage } from '../../src/web'
+import { afterTest } from '../after-test'
+import { migrated, openMemory } from '../backends/open-database'
+import { passedObjects } from './public-interface'
+
+type Change = Readonly<Record<string, unknown>>
+
+const lock = { name: 'job', lockAtMostFor: '1m' }
+const provider = new InMemoryLockProvider()
+const executor = new LockingTaskExecutor(provider)
+const task = (): string => 'done'
+const unused = { execute: () => Promise.resolve(0), query: () => Promise.resolve([]) }
+const prisma = {
+  _activeProvider: 'postgresql',
+  $connect: () => Promise.resolve(),
+  $executeRawUnsafe: () => Promise.resolve(0),
+  $queryRawUnsafe: () => Promise.resolve([]),
+  $transaction: () => Promise.reject(new Error('unused')),
+  $extends: (extension: unknown) => extension,
+}
+
+async function sqlProvider(): Promise<SqlLockProvider> {
+  return typeOrmLockProvider(await openMemory(migrated()))
+}
+
+function election(configuration: object, callbacks: object) {
+  const joined = leaderElection(
+    new InMemoryLockProvider(),
+    { ...lock, ...configuration },
+    { onElected: () => undefined, ...callbacks },
+  )
+  afterTest(() => joined.shutdown())
+  return joined
+}
+
+async function application(module: ReturnType<typeof ShedLockModule.forRoot>) {
+  const options = { logger: false as const, abortOnError: false }
+  const started = await NestFactory.createApplicationContext(module, options)
+  afterTest(() => started.close())
+  return started
+}
+
+const nest = { lockProvider: provider }
+const memory = (): LockProvider => new InMemoryLockProvider()
+const environment = { createProvider: memory, isHeld: () => false }
+
+/** How to pass each object of options, with one change to what is right. */
+const calls: Readonly<Record<string, (change: Change) => unknown>> = {
+  'new LockingTaskExecutor(options)': (change) => new LockingTaskExecutor(provider, change),
+  'LockingTaskExecutor.executeWithLock(configuration)': (change) =>
+    executor.executeWithLock({ ...lock, ...change }, task),
+  'LockConfiguration.keepAlive': (change) => executor.executeWithLock({ ...lock, keepAlive: change }, task),
+  'LockConfiguration.wait': (change) =>
+    executor.executeWithLock({ ...lock, wait: { atMost: '1s', ...change } }, task),
+  'LockingTaskExecutor.wrap(configuration)': (change) =>
+    executor.wrap({ ...lock, slot: () => 1, ...change } as typeof lock, task),
+  'LockingTaskExecutor.shutdown(options)': (change) => new LockingTaskExecutor(provider).shutdown(change),
+  'LockProvider.lock(configuration)': async (change) => {
+    for (const provider of [memory(), alwaysFree(), await sqlProvider()])
+      await (await provider.lock({ ...lock, ...change }))?.unlock()
+  },
+  'LockProvider.drain(options)': async (change) => (await sqlProvider()).drain(change),
+  'Lock.unlock(options)': async (change) => (await memory().lock(lock))?.unlock(change),
+  'leaderElection(configuration)': (change) => election(change, {}),
+  'leaderElection(callbacks)': (change) => election({}, change),
+  'LeaderElection.shutdown(options)': (change) => election({}, {}).shutdown(change),
+
+  'new SqlLockProvider(options)': (change) => new SqlLockProvider(unused, dialects.postgres, change),
+  'SqlLockProvider.drain(options)': async (change) => (await sqlProvider()).drain(change),
+  'SqlLockProvider.overdueLocks(options)': async (change) =>
+    (await sqlProvider()).overdueLocks({ job: '1h' }, change),
+  'SqlLockProvider.pauseLock(options)': async (change) =>
+    (await sqlProvider()).pauseLock('job', { duration: '1h', reason: 'a test', ...change }),
+  'PauseOptions.wait': async (change) =>
+    (await sqlProvider()).pauseLock('job', {
+      duration: '1h',
+      reason: 'a test',
+      wait: { atMost: 0, ...change },
+    }),
+  'LockTableOptions.columnNames': (change) =>
+    new SqlLockProvider(unused, dialects.postgres, { columnNames: change }),
+  'executeOnce(configuration)': (change) => executeOnce(memory(), { name: 'job', ...change }, task),
+
+  'typeOrmLockProvider(options)': async (change) => typeOrmLockProvider(await openMemory(), change),
+  'shedLockEntity(options)': (change) => shedLockEntity(change),
+  'createShedLockMigration(options)': (change) => createShedLockMigration(change),
+  'prismaLockProvider(options)': (change) => prismaLockProvider(prisma, change),
+  'prismaModel(options)': (change) => prismaModel('postgresql', change),
+  'shedlock(options)': (change) => shedlock(change)(prisma),
+
+  'SchedulerLock(options)': (change) => SchedulerLock({ ...lock, slot: () => 1, ...change }),
+  'SchedulerLockDefaults(defaults)': (change) => SchedulerLockDefaults(change),
+  'ShedLockModule.forRoot(options)': (change) => ShedLockModule.forRoot({ ...nest, ...change }),
+  'ShedLockModuleOptions.warnOfUnlockedCrons': (change) =>
+    ShedLockModule.forRoot({ ...nest, warnOfUnlockedCrons: { except: [], ...change } }),
+  'ShedLockModule.forRootAsync(options)': (change) =>
+    ShedLockModule.forRootAsync({ useFactory: () => nest, ...change }),
+  'ShedLockModuleAsyncOptions.useFactory()': (change) =>
+    application(ShedLockModule.forRootAsync({ useFactory: () => ({ ...nest, ...change }) })),
+  'LeaderElections.join(configuration)': async (change) => {
+    const elections = (await application(ShedLockModule.forRoot(nest))).get(LeaderElections)
+    elections.join({ ...lock, ...change }, { onElected: () => undefined })
+  },
+  'LeaderElections.join(callbacks)': async (change) => {
+    const elections = (await application(ShedLockModule.forRoot(nest))).get(LeaderElections)
+    elections.join(lock, { onElected: () => undefined, ...change })
+  },
+
+  'shedLockCoordinator(options)': (change) => shedLockCoordinator(provider, change),
+  'ShedLockCoordinator.shutdown(options)': (change) => shedLockCoordinator(provider).shutdown(change),
+  'openTelemetryListener(options)': (change) => openTelemetryListener(change),
+  'openTelemetryTracingListener(options)': (change) => openTelemetryTracingListener(change),
+  'lockPage(options)': async (change) => lockPage(await sqlProvider(), { authorize: () => true, ...change }),
+  'lockProviderSuite(options)': (change) => lockProviderSuite(environment, change),
+  'sqlLockProviderSuite(options)': (change) => sqlLockProviderSuite(environment as never, change),
+  'SqlLockProviderEnvironment.reasons': (change) =>
+    sqlLockProviderSuite({ ...environment, reasons: change } as never),
+}
+
+/** What else a caller passes, and why it may have properties that the package does not know. */
+const others: Readonly<Record<string, string>> = {
+  ...{
+    SqlExecutor: 'a client',
+    Driver: 'a client',
+    Clock: 'a clock',
+  },
+  ...{ ActiveLock: 'a lock', LockHolder: 'of a storage' },
+  ...{
+    LockingTaskExecutorListener: 'its own class',
+    ListingLockProvider: 'a storage',
+  },
+  ...{
+    DataSourceLike: 'of TypeORM',
+    Prisma8TransactionLike: 'of Prisma',
+    'nodeHandler()(response)': 'of a framework',
+  },
+  ...{ PrismaClientLike: 'of Prisma', Prisma8ClientLike: 'of Prisma' },
+  ...{ 'lockStatementName(options)': 'of Prisma' },
+  ...{ PageVisitor: "may be the app's own user" },
+  ...{ LockProviderEnvironment: 'a test', SqlLockProviderEnvironment: 'a test' },
+  ...{ CallerTransaction: 'a test', LockRow: 'a row' },
+  ...{ Sql: 'made by the package', SqlValues: 'made by the package', StatementResult: 'of a client' },
+  ...{ Attempt: 'made by the package', AcquireOptions: 'made by the package' },
+  ...{ LockRecord: 'a row', LastRun: 'part of a row' },
+  ...{ LockEvent: 'an event', LockSkippedEvent: 'an event', LockFailureEvent: 'an event' },
+  ...{ TaskFinishedEvent: 'an event', LockLostEvent: 'an event', CheckedLockConfiguration: 'of an event' },
+}
+/** Parts of those. */
+const isPartOfOther = (type: string): boolean =>
+  /^(ListingLockProvider|Prisma8\w+|DataSourceLike)\b[.(]/.test(type)
+
+const passed = passedObjects().filter(({ type }) => !(type in others) && !isPartOfOther(type))
+
+/** Wrong for every option but these. */
+const WRONG = ['wrong']
+const wrong: Readonly<Record<string, unknown>> = {
+  ...{ 'DrainOptions.caller': 7, 'OpenTelemetryListenerOptions.lockNames': [7] },
+  'ShedLockModuleOptions.warnOfUnlockedCrons.except': [7],
+  // What they contain is Nest's to check.
+  ...{ 'ShedLockModuleAsyncOptions.imports': 7, 'ShedLockModuleAsyncOptions.inject': 7 },
+}
+
+const refused = expect.objectContaining({ name: 'LockError', code: 'INVALID_CONFIGURATION' })
+
+async function outcome(where: string, change: Change): Promise<unknown> {
+  try {
+    await calls[where]?.(change)
+    return 'accepted'
+  } catch (error) {
+    return error
+  }
+}
+
+describe('every object of options', () => {
+  it('of the public interface is called here, and no other', () => {
+    expect([...new Set(passed.map(({ where }) => where))].sort()).toEqual(Object.keys(calls).sort())
+  })
+
+  it('is here for a reason if it is not one of options', () => {
+    const types = new Set(passedObjects().map(({ type }) => type))
+    expect(Object.keys(others).filter((type) => !types.has(type))).toEqual([])
+  })
+
+  it.each(passed)('is accepted as it is meant: $where', async ({ where }) => {
+    expect(await outcome(where, {})).toBe('accepted')
+  })
+
+  it.each(passed)('refuses an option that it does not know: $where', async ({ where }) => {
+    expect(await outcome(where, { nonsense: 1 })).toEqual(refused)
+  })
+
+  it.each(
+    passed.flatMap(({ where, type, properties }) => properties.map((option) => ({ where, type, option }))),
+  )('refuses a wrong value: $where, $option', async ({ where, type, option }) => {
+    const value = wrong[`${type}.${option}`] ?? WRONG
+    expect(await outcome(where, { [option]: value })).toEqual(refused)
+  })
+})

@@ -1,0 +1,65 @@
+import { DataSource } from 'typeorm'
+import { prismaLockProvider } from '../../../src/prisma/internal'
+import type { SqlLockProvider } from '../../../src/sql/internal'
+import { typeOrmLockProvider } from '../../../src/typeorm/internal'
+import { ADAPTERS, connect } from '../../prisma/adapters'
+import { WORKER } from '../servers/tcp-proxy'
+import { APP, type Cluster } from './cluster'
+
+export const ORMS = ['typeorm', 'prisma'] as const
+export type Orm = (typeof ORMS)[number]
+
+/** How a process reaches its cluster. */
+export interface ClientOptions {
+  readonly orm: Orm
+  readonly dialect: Cluster['dialect']
+  readonly port: number
+  /** Connections of the pool at most. */
+  readonly max: number
+  /** Of one call, in milliseconds. Default: the library's. */
+  readonly timeLimit?: number
+}
+
+/** An app's client of its database, with the lock provider on it. */
+export interface Client {
+  readonly provider: SqlLockProvider
+  /** Runs a query of the app. */
+  query(text: string): Promise<unknown>
+  close(): Promise<unknown>
+}
+
+/** With the ORM's defaults, apart from the size of the pool. */
+export function openClient(options: ClientOptions): Promise<Client> {
+  return options.orm === 'typeorm' ? openTypeOrm(options) : openPrisma(options)
+}
+
+async function openTypeOrm({ dialect, port, max, timeLimit }: ClientOptions): Promise<Client> {
+  const database = dialect === 'postgres' ? 'postgres' : APP
+  const options = { type: dialect, host: '127.0.0.1', port, username: APP, database, poolSize: max }
+  const dataSource = await new DataSource(options).initialize()
+  return {
+    provider: typeOrmLockProvider(dataSource, { lockedBy: WORKER, timeLimit }),
+    query: (text) => dataSource.query(text),
+    close: () => dataSource.destroy(),
+  }
+}
+
+async function openPrisma({ dialect, port, max, timeLimit }: ClientOptions): Promise<Client> {
+  const adapter = ADAPTERS.find(({ backend }) => backend === dialect)
+  if (!adapter) throw new Error(`Prisma has no adapter for ${dialect}.`)
+  const url =
+    dialect === 'postgres'
+      ? `postgres://${APP}@127.0.0.1:${port}/postgres`
+      : `mysql://${APP}@127.0.0.1:${port}/${APP}`
+  // mariadb throws where nobody can catch it if a connection breaks that its pool makes in reserve.
+  const pool =
+    dialect === 'postgres'
+      ? { max, query_timeout: 4_000 }
+      : { connectionLimit: max, minimumIdle: 1, socketTimeout: 4_000 }
+  const client = await connect(adapter, url, pool)
+  return {
+    provider: prismaLockProvider(client, { lockedBy: WORKER, timeLimit }),
+    query: async (text) => client.$queryRawUnsafe(text),
+    close: () => client.$disconnect(),
+  }
+}

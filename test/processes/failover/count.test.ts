@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals'
+import { fallingTokensIn, overlapsIn, slotsTwiceIn } from './count'
+import type { Section, Segment } from './history'
+
+const section = (from: number, to: number, more: Partial<Section> = {}): Section => ({
+  type: 'section',
+  job: 'job',
+  owner: `owner ${from}`,
+  from,
+  to,
+  recorded: true,
+  lost: false,
+  ...more,
+})
+const kill: Segment = { fault: 'kill -9', from: 0, to: 100, reachable: [10] }
+
+describe('what the harness counts', () => {
+  it('overlaps, with the fault before, also with a run that began long ago', () => {
+    const sections = [section(5, 90), section(10, 20), section(80, 95), section(95, 99)]
+    expect(overlapsIn(sections, [kill])).toEqual([
+      { job: 'job', fault: 'kill -9', milliseconds: 10 },
+      { job: 'job', fault: 'kill -9', milliseconds: 10 },
+    ])
+    expect(overlapsIn([section(0, 1), section(1, 2)], [kill])).toEqual([])
+  })
+
+  it('slots that run twice; one that may be repeated only after a success that was recorded', () => {
+    expect(slotsTwiceIn([section(0, 1, { slot: 7 }), section(2, 3, { slot: 7 })])).toBe(1)
+    const job = 'five seconds, until succeeded'
+    const run = (recorded: boolean) => section(0, 1, { job, slot: 7, recorded })
+    expect(slotsTwiceIn([run(false), run(true)])).toBe(0)
+    expect(slotsTwiceIn([run(true), run(true)])).toBe(1)
+  })
+
+  it('tokens that do not rise', () => {
+    const tokens = [3, undefined, 3, 2, 4].map((token, at) => section(at, at, { token }))
+    expect(fallingTokensIn(tokens)).toBe(2)
+  })
+})

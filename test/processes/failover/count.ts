@@ -1,0 +1,212 @@
+import type { Attempt, History, Instance, Section, Segment } from './history'
+
+export interface Overlap {
+  readonly job: string
+  /** During or after which fault it began. */
+  readonly fault: string
+  readonly milliseconds: number
+}
+
+/** What came of the faults of one kind. */
+export interface FaultFigures {
+  readonly fault: string
+  readonly times: number
+  /** Milliseconds from the moment at which the new primary was reachable: to the first lock of anybody, one for each fault. */
+  readonly firstLock: readonly number[]
+  /** And to the first answer that the last process got. `Infinity`: some got none before the harness gave up. */
+  readonly answered: readonly number[]
+  /** Attempts that began when the new primary was reachable, and failed. */
+  readonly failed: number
+}
+
+export interface Figures {
+  readonly sections: number
+  /** Runs that began while another one of the same job was under way: where, and for how many milliseconds. */
+  readonly overlaps: readonly Overlap[]
+  readonly slotsTwice: number
+  readonly fallingTokens: number
+  /** Locks that their holders lost. */
+  readonly lost: number
+  /** Rows that were held for more than a second after their runs had ended and the primary could be reached: for how many milliseconds. */
+  readonly heldByNobody: readonly number[]
+  readonly faults: readonly FaultFigures[]
+  /** Processes that an error of a driver ended, out of a handler of its socket. */
+  readonly driverCrashes: number
+  /** How often which error was thrown. */
+  readonly errors: Readonly<Record<string, number>>
+  readonly violations: readonly string[]
+}
+
+const HELD_BY_NOBODY = 1_000
+
+/** @param loses whether a failover of this cluster may lose what was acknowledged */
+export function count({ instances, segments, samples, crashes, broken }: History, loses: boolean): Figures {
+  const entries = instances.flatMap((instance) => instance.entries)
+  const sections = entries
+    .filter((entry): entry is Section => entry.type === 'section')
+    .sort((one, other) => one.from - other.from)
+  const byJob = groups(sections, ({ job }) => job)
+  const sum = (countIn: (group: readonly Section[]) => number): number =>
+    [...byJob.values()].reduce((total, group) => total + countIn(group), 0)
+
+  const errors: Record<string, number> = {}
+  for (const entry of entries)
+    if (entry.type === 'attempt' && typeof entry.outcome === 'object') {
+      const error = entry.outcome.error.replace(/'[^']*'/g, '…').replace(/\d{3,} ms/g, '… ms')
+      errors[error] = (errors[error] ?? 0) + 1
+    }
+
+  const figures = {
+    sections: sections.length,
+    overlaps: [...byJob.values()].flatMap((group) => overlapsIn(group, segments)),
+    slotsTwice: sum(slotsTwiceIn),
+    fallingTokens: sum(fallingTokensIn),
+    lost: sections.filter(({ lost }) => lost).length,
+    heldByNobody: heldByNobody(sections, { samples, segments }),
+    faults: [...groups(segments, ({ fault }) => fault)].map(([fault, group]) =>
+      faultFigures(fault, group, { instances }),
+    ),
+    driverCrashes: crashes.filter(({ origin }) => origin === 'driver').length,
+    errors,
+  }
+  const ended = crashes.flatMap(({ origin, error }) => (origin === 'library' ? [error] : []))
+  return {
+    ...figures,
+    violations: [...violationsOf(figures, loses), ...ended, ...(broken === undefined ? [] : [broken])],
+  }
+}
+
+function groups<T>(all: readonly T[], keyOf: (each: T) => string): Map<string, T[]> {
+  const found = new Map<string, T[]>()
+  for (const each of all) found.set(keyOf(each), [...(found.get(keyOf(each)) ?? []), each])
+  return found
+}
+
+function violationsOf(
+  { sections, overlaps, slotsTwice, fallingTokens, faults }: Omit<Figures, 'violations'>,
+  loses: boolean,
+): string[] {
+  const broken = {
+    overlaps: overlaps.filter(isBroken).length,
+    'slots run twice': slotsTwice,
+    'tokens that fall': fallingTokens,
+  }
+  const promises = Object.entries(broken).flatMap(([what, times]) => (times > 0 ? [`${times} ${what}`] : []))
+  const seen =
+    loses && overlaps.length === 0
+      ? ['no overlap, though what was acknowledged got lost: this harness sees nothing']
+      : []
+  // How long it took is a figure: a busy machine adds to it.
+  const pinned = faults.flatMap(({ fault, firstLock, answered }) =>
+    [...firstLock, ...answered]
+      .filter((time) => time === Infinity)
+      .map(() => `${fault}: a process got no answer from the new primary`),
+  )
+  return [...(sections === 0 ? ['nothing ran'] : []), ...(loses ? seen : promises), ...pinned]
+}
+
+/** Locks expire earlier by as much as the clock of the new primary is ahead: that is no promise. In milliseconds. */
+const AHEAD = 2_000
+const isBroken = ({ fault, milliseconds }: Overlap): boolean =>
+  fault !== 'one clock ahead' || milliseconds > AHEAD
+
+export function overlapsIn(sections: readonly Section[], segments: readonly Segment[]): Overlap[] {
+  let end = -Infinity
+  return sections.flatMap(({ job, from, to }) => {
+    const milliseconds = Math.round(Math.min(end, to) - from)
+    const isOverlap = from < end
+    end = Math.max(end, to)
+    const fault = segments.findLast((segment) => segment.from <= from)?.fault ?? 'none'
+    return isOverlap ? [{ job, fault, milliseconds }] : []
+  })
+}
+
+/** A slot that may be repeated until it has succeeded counts only after a success that was recorded. */
+export function slotsTwiceIn(sections: readonly Section[]): number {
+  const done = new Set<number>()
+  let twice = 0
+  for (const { slot, job, recorded } of sections) {
+    if (slot === undefined) continue
+    if (done.has(slot)) twice++
+    if (recorded || !job.includes('until succeeded')) done.add(slot)
+  }
+  return twice
+}
+
+export function fallingTokensIn(sections: readonly Section[]): number {
+  let highest = -Infinity
+  let falling = 0
+  for (const { token } of sections) {
+    if (token === undefined) continue
+    if (token <= highest) falling++
+    highest = Math.max(highest, token)
+  }
+  return falling
+}
+
+/** While the primary cannot be reached, nobody could release them. */
+function heldByNobody(
+  sections: readonly Section[],
+  { samples, segments }: Pick<History, 'samples' | 'segments'>,
+): number[] {
+  const ends = new Map(sections.map(({ owner, to }) => [owner, to]))
+  const held = new Map<string, number>()
+  for (const { at, owners } of samples) {
+    const segment = segments.find(({ from, to }) => from <= at && at < to)
+    const reachable = Math.max(-Infinity, ...(segment?.reachable ?? []))
+    for (const owner of owners) {
+      const since = at - Math.max(ends.get(owner) ?? Infinity, reachable)
+      if (since > HELD_BY_NOBODY) held.set(owner, Math.round(since))
+    }
+  }
+  return [...held.values()]
+}
+
+/** New processes take the places of others: those count that tried something before the fault, and went on after it. */
+function livedThrough(from: number, to: number) {
+  return ({ entries, endedAt }: Instance): boolean =>
+    endedAt > to && entries.some((entry) => entry.type === 'attempt' && entry.at < from)
+}
+
+function faultFigures(
+  fault: string,
+  segments: readonly Segment[],
+  { instances }: Pick<History, 'instances'>,
+): FaultFigures {
+  const each = segments.map(({ from, to, reachable }) => {
+    const attempts = instances.filter(livedThrough(from, to)).map(({ entries, address }) => {
+      const since = reachable[address] ?? Infinity
+      return {
+        since,
+        made: entries.filter(
+          (entry): entry is Attempt => entry.type === 'attempt' && entry.to >= since && entry.at < to,
+        ),
+      }
+    })
+    const firsts = attempts.map(({ since, made }) => {
+      const after = made.filter(({ at }) => at >= since)
+      const first = (outcomes: readonly unknown[], of: readonly Attempt[]) =>
+        Math.min(
+          Infinity,
+          ...of.filter(({ outcome }) => outcomes.includes(outcome)).map((attempt) => attempt.to - since),
+        )
+      return {
+        lock: first(['acquired'], made),
+        answer: first(['acquired', 'refused'], after),
+        failed: after.filter(({ outcome }) => typeof outcome === 'object').length,
+      }
+    })
+    return {
+      firstLock: Math.round(Math.min(...firsts.map(({ lock }) => lock))),
+      answered: Math.round(Math.max(...firsts.map(({ answer }) => answer))),
+      failed: firsts.reduce((sum, { failed }) => sum + failed, 0),
+    }
+  })
+  return {
+    fault,
+    times: each.length,
+    firstLock: each.map(({ firstLock }) => firstLock),
+    answered: each.map(({ answered }) => answered),
+    failed: each.reduce((sum, { failed }) => sum + failed, 0),
+  }
+}

@@ -1,0 +1,220 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../backends/free-port'
+import { canFakeTime } from '../fake-time'
+import { hasGalera, MARIADB, GALERA_LIBRARY } from '../servers/mysql-programs'
+import { TcpProxy } from '../servers/tcp-proxy'
+import type { Cluster, Fault } from './cluster'
+import { MySqlServer } from './mysql-server'
+import { until } from './until'
+
+const NODES = 3
+/** Milliseconds. */
+const PARTED = 12_000
+const STOPPED = 10_000
+const SILENT = 14_000
+
+/** Several primaries: each node accepts writes, and what two write at the same time only one may commit. */
+class GaleraNode extends MySqlServer {
+  private constructor(
+    port: number,
+    private readonly group: number,
+    incremental: number,
+    transfer: number,
+    members: readonly number[],
+  ) {
+    const provider = {
+      'gmcast.listen_addr': `tcp://127.0.0.1:${group}`,
+      'ist.recv_addr': `127.0.0.1:${incremental}`,
+      'gcache.size': '32M',
+    }
+    super(MARIADB, port, [
+      `--wsrep-provider=${GALERA_LIBRARY}`,
+      '--wsrep-cluster-name=failover',
+      `--wsrep-cluster-address=gcomm://${members.map((member) => `127.0.0.1:${member}`).join()}`,
+      '--wsrep-node-address=127.0.0.1',
+      `--wsrep-node-name=node-${port}`,
+      `--wsrep-provider-options=${Object.entries(provider)
+        .map((option) => option.join('='))
+        .join(';')}`,
+      '--wsrep-sst-method=rsync',
+      `--wsrep-sst-receive-address=127.0.0.1:${transfer}`,
+      '--binlog-format=ROW',
+      '--innodb-autoinc-lock-mode=2',
+    ])
+  }
+
+  static async several(): Promise<GaleraNode[]> {
+    const ports = (count: number) => Promise.all(Array.from({ length: count }, () => freePort()))
+    const groups = await ports(NODES)
+    const nodes: GaleraNode[] = []
+    for (const group of groups) {
+      const [port = 0, incremental = 0, transfer = 0] = await ports(3)
+      const node = new GaleraNode(port, group, incremental, transfer, groups)
+      await node.initialize(nodes[0], { statements: [] })
+      nodes.push(node)
+    }
+    return nodes
+  }
+
+  /** The first node makes the group, the others get their data from it. */
+  async join(how: { first?: true; clock?: string } = {}): Promise<void> {
+    await this.start({
+      more: ['--wsrep-on=1', ...(how.first ? ['--wsrep-new-cluster'] : [])],
+      clock: how.clock,
+    })
+    await until('the node is synced', () => this.isReady())
+  }
+
+  async begin(first: boolean): Promise<void> {
+    await this.startEmpty()
+    await this.shutDown()
+    await this.join(first ? { first } : {})
+  }
+
+  async isReady(): Promise<boolean> {
+    return (
+      (await this.status('wsrep_ready')) === 'ON' &&
+      (await this.status('wsrep_local_state_comment')) === 'Synced'
+    )
+  }
+
+  /** As it sees it itself. */
+  async sizeOfGroup(): Promise<number> {
+    return (await this.status('wsrep_cluster_status')) === 'Primary'
+      ? Number(await this.status('wsrep_cluster_size'))
+      : 0
+  }
+
+  /** From the other nodes, while its clients still reach it. */
+  async isolate(on: boolean): Promise<void> {
+    await this.execute(`set global wsrep_provider_options = 'gmcast.isolate=${Number(on)}'`)
+  }
+}
+
+/** Three nodes, each with an address and clients of its own. */
+export async function galera(): Promise<Cluster> {
+  if (!hasGalera) throw new Error(`${GALERA_LIBRARY} is missing: it is in Debian's package galera-4.`)
+  const nodes = await GaleraNode.several()
+  for (const [index, node] of nodes.entries()) await node.begin(index === 0)
+  const addresses = await Promise.all(nodes.map(({ port }) => TcpProxy.listen(port)))
+  let turn = 0
+  /** Whichever it is, the others go on. */
+  const next = () => {
+    const index = turn++ % NODES
+    const node = nodes[index]
+    const other = nodes[(index + 1) % NODES]
+    const address = addresses[index]
+    if (!node || !other || !address) throw new Error('there are three nodes')
+    return {
+      node,
+      other,
+      address,
+      goOn: () =>
+        until(
+          'the others go on',
+          async () => (await other.sizeOfGroup()) === NODES - 1 && (await other.isReady()),
+        ),
+    }
+  }
+  /** A node that was stopped believes for a moment that it never was: the others know. */
+  const whole = () =>
+    until('all nodes are back', async () => {
+      for (const node of nodes)
+        if ((await node.sizeOfGroup()) !== NODES || !(await node.isReady())) return false
+      return true
+    })
+  const comeBack = async (node: GaleraNode, address: TcpProxy, clock?: string): Promise<void> => {
+    await node.join(clock === undefined ? {} : { clock })
+    await whole()
+    address.lead(node.port)
+    address.cutAll()
+  }
+
+  const faults: Record<string, Fault> = {
+    'kill -9': async (reachable) => {
+      const { node, other, address, goOn } = next()
+      await node.kill()
+      address.lead(other.port)
+      address.cutAll()
+      await goOn()
+      reachable()
+      await comeBack(node, address)
+    },
+    'planned switch': async (reachable) => {
+      const { node, other, address, goOn } = next()
+      address.lead(other.port)
+      await node.shutDown()
+      address.cutAll()
+      await goOn()
+      reachable()
+      await comeBack(node, address)
+    },
+    partition: async (reachable) => {
+      const { node, address, goOn } = next()
+      await node.isolate(true)
+      await goOn()
+      for (const each of addresses) if (each !== address) reachable(each)
+      await sleep(PARTED)
+      await node.isolate(false)
+      await whole()
+      reachable(address)
+    },
+    'stopped and continued': async (reachable) => {
+      const { node, address, goOn } = next()
+      node.freeze()
+      await goOn()
+      for (const each of addresses) if (each !== address) reachable(each)
+      await sleep(STOPPED)
+      node.thaw()
+      await whole()
+      reachable(address)
+    },
+    'silent machine': async (reachable) => {
+      const { node, other, address, goOn } = next()
+      node.freeze()
+      address.lead(other.port)
+      await goOn()
+      reachable()
+      await sleep(SILENT)
+      await node.kill()
+      await comeBack(node, address)
+    },
+    ...(canFakeTime && {
+      'one clock ahead': async (reachable: Parameters<Fault>[0]) => {
+        const { node, other, address } = next()
+        const restart = async (clock?: string): Promise<void> => {
+          address.lead(other.port)
+          await node.shutDown()
+          await comeBack(node, address, clock)
+        }
+        await restart('+1s')
+        await sleep(5_000)
+        await restart()
+        reachable()
+      },
+    }),
+  }
+
+  return {
+    title: 'Galera, three nodes, clients on all of them',
+    dialect: 'mariadb',
+    version: `MariaDB ${String(await nodes[0]?.read('version()'))}, Galera ${String(await nodes[0]?.status('wsrep_provider_version'))}`,
+    addresses,
+    faults,
+    loses: false,
+    heldRows: async () => {
+      for (const node of nodes) {
+        const rows = await node
+          .isReady()
+          .then((ready) => (ready ? node.heldRows() : undefined))
+          .catch(() => undefined)
+        if (rows) return rows
+      }
+      return []
+    },
+    close: async () => {
+      await Promise.all(addresses.map((address) => address.close()))
+      await Promise.all(nodes.map((node) => node.close()))
+    },
+  }
+}

@@ -1,0 +1,141 @@
+import type { RowDataPacket } from 'mysql2/promise'
+import { freePort } from '../../backends/free-port'
+import { MARIADB } from '../servers/mysql-programs'
+import { APP } from './cluster'
+import { MySqlServer } from './mysql-server'
+import type { PairNode } from './pair'
+import { until } from './until'
+
+const REPLICA = 'replica'
+const COLUMNS = 'name, lock_until, locked_at, locked_by'
+const SNAPSHOT = ['FILE', 'POSITION'].map(
+  (part) =>
+    `(select variable_value from information_schema.session_status where variable_name = 'BINLOG_SNAPSHOT_${part}')`,
+)
+
+/** One MariaDB server, which is a primary or follows one by its GTIDs. */
+export class MariaDbNode extends MySqlServer implements PairNode {
+  private constructor(
+    port: number,
+    private readonly followed: number,
+  ) {
+    super(MARIADB, port, [
+      '--log-bin=binlog',
+      '--log-slave-updates',
+      '--binlog-format=ROW',
+      // Whoever it is, it accepts no writes until it is told to.
+      '--read-only=1',
+      '--skip-slave-start',
+      // A standby that was cut off comes back at once.
+      '--slave-net-timeout=2',
+      '--rpl-semi-sync-master-timeout=3600000',
+      '--rpl-semi-sync-master-wait-point=AFTER_SYNC',
+    ])
+  }
+
+  /**
+   * @param followed the port at which it finds the primary as long as it is a standby
+   * @param first begins as this one did
+   */
+  static async at(followed: number, first?: MariaDbNode): Promise<MariaDbNode> {
+    const node = new MariaDbNode(await freePort(), followed)
+    const statements = [
+      `create user ${REPLICA}@'%'`,
+      `grant replication slave on *.* to ${REPLICA}@'%'`,
+      'reset master',
+    ]
+    await node.initialize(first, { statements })
+    return node
+  }
+
+  async startAsPrimary(): Promise<void> {
+    await this.startEmpty()
+    await this.execute('set global read_only = 0')
+  }
+
+  async startAsCopy(primary: MariaDbNode, clock?: string): Promise<void> {
+    await this.startEmpty({ clock })
+    const { position, rows } = await primary.#snapshot()
+    await this.execute(
+      'set sql_log_bin = 0',
+      ...(rows.length > 0 ? [`insert into ${APP}.shedlock (${COLUMNS}) values ${rows.join()}`] : []),
+      `set global gtid_binlog_state = '${position}'`,
+      `set global gtid_slave_pos = '${position}'`,
+    )
+    await this.#replicate()
+  }
+
+  async stepDown(standby: MariaDbNode): Promise<void> {
+    await this.execute('set global read_only = 1')
+    const position = String(await this.read('@@gtid_binlog_pos'))
+    await standby.execute(`do master_gtid_wait('${position}', 30)`)
+  }
+
+  async promote(): Promise<void> {
+    await this.execute('stop slave io_thread')
+    await until('all that was received is there', async () => {
+      const [status] = await this.query('show slave status')
+      return status?.['Gtid_IO_Pos'] === (await this.read('@@gtid_slave_pos'))
+    })
+    await this.execute(
+      'stop slave',
+      'reset slave all',
+      'set global rpl_semi_sync_slave_enabled = 0',
+      'set global rpl_semi_sync_master_enabled = 0',
+      'set global read_only = 0',
+    )
+  }
+
+  async follow(): Promise<void> {
+    await this.execute(
+      'set global rpl_semi_sync_master_enabled = 0',
+      'set global gtid_slave_pos = @@gtid_binlog_pos',
+    )
+    await this.#replicate()
+  }
+
+  async synchronous(on: boolean): Promise<void> {
+    await this.execute(`set global rpl_semi_sync_master_enabled = ${Number(on)}`)
+    if (!on) return
+    await until(
+      'the standby acknowledges',
+      async () =>
+        (await this.status('Rpl_semi_sync_master_clients')) === '1' &&
+        (await this.status('Rpl_semi_sync_master_status')) === 'ON',
+    )
+    // What was committed before is there as soon as this is.
+    await this.execute(`insert into ${APP}.synchronous values ()`)
+  }
+
+  async isFollowed(): Promise<boolean> {
+    const dumps = "(select count(*) from information_schema.processlist where command = 'Binlog Dump')"
+    return Number(await this.read(dumps)) === 1
+  }
+
+  async version(): Promise<string> {
+    return `MariaDB ${String(await this.read('version()'))}`
+  }
+
+  async #replicate(): Promise<void> {
+    await this.execute(
+      'set global read_only = 1',
+      'set global rpl_semi_sync_slave_enabled = 1',
+      `change master to master_host = '127.0.0.1', master_port = ${this.followed}, master_user = '${REPLICA}', master_use_gtid = slave_pos, master_connect_retry = 1, master_heartbeat_period = 0.5`,
+      'start slave',
+    )
+  }
+
+  /** The rows of the lock table as values of SQL, and after which GTID they were so. */
+  #snapshot(): Promise<{ position: string; rows: string[] }> {
+    return this.connected(async (connection) => {
+      const read = async (statement: string): Promise<RowDataPacket[]> =>
+        (await connection.query<RowDataPacket[]>(statement))[0]
+      await connection.query('start transaction with consistent snapshot')
+      const [position] = await read(`select binlog_gtid_pos(${SNAPSHOT.join()}) as position`)
+      const rows = await read(
+        `select concat('(', quote(name), ',', quote(lock_until), ',', quote(locked_at), ',', quote(locked_by), ')') as row_values from ${APP}.shedlock`,
+      )
+      return { position: String(position?.['position']), rows: rows.map((row) => String(row['row_values'])) }
+    })
+  }
+}

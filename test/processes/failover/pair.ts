@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { canFakeTime } from '../fake-time'
+import { TcpProxy } from '../servers/tcp-proxy'
+import type { Fault, HeldRow, Pair } from './cluster'
+import { until } from './until'
+
+/** One of two servers: the primary, or the standby that follows it. */
+export interface PairNode {
+  readonly port: number
+  version(): Promise<string>
+  startAsPrimary(): Promise<void>
+  /** With the primary's data, whatever it had before. @param clock how wrong its clock is, such as `+2s` */
+  startAsCopy(primary: this, clock?: string): Promise<void>
+  /** Accepts no more writes, and waits until the standby has everything. */
+  stepDown(standby: this): Promise<void>
+  promote(): Promise<void>
+  /** As the standby, with its own data, after it stepped down. */
+  follow(): Promise<void>
+  /** Commits wait for the standby from now on, or no more. */
+  synchronous(on: boolean): Promise<void>
+  isFollowed(): Promise<boolean>
+  heldRows(): Promise<HeldRow[]>
+  execute(...statements: string[]): Promise<void>
+  kill(): Promise<void>
+  freeze(): void
+  thaw(): void
+  close(): Promise<void>
+}
+
+export interface PairOptions {
+  /** Commits do not wait for the standby, and it is behind when the primary fails. */
+  readonly asynchronous?: boolean
+}
+
+/** Milliseconds. */
+const BEHIND = 2_500
+const STALE = 2_000
+const PARTED = 6_000
+const SILENT = 14_000
+const CUT_OFF = 6_500
+const STOPPED = 4_000
+
+/** @param make a server that looks for the primary at this port while it is the standby; the second may begin as the first did */
+export async function startPair<Node extends PairNode>(
+  dialect: Pair['dialect'],
+  replication: Readonly<Record<'synchronous' | 'asynchronous', string>>,
+  make: (followed: number, first?: Node) => Promise<Node>,
+  { asynchronous = false }: PairOptions = {},
+): Promise<Pair> {
+  const link = await TcpProxy.listen(0)
+  let primary = await make(link.port)
+  let standby = await make(link.port, primary)
+  const nodes = [primary, standby]
+  await primary.startAsPrimary()
+  link.lead(primary.port)
+  const address = await TcpProxy.listen(primary.port)
+  const addresses = [address, await TcpProxy.listen(primary.port)]
+
+  const lead = (port: number): void => {
+    for (const each of addresses) each.lead(port)
+  }
+  const cutAll = (): void => {
+    for (const each of addresses) each.cutAll()
+  }
+  const whole = async (): Promise<void> => {
+    await until('the standby follows', () => primary.isFollowed())
+    if (!asynchronous) await primary.synchronous(true)
+  }
+  const replicate = async (on: boolean): Promise<void> => {
+    link.blackHole(!on)
+    if (on) await whole()
+  }
+  const behind = async (): Promise<void> => {
+    if (!asynchronous) return
+    link.blackHole(true)
+    await sleep(BEHIND)
+  }
+  const promote = async (): Promise<void> => {
+    await standby.promote()
+    ;[primary, standby] = [standby, primary]
+  }
+  const rejoin = async (clock?: string): Promise<void> => {
+    link.lead(primary.port)
+    link.blackHole(false)
+    await standby.startAsCopy(primary, clock)
+    await whole()
+  }
+  const failOver = async (): Promise<void> => {
+    await primary.kill()
+    await promote()
+    lead(primary.port)
+    cutAll()
+  }
+  await rejoin()
+
+  const faults: Record<string, Fault> = {
+    'kill -9': async (reachable) => {
+      await behind()
+      await failOver()
+      reachable()
+      await rejoin()
+    },
+    'planned switch': async (reachable) => {
+      await primary.stepDown(standby)
+      await promote()
+      // Connections to the old one stay, where it has not closed them.
+      lead(primary.port)
+      reachable()
+      link.lead(primary.port)
+      link.cutAll()
+      await standby.follow()
+      await whole()
+    },
+    'stale address': async (reachable) => {
+      lead(standby.port)
+      cutAll()
+      await sleep(STALE)
+      lead(primary.port)
+      reachable()
+    },
+    partition: async (reachable) => {
+      link.blackHole(true)
+      await promote()
+      const [, away] = addresses
+      away?.lead(primary.port)
+      away?.cutAll()
+      reachable(away)
+      await sleep(PARTED)
+      await standby.kill()
+      address.lead(primary.port)
+      address.cutAll()
+      reachable(address)
+      await rejoin()
+    },
+    'silent machine': async (reachable) => {
+      await behind()
+      primary.freeze()
+      await promote()
+      lead(primary.port)
+      reachable()
+      await sleep(SILENT)
+      await rejoin()
+    },
+    'standby cut off': async (reachable) => {
+      link.blackHole(true)
+      await sleep(CUT_OFF)
+      await replicate(true)
+      reachable()
+    },
+    'stopped and continued': async (reachable) => {
+      primary.freeze()
+      await sleep(STOPPED)
+      primary.thaw()
+      reachable()
+    },
+    ...(canFakeTime && {
+      'one clock ahead': async (reachable: Parameters<Fault>[0]) => {
+        await primary.synchronous(false)
+        await rejoin('+2s')
+        await failOver()
+        reachable()
+        await rejoin()
+      },
+    }),
+  }
+
+  return {
+    title: `${dialect === 'postgres' ? 'PostgreSQL' : 'MariaDB'} pair, ${replication[asynchronous ? 'asynchronous' : 'synchronous']}`,
+    dialect,
+    version: await primary.version(),
+    loses: asynchronous,
+    address,
+    addresses,
+    faults,
+    get ports() {
+      return { primary: primary.port, standby: standby.port }
+    },
+    heldRows: () => primary.heldRows(),
+    execute: (...statements) => primary.execute(...statements),
+    synchronous: (on) => primary.synchronous(on),
+    replicate,
+    failOver,
+    rejoin: () => rejoin(),
+    close: async () => {
+      await Promise.all([link, ...addresses].map((proxy) => proxy.close()))
+      await Promise.all(nodes.map((node) => node.close()))
+    },
+  }
+}

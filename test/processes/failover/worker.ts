@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  acquisitionOf,
+  LockingTaskExecutor,
+  LockProvider,
+  type AcquireOptions,
+  type DrainOptions,
+  type CheckedLockConfiguration,
+  type LockError,
+  type TaskContext,
+} from '../../../src/core/internal'
+import type { SqlAcquisition, SqlLockProvider } from '../../../src/sql/internal'
+import { originOf, rememberWherePromisesAreMade } from '../chaos/crash-origin'
+import { openClient, type ClientOptions } from './client'
+import { monotonic, type Attempt, type Crash, type Entry } from './history'
+import type { Job } from './jobs'
+
+export interface WorkerOptions extends ClientOptions {
+  readonly jobs: readonly Job[]
+}
+
+const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions
+
+function record(entry: Entry): void {
+  process.send?.(entry)
+}
+
+rememberWherePromisesAreMade()
+process.on('uncaughtException', (error) => crash(error, originOf(error)))
+process.on('unhandledRejection', (reason, promise) => {
+  const error = reason instanceof Error ? reason : new Error(String(reason))
+  crash(error, originOf(error, promise))
+})
+
+/** A process of an app that has no handler for it would end as well. */
+function crash(error: Error, origin: Crash['origin']): void {
+  process.send?.({ type: 'crash', origin, error: error.stack ?? error.message } satisfies Crash, () =>
+    process.exit(1),
+  )
+}
+
+/** Notes what becomes of each request. */
+class Witness extends LockProvider {
+  constructor(private readonly provider: SqlLockProvider) {
+    super()
+  }
+
+  override async acquire(configuration: CheckedLockConfiguration, acquireOptions?: AcquireOptions) {
+    const at = monotonic()
+    const note = (outcome: Attempt['outcome']): void =>
+      record({ type: 'attempt', at, to: monotonic(), job: configuration.name, outcome })
+    try {
+      const answer = await this.provider.acquire(configuration, acquireOptions)
+      note('reason' in answer ? 'refused' : 'acquired')
+      return answer
+    } catch (error) {
+      const { code, message } = error as LockError
+      note({ error: `${code}: ${message}` })
+      throw error
+    }
+  }
+
+  override drain = (drainOptions?: DrainOptions): Promise<void> => this.provider.drain(drainOptions)
+}
+
+/** Runs each job whenever it is due, unless its last run in this process goes on. */
+async function main(): Promise<void> {
+  process.on('disconnect', () => process.exit(1))
+  const client = await openClient(options)
+  const failedUnlocks = new Set<string>()
+  const executor = new LockingTaskExecutor(new Witness(client.provider), {
+    listeners: [{ onUnlockFailed: ({ name }) => void failedUnlocks.add(name) }],
+  })
+
+  const run = async (
+    { name, lockAtMostFor, runsFor: [shortest, longest], keepAlive, untilSucceeded }: Job,
+    slot?: number,
+  ) => {
+    let section: Omit<Extract<Entry, { type: 'section' }>, 'recorded'> | undefined
+    const task = async ({ lock, signal }: TaskContext): Promise<void> => {
+      const from = monotonic()
+      const { row } = acquisitionOf(lock) as SqlAcquisition
+      const end = from + shortest + Math.random() * (longest - shortest)
+      let trusted = from + lock.remaining()
+      const asked = lock.fencingToken().catch(() => undefined)
+      while (monotonic() < end && !signal.aborted) {
+        await sleep(10)
+        // In this order: between the two the process may be stopped for long.
+        const now = monotonic()
+        const left = lock.remaining()
+        if (left > 0) trusted = now + left
+      }
+      const to = Math.min(monotonic(), trusted)
+      const token = await Promise.race([asked, sleep(100, undefined)])
+      section = {
+        type: 'section',
+        job: name,
+        owner: row.lockedBy,
+        from,
+        to,
+        token,
+        slot,
+        lost: isLost(signal),
+      }
+      signal.throwIfAborted()
+    }
+    failedUnlocks.delete(name)
+    try {
+      await executor.executeWithLock({ name, lockAtMostFor, keepAlive, slot, untilSucceeded }, task)
+    } catch {
+      // The witness noted what failed.
+    }
+    if (section) record({ ...section, recorded: !section.lost && !failedUnlocks.has(name) })
+  }
+
+  const stop = new AbortController()
+  const schedule = async (job: Job): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const next = job.every - (Date.now() % job.every)
+      await sleep(next + Math.random() * 20, undefined, stop)
+      // A timer may fire a moment early.
+      await run(job, job.slot && Math.round(Date.now() / job.every) * job.every)
+    }
+  }
+  process.on('message', () => {
+    stop.abort()
+    void executor.shutdown().then(() => process.exit(0))
+  })
+  process.send?.('ready')
+  for (const job of options.jobs) schedule(job).catch(() => undefined)
+}
+
+function isLost({ aborted, reason }: AbortSignal): boolean {
+  return aborted && (reason as LockError).code === 'LOCK_LOST'
+}
+
+void main()

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { runAs } from './server-process'
+
+/** A server program of this family: how its data directory is made, and how it is started. */
+export interface ServerProgram {
+  readonly dialect: 'mariadb' | 'mysql'
+  /** Runs it where the harness is root's. */
+  readonly user: string
+  readonly command: string
+  readonly options: readonly string[]
+  readonly initialize: (data: string) => Promise<unknown>
+}
+
+/** Whether there is a server to start. */
+export const hasMariaDb = (process.env['PATH'] ?? '')
+  .split(':')
+  .some((folder) => existsSync(join(folder, 'mariadbd')))
+
+/** In Debian's package galera-4. */
+export const GALERA_LIBRARY = '/usr/lib/galera/libgalera_smm.so'
+export const hasGalera = hasMariaDb && existsSync(GALERA_LIBRARY)
+
+export const MARIADB: ServerProgram = {
+  dialect: 'mariadb',
+  user: 'mysql',
+  command: 'mariadbd',
+  options: ['--no-defaults', '--innodb-log-file-size=16M'],
+  initialize: (data) =>
+    runAs('mysql', 'mariadb-install-db', [
+      '--no-defaults',
+      `--datadir=${data}`,
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+    ]),
+}
+
+/** MariaDB brings a `mysqld` of its own, so what is on the path may be the wrong one. */
+const mysqld = process.env['MYSQLD'] ?? 'mysqld'
+
+export const MYSQL: ServerProgram = {
+  dialect: 'mysql',
+  user: 'nobody',
+  command: mysqld,
+  options: ['--no-defaults', '--innodb-redo-log-capacity=16M', '--mysqlx=OFF'],
+  initialize: async (data) => {
+    const version = await runAs('nobody', mysqld, ['--version']).catch(String)
+    if (!version.includes('Ver') || version.includes('MariaDB')) {
+      throw new Error(
+        `${mysqld} is no MySQL server (${version.trim()}) – set MYSQLD; '.ci/start-mysql DIRECTORY' makes DIRECTORY/mysqld.`,
+      )
+    }
+    await runAs('nobody', mysqld, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`])
+  },
+}

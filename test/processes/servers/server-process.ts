@@ -1,0 +1,114 @@
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** Database servers refuse to run as root. */
+function identity(user: string): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const id = (flag: string): number => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+export async function runAs(user: string, command: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await run(command, [...args], { ...identity(user), cwd: '/' })
+  return stdout
+}
+
+/** @param environment besides that of this process */
+export function startAs(
+  user: string,
+  command: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): ChildProcess {
+  const env = { ...process.env, ...environment }
+  const child = spawn(command, [...args], { ...identity(user), cwd: '/', stdio: 'ignore', env })
+  child.on('error', () => undefined)
+  const kill = (): void => signalFamily(child, 'SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  return child
+}
+
+function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid !== undefined && exitCode === null && signalCode === null
+}
+
+/** To a server and the processes that it made: stopped, all of it is silent; killed, nothing of it says goodbye. */
+export function signalFamily({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  const family = [pid, ...childrenOf(pid)]
+  for (const each of family) {
+    try {
+      process.kill(each, signal)
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number).filter(Boolean)
+  } catch {
+    return []
+  }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (!isRunning(child)) return
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  if (signal === 'SIGKILL') signalFamily(child, signal)
+  else child.kill(signal)
+  await exited
+}
+
+/** A database server that is started, stopped, and started again on the same data. */
+export class ServerProcess {
+  #child: ChildProcess | undefined
+
+  /** @param ask rejects while the server does not answer */
+  constructor(
+    private readonly spawnServer: () => ChildProcess,
+    private readonly ask: () => Promise<void>,
+  ) {}
+
+  async start(): Promise<void> {
+    this.#child = this.spawnServer()
+    await this.#whenReady()
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<void> {
+    if (this.#child) await end(this.#child, signal)
+  }
+
+  /** All its processes stop, and nobody is told. */
+  freeze(): void {
+    if (this.#child) signalFamily(this.#child, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    if (this.#child) signalFamily(this.#child, 'SIGCONT')
+  }
+
+  /** Starts it if it gave up by itself. */
+  async revive(): Promise<void> {
+    if (this.#child && isRunning(this.#child)) await this.#whenReady()
+    else await this.start()
+  }
+
+  async #whenReady(): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await this.ask()
+        return
+      } catch (error) {
+        if (attempt > 1_200) throw error
+        await sleep(50)
+      }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import { DataSource } from 'typeorm'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { leaderElection, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
+import { shedLockCoordinator } from '../../src/node-cron'
+import { executeOnce } from '../../src/core/internal'
+import { dialects, SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmExecutor } from '../conformance/sql-executors'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+import { Line } from './line'
+
+const SECOND = 1_000
+const HOUR = '1h'
+
+let dataSource: DataSource
+let line: Line
+let provider: SqlLockProvider
+let observer: SqlLockProvider
+
+beforeEach(async () => {
+  dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
+  line = new Line(typeOrmExecutor(dataSource, 'sqlite'))
+  provider = new SqlLockProvider(line, dialects.sqlite)
+  observer = typeOrmLockProvider(dataSource)
+  await observer.createTable()
+  jest.useFakeTimers()
+  // The table is checked once.
+  await (await provider.lock({ name: 'first', lockAtMostFor: HOUR }))?.unlock()
+})
+
+afterEach(async () => {
+  await settle(provider.drain({ timeout: 0 }))
+  expect(jest.getTimerCount()).toBe(0)
+  jest.useRealTimers()
+  await dataSource.destroy()
+})
+
+/** Somebody who uses the provider. */
+interface User {
+  /** Resolves when the run under the lock has ended. */
+  readonly run: Promise<unknown>
+  end(): void
+  stop(): Promise<unknown>
+}
+
+/** Begins a run under a lock that has the name of its user. */
+type Begin = (provider: LockProvider, name: string) => User
+
+const USERS: Readonly<Record<string, Begin>> = {
+  executor(provider, name) {
+    const ended = promiseWithResolvers()
+    const executor = new LockingTaskExecutor(provider)
+    const run = executor.executeWithLock({ name, lockAtMostFor: HOUR }, () => ended.promise)
+    return { run, end: () => ended.resolve(), stop: () => executor.shutdown({ timeout: '1s' }) }
+  },
+  election(provider, name) {
+    const ended = promiseWithResolvers()
+    const election = leaderElection(
+      provider,
+      { name, lockAtMostFor: HOUR },
+      { onElected: () => ended.promise, onError: () => undefined },
+    )
+    const stop = () => election.shutdown({ timeout: '1s' })
+    // Its run ends with it. It waits for longer than the outage lasts.
+    const end = () => {
+      ended.resolve()
+      void election.shutdown({ timeout: '10m' })
+    }
+    return { run: ended.promise, end, stop }
+  },
+  coordinator(provider, name) {
+    const key = `${name}:2026-11-20T20:44:53.000Z`
+    const coordinator = shedLockCoordinator(provider)
+    const run = coordinator.shouldRun(key, 3_600_000)
+    const end = () => void coordinator.onComplete(key)
+    return { run, end, stop: () => coordinator.shutdown({ timeout: '1s' }) }
+  },
+  executeOnce(provider, name) {
+    const ended = promiseWithResolvers()
+    const stop = new AbortController()
+    const configuration = { name, lockAtMostFor: HOUR, signal: stop.signal }
+    const run = executeOnce(provider, configuration, () => ended.promise)
+    const abort = () => {
+      stop.abort()
+      return Promise.resolve()
+    }
+    return { run, end: () => ended.resolve(), stop: abort }
+  },
+}
+const names = Object.keys(USERS)
+const pairs = names.flatMap((stopped) => names.map((other) => ({ stopped, other })))
+
+async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> {
+  await jest.advanceTimersByTimeAsync(milliseconds)
+  return work
+}
+
+async function held(): Promise<string[]> {
+  return (await observer.listLocks()).filter((lock) => lock.held).map(({ name }) => name)
+}
+
+async function begin(user: string, name: string): Promise<User> {
+  const begun = USERS[user]?.(provider, name)
+  if (!begun) throw new Error(user)
+  begun.run.catch(() => undefined)
+  await jest.advanceTimersByTimeAsync(1)
+  return begun
+}
+
+describe.each(pairs)('while an $other goes on, an $stopped that stops', ({ stopped, other }) => {
+  it('leaves alone the release that an outage delays after it', async () => {
+    const one = await begin(stopped, 'stopped')
+    const two = await begin(other, 'other')
+    expect((await held()).sort()).toEqual(['other', 'stopped'])
+    one.end()
+    await settle(one.stop(), 2 * SECOND)
+    expect(await held()).toEqual(['other'])
+    line.state = 'no connection'
+    two.end()
+    await jest.advanceTimersByTimeAsync(20 * SECOND)
+    expect(await held()).toEqual(['other'])
+    line.state = 'up'
+    await jest.advanceTimersByTimeAsync(30 * SECOND)
+    expect(await held()).toEqual([])
+  })
+
+  it('leaves alone the release that an outage delays at the same time', async () => {
+    const one = await begin(stopped, 'stopped')
+    const two = await begin(other, 'other')
+    line.state = 'no connection'
+    two.end()
+    await jest.advanceTimersByTimeAsync(6 * SECOND)
+    one.end()
+    await settle(one.stop(), 20 * SECOND)
+    line.state = 'up'
+    await jest.advanceTimersByTimeAsync(30 * SECOND)
+    expect(await held()).not.toContain('other')
+  })
+
+  it('leaves alone the acquisition that is answered too late', async () => {
+    const one = await begin(stopped, 'stopped')
+    const gate = line.stall('writes')
+    const two = await begin(other, 'other')
+    one.end()
+    const stop = one.stop()
+    await jest.advanceTimersByTimeAsync(6 * SECOND)
+    await stop
+    // It has given up, and its row is acquired after all.
+    void two.stop()
+    two.end()
+    gate.resolve()
+    await jest.advanceTimersByTimeAsync(30 * SECOND)
+    expect(await held()).not.toContain('other')
+  })
+})

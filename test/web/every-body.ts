@@ -1,0 +1,79 @@
+import { Agent, request, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import fc from 'fast-check'
+import { expect } from '@jest/globals'
+import { lockPage, nodeHandler, type NodeRequest } from '../../src/web'
+import { afterTest } from '../after-test'
+import { parsedBody, sentBody, type SentBody } from './bodies'
+import { newProvider } from './open-page'
+
+/** The page's handler, which counts its rejections. */
+export type Handle = ReturnType<typeof nodeHandler<NodeRequest>>
+
+/** Mounts the handler in a server. @param left what a parser may leave as the body of the next request @returns the server's port */
+export type Listen = (handle: Handle, left: () => unknown) => Promise<number>
+
+/** The answers that a parser, or a framework, may give before the page is called. */
+const OF_PARSERS = [400, 413, 415]
+const FORM = { type: 'application/x-www-form-urlencoded', body: 'for=1h&reason=migration' }
+
+/**
+ * Sends bodies to the page, for visitors who may see it and for others. Each request must be answered by the page or by a parser, and
+ * the handler must never reject.
+ *
+ * @param ofForm the status for a right form in the end
+ */
+export async function expectEveryBodyAnswered(listen: Listen, numRuns: number, ofForm = 303): Promise<void> {
+  const provider = await newProvider()
+  const rejected: unknown[] = []
+  let mayEnter = false
+  let left: unknown
+  const handle = nodeHandler(lockPage<NodeRequest>(provider, { authorize: () => mayEnter, readOnly: false }))
+  const port = await listen(
+    (...parameters) => {
+      const answered = handle(...parameters)
+      answered.catch((error: unknown) => rejected.push(error))
+      return answered
+    },
+    () => left,
+  )
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  afterTest(() => agent.destroy())
+
+  const send = async (
+    { type, body }: SentBody,
+    action: string,
+    name = 'job',
+  ): Promise<number | undefined> => {
+    const headers = { 'content-type': type, 'sec-fetch-site': 'same-origin' }
+    const path = `/locks?action=${action}&name=${name}`
+    // A request without an answer would hang the test.
+    const signal = AbortSignal.timeout(30_000)
+    const sending = request({ host: '127.0.0.1', port, agent, path, method: 'POST', headers, signal }).end(
+      body,
+    )
+    const [answer] = (await once(sending, 'response')) as [IncomingMessage]
+    await text(answer)
+    return answer.statusCode
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('pause', 'resume', 'release', 'drop'),
+      fc.boolean(),
+      sentBody,
+      parsedBody,
+      async (action, permission, body, parsed) => {
+        mayEnter = permission
+        left = parsed
+        const status = await send(body, action)
+        expect(rejected).toEqual([])
+        expect([...OF_PARSERS, ...(mayEnter ? [303, 404, 409] : [403])]).toContain(status)
+      },
+    ),
+    { seed: 20_261_123, numRuns },
+  )
+  mayEnter = true
+  left = { for: '1h', reason: 'migration' }
+  expect(await send(FORM, 'pause', 'other')).toBe(ofForm)
+}

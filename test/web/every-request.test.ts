@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import fc from 'fast-check'
+import { expect, it } from '@jest/globals'
+import { lockPage, nodeHandler, type NodeRequest } from '../../src/web'
+import { afterTest } from '../after-test'
+import { HOSTILE } from './hostile'
+import { ADDRESS, newProvider } from './open-page'
+
+const text = fc.oneof(
+  fc.constantFrom(
+    ...HOSTILE,
+    '',
+    'job',
+    'java-host',
+    'pause',
+    'resume',
+    'release',
+    'off',
+    '__proto__',
+    'null',
+  ),
+  fc.constantFrom(
+    'application/json',
+    'text/html',
+    'same-origin',
+    'https://app.example',
+    'null',
+    'http://[::1',
+  ),
+  fc.constantFrom(
+    'shedlock-page=abcdefghijklmnopqrstuvwxyz_-0123',
+    '+275760-09-13T00:00:00.001Z',
+    'Infinity',
+  ),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+)
+const HEADERS = ['accept', 'cookie', 'origin', 'content-type', 'x-forwarded-host']
+const RUNS = { seed: 20_261_123, numRuns: 1_000 }
+
+async function newPage() {
+  const provider = await newProvider()
+  for (const [index, name] of HOSTILE.entries()) await provider.insert(name, { until: index % 2 ? 60 : -60 })
+  return lockPage<NodeRequest>(provider, { authorize: () => ({ user: 'ann' }), readOnly: false })
+}
+
+/** What `Headers` takes: bytes without those that end a line. */
+const bytes = text.map((value) => value.replace(/[^\t -~\u0080-\u00ff]/g, '\u00ff'))
+const query = fc
+  .record(
+    {
+      action: fc.constantFrom('pause', 'resume', 'release', 'drop'),
+      name: text,
+      owner: text,
+      until: text,
+      provider: fc.constantFrom('', 'x', '__proto__'),
+      q: text,
+      refresh: text,
+    },
+    { requiredKeys: [] },
+  )
+  .map((parameters) => new URLSearchParams(parameters).toString())
+const headersWith = (host: fc.Arbitrary<string>) =>
+  fc.tuple(fc.dictionary(fc.constantFrom(...HEADERS), bytes), host).map(([headers, value]) => ({
+    ...headers,
+    host: value,
+  }))
+
+it('every standard request is answered, and not as if the database had failed', async () => {
+  const page = await newPage()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('GET', 'HEAD', 'POST', 'PUT'),
+      query,
+      headersWith(bytes),
+      fc.array(fc.tuple(fc.constantFrom('for', 'reason', 'token'), text), { maxLength: 3 }),
+      async (method, asked, headers, fields) => {
+        const body = method === 'POST' ? new URLSearchParams(fields) : null
+        const answer = await page(new Request(`${ADDRESS}?${asked}`, { method, headers, body }))
+        expect([200, 303, 400, 403, 404, 405, 409]).toContain(answer.status)
+        expect(await answer.text()).toBeDefined()
+      },
+    ),
+    RUNS,
+  )
+})
+
+it('every request that a server of Node accepts is answered', async () => {
+  const handle = nodeHandler(await newPage())
+  const rejected: unknown[] = []
+  let accepted = 0
+  const server = createServer((incoming, outgoing) => {
+    accepted++
+    handle(incoming, outgoing).catch((error: unknown) => rejected.push(error))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  afterTest(() => server.close())
+  const { port } = server.address() as AddressInfo
+
+  const target = fc.oneof(
+    query.map((asked) => `/locks?${asked}`),
+    // Whatever stands in a line.
+    text.map((value) => `/${value.replace(/[^!-~\u0080-\u00ff]/g, '%')}`),
+    text.map((value) => value.replace(/[^!-~]/g, '/') || '*'),
+    fc.constantFrom('*', '//', '///x', '/\\x', 'http://', 'http://a@b:c/', '?', '/?%', '/#x', 'x:y', '/%ff%'),
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('GET', 'HEAD', 'POST', 'OPTIONS', 'QUERY'),
+      target,
+      headersWith(
+        fc.oneof(bytes, fc.constantFrom('a', 'a:b', 'a:99999', '[', '[::1]', '::', ':', '.', '..')),
+      ),
+      async (method, asked, headers) => {
+        const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+        const lines = Object.entries(headers)
+          .map(([name, value]) => `${name}: ${value}\r\n`)
+          .join('')
+        let answer = ''
+        socket.on('data', (chunk: string) => (answer += chunk))
+        const before = accepted
+        socket.end(`${method} ${asked} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`, 'latin1')
+        await once(socket, 'close')
+        expect(rejected).toEqual([])
+        // What Node's parser refuses it answers itself.
+        if (accepted > before) expect(answer).toMatch(/^HTTP\/1\.1 (200|303|400|403|404|405|409) /)
+      },
+    ),
+    RUNS,
+  )
+  expect(accepted).toBeGreaterThan(RUNS.numRuns / 4)
+})
