@@ -17,13 +17,17 @@ export function timesFloor(all: readonly Measured[], one: Measured): number {
   return times(all, one, FLOOR[one.scenario])
 }
 
-/** How many times a mere read through the same client a loser takes. */
+/** How many times a mere read through the same client a loser takes: a named one, where its own statements have names. */
 export function timesOwnRead(all: readonly Measured[], one: Measured): number {
   const client =
     one.scenario === 'lose'
       ? one.who.replace(/^(ours|Java ShedLock): |, (with a slot|without names)/g, '')
       : ''
-  return times(all, one, ['read one row', client.startsWith(RAW) ? RAW : client])
+  const named = `${client}, named`
+  const isNamed =
+    !one.who.includes('without names') &&
+    all.some(({ scenario, who }) => scenario === 'read one row' && who === named)
+  return times(all, one, ['read one row', client.startsWith(RAW) ? RAW : isNamed ? named : client])
 }
 
 function times(

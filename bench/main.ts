@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { contention } from './contenders'
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
   const databases: Record<string, DatabaseResults> = {}
   for (const name of values.db.split(',')) databases[name] = await measureDatabase(name)
   const results: Results = {
+    measured: { date: new Date().toISOString().slice(0, 10), commit: commit() },
     machine: {
       processor: cpus()[0]?.model ?? 'unknown',
       cores: String(cpus().length),
@@ -58,11 +60,12 @@ async function mainOf(who: RegExp): Promise<void> {
 async function measureOperations(
   name: string,
   who = /^/,
-): Promise<Pick<DatabaseResults, 'version' | 'operations' | 'costs'>> {
+): Promise<Pick<DatabaseResults, 'version' | 'statements' | 'operations' | 'costs'>> {
   const chosen = ({ operations }: Target) =>
     operations.filter((one) => FLOOR.includes(one.who) || who.test(one.who))
   const timed = await on(name, {}, async (target) => ({
     version: target.version,
+    statements: target.statements,
     operations: await measure(chosen(target), rounds, time),
   }))
   const paid = await on(name, { counted: true }, (target) => costs({ ...target, operations: chosen(target) }))
@@ -77,6 +80,12 @@ async function measureDatabase(name: string): Promise<DatabaseResults> {
     growth: await growth(name, rounds, time),
     crowd: await crowd(name, Math.ceil(rounds / 3)),
   }
+}
+
+/** With a + when files differ from it. */
+function commit(): string {
+  const options = { cwd: __dirname, encoding: 'utf8' } as const
+  return execFileSync('git', ['describe', '--always', '--dirty=+', '--exclude', '*'], options).trim()
 }
 
 async function on<T>(name: string, options: WireOptions, work: (target: Target) => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import type { ServerCounters } from './server-counters'
+import type { StatementShapes } from './statement-shapes'
 import type { Traffic } from './wire'
 
 /** One thing that is measured. All operations of one `scenario` on one database are compared with its floor. */
@@ -17,6 +18,7 @@ export type Scenario =
 /** One database with a table of ours, and all that is measured on it. */
 export interface Target {
   readonly version: string
+  readonly statements: StatementShapes
   readonly operations: readonly Operation[]
   readonly server: ServerCounters
   /** What has gone over the wire so far; undefined where there is none. */

@@ -5,6 +5,7 @@ import { digits, table } from './tables'
 
 /** What docs/performance.md shows of the results: `npm run bench` prints all of them. */
 export function pageTables({
+  measured,
   machine,
   databases,
   memory,
@@ -14,7 +15,7 @@ export function pageTables({
 }: Results): string {
   const all = Object.entries(databases)
   return [
-    `${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds; round trips and log bytes are those of a held lock, then of acquire and release.`,
+    `Measured on ${measured.date} at commit ${measured.commit}. ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds; round trips and log bytes are those of a held lock, then of acquire and release.`,
     ...all.flatMap(([name, results]) => [
       `### ${name} ${results.version.split(/[ -]/)[0] ?? ''}`,
       operations(results),

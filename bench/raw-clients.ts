@@ -30,6 +30,8 @@ export interface BenchDatabase {
   /** A single connection, unless told otherwise. */
   readonly raw: (url: string, connections?: number) => RawClient
   readonly typeOrm: (url: string, connections: number) => DataSourceOptions
+  /** Sends a statement that the server keeps by a name, on a connection of TypeORM's: undefined where TypeORM's own way is the one. */
+  readonly named?: (connection: unknown, text: string, values: string[]) => Promise<unknown>
   readonly counters: (control: RunRaw, url: string) => ServerCounters
   /** Begins a transaction that locks the row, or the file. */
   lockRow(table: string, name: string): string[]
@@ -82,6 +84,7 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
       }
     },
     typeOrm: (url, poolSize) => ({ type: 'postgres', url, poolSize }),
+    named: (client, text, values) => (client as pg.ClientBase).query({ name: 'bench_named', text, values }),
     counters: postgresCounters,
     lockRow: (table, name) => ['begin', `select 1 from ${table} where name = '${name}' for update`],
   },

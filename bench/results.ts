@@ -6,9 +6,11 @@ import type { Crowd, Growth } from './growth'
 import type { Measured } from './measure'
 import type { Memory } from './memory'
 import type { Network } from './network'
+import type { StatementShapes } from './statement-shapes'
 
 /** What `--json` prints. */
 export interface Results {
+  readonly measured: { readonly date: string; readonly commit: string }
   readonly machine: Readonly<Record<string, string>>
   readonly databases: Readonly<Record<string, DatabaseResults>>
   readonly memory: Memory
@@ -19,6 +21,7 @@ export interface Results {
 
 export interface DatabaseResults {
   readonly version: string
+  readonly statements: StatementShapes
   readonly operations: readonly Measured[]
   readonly costs: readonly Cost[]
   /** Empty for a database in a file. */

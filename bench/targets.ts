@@ -8,6 +8,7 @@ import { readThrough } from './open-provider'
 import { peersOn } from './peers'
 import { prismaOperations } from './prisma'
 import { benchDatabase, location } from './raw-clients'
+import { statementShapes } from './statement-shapes'
 import { countingWire, type Wire } from './wire'
 
 const TABLE = 'shedlock_bench'
@@ -39,10 +40,17 @@ export async function openTarget(
     typeOrmLockProvider(dataSource, { tableName: TABLE, namedStatements })
   const unnamed =
     name === 'postgres' ? await ourOperations('ours: TypeORM, without names', provider(false), 'held') : []
+  const { named } = database
+  const namedRead = async (): Promise<void> => {
+    const queryRunner = dataSource.createQueryRunner()
+    await named?.(await queryRunner.connect(), read, ['held'])
+    await queryRunner.release()
+  }
   const operations: Operation[] = [
     ...floorOperations(database, TABLE, raw),
     ...alternativeOperations(database, TABLE, raw),
     { scenario: 'read one row', who: 'TypeORM', run: () => readThrough(dataSource, read, 'held') },
+    ...(named ? [{ scenario: 'read one row', who: 'TypeORM, named', run: namedRead } as const] : []),
     ...(await ourOperations('ours: TypeORM', provider(), 'held')),
     ...unnamed,
     ...prisma.operations,
@@ -51,6 +59,7 @@ export async function openTarget(
   const [version] = await dataSource.query<Record<string, string>[]>(database.version)
   return {
     version: Object.values(version ?? {}).join(),
+    statements: statementShapes(database.dialect),
     // What is compared is measured one after the other.
     operations: operations.toSorted((one, other) => one.scenario.localeCompare(other.scenario)),
     server: database.counters(control.run, url),
