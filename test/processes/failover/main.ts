@@ -51,7 +51,8 @@ function report({ faults, errors, violations, ...counts }: Figures): void {
 }
 
 async function main(): Promise<void> {
-  // What it started ends with it.
+  // Each server that it starts listens for its end, so that it ends as well.
+  process.setMaxListeners(0)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   const { clusters, asynchronous, json, ...options } = parseOptions(process.argv.slice(2))
   for (const name of clusters) {
