@@ -5,7 +5,7 @@ import { prismaSqlExecutor } from './prisma-sql-executor'
 import type { Prisma8TransactionLike } from './prisma8/sql-executor'
 import { isPrisma8, isPrisma8Transaction, prisma8GuardExecutor } from './prisma8/prisma8'
 
-/** With these, Prisma passes a client to the callback that runs each statement by itself: https://pris.ly/d/d1-transactions */
+/** With these adapters, a transaction's callback gets a client that commits each statement: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
 
 /** The client of an interactive transaction. Unlike other clients it has no `$connect`. */
@@ -14,9 +14,9 @@ export interface TransactionClientLike extends RawClientLike {
 }
 
 /**
- * Lets an interactive transaction commit only while the lock is held, so that a task that was paused beyond its lease cannot commit
- * stale work. Call it last before the commit: from then until the commit, neither an extension nor a successor can change the lock's
- * row.
+ * Lets an interactive transaction commit only while the lock is held, so that a task whose process stalled until its lease expired
+ * cannot commit stale work. Call it immediately before the commit: from then until the commit, neither an extension nor another
+ * holder can change the lock's row.
  *
  * ```ts
  * await prisma.$transaction(async (tx) => {
@@ -25,14 +25,14 @@ export interface TransactionClientLike extends RawClientLike {
  * })
  * ```
  *
- * The lock table must be in the database of the transaction. With Prisma 8 use `db.transaction(async (tx) => …)`, and a lock of
- * `prismaLockProvider` with the same `db`.
+ * The lock table must be in the same database as the transaction. With Prisma 8, use `db.transaction(async (tx) => …)` and a lock
+ * that `prismaLockProvider(db)` acquired with the same `db`.
  *
  * @param lock default: the innermost active lock
  * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
- *   locked task; `INVALID_CLIENT` outside of a transaction, on D1, which has none, or with Prisma 8 for a lock of another client;
+ *   locked task; `INVALID_CLIENT` outside of a transaction, on Cloudflare D1, or with Prisma 8 for a lock of another client;
  *   `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy
- *   file comes through as Prisma's own error: repeat the transaction
+ *   file is thrown as Prisma's own error: repeat the transaction
  */
 export async function guard(
   transaction: TransactionClientLike | Prisma8TransactionLike,

@@ -1,4 +1,4 @@
-/** What the command line uses of Prisma, beside what is public. */
+/** What the command line imports from this folder: the public API, and a few internal names. */
 export { guard } from './guard'
 export type { TransactionClientLike } from './guard'
 export type { PrismaClientLike, RawClientLike } from './prisma-client'

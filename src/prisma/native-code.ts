@@ -1,10 +1,10 @@
 import { drivers, isNameRefused, mssqlCode, mysqlCode, postgresCode } from '../drivers/internal'
 
-/** What Prisma makes of a driver's error, and what the adapter makes of it when it is called without Prisma. */
+/** An error as Prisma throws it, or as a driver adapter throws it when it is called without Prisma. */
 interface PrismaErrorLike {
   readonly code?: unknown
   readonly meta?: {
-    /** Prisma 6 without a driver adapter. */
+    /** The server's code, in Prisma 6 without a driver adapter. */
     readonly code?: unknown
     readonly message?: unknown
     readonly driverAdapterError?: { readonly cause?: AdapterError }
@@ -20,9 +20,9 @@ interface AdapterError {
   readonly code?: unknown
 }
 
-/** Where Prisma keeps the server's code to itself, its own two names for a lost race have to do. */
+/** Prisma's own codes for a lost race, used where it does not pass on the server's code. */
 export const CONFLICTS: Readonly<Record<string, string>> = {
-  P2002: 'unique constraint: another session made the row first',
+  P2002: 'unique constraint: another session inserted the row first',
   P2034: 'write conflict or deadlock: another session wrote first',
 }
 const CONFLICT_OF_KIND: Readonly<Record<string, string>> = {
@@ -31,20 +31,20 @@ const CONFLICT_OF_KIND: Readonly<Record<string, string>> = {
 }
 
 /**
- * SQL Server's errors of severity 20 and more end the connection, and may come after the statement took effect. The adapter
- * keeps their number but not their severity, so these are those that a statement may meet: a fatal error, a session that
- * was killed, a page or the log that cannot be read, a failed assertion, a request that was not read to its end.
+ * SQL Server's errors of severity 20 and above end the connection, perhaps after the statement took effect. The adapter reports an
+ * error's number but not its severity, so this lists the numbers that a statement may cause: a fatal error, a killed session, an
+ * unreadable page or log, a failed assertion, a request that was not read completely.
  * https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-error-severities
  */
 const FATAL_ON_MSSQL = ['21', '596', '605', '823', '824', '3624', '4014', '9001']
 
-/** What the server answered where the adapter keeps only the kind of error, as D1's does. */
+/** Kinds of errors that come from the server, for adapters that report nothing but the kind, such as D1's. */
 const ANSWERS: readonly unknown[] = ['TableDoesNotExist', 'ColumnNotFound', 'NullConstraintViolation']
 
 /**
- * The server's code for an error that Prisma passed on, as text.
+ * The server's code for an error thrown by Prisma, as a string.
  *
- * @returns `undefined` when the error is not an answer of the server, such as P2024 and P2028 (no connection in time)
+ * @returns `undefined` when the error does not come from the server, such as P2024 and P2028 (no connection in time)
  */
 export function nativeCode(error: unknown): string | undefined {
   const { code, meta } = error as PrismaErrorLike
@@ -55,8 +55,8 @@ export function nativeCode(error: unknown): string | undefined {
 }
 
 /**
- * Where it is certain that there was no connection for the statement: a client that could not start, the limit of time of
- * Prisma 6's pool, and what the adapters say. Not P1001 alone, which engines say of connections that break, too.
+ * Errors that prove that the statement had no connection: a client that failed to start, the timeout of Prisma 6's pool, and the
+ * adapters' kinds of errors. P1001 proves nothing, because engines also report it for connections that break.
  */
 const NO_CONNECTION: readonly unknown[] = [
   'PrismaClientInitializationError',
@@ -67,20 +67,20 @@ const NO_CONNECTION: readonly unknown[] = [
   'TooManyConnections',
 ]
 
-/** Whether it is certain from an error that Prisma passed on that no statement was sent. */
+/** Whether an error thrown by Prisma proves that no statement was sent. */
 export function notSent(error: unknown): boolean {
   const { name, code } = error as PrismaErrorLike
   const { kind, originalCode, originalMessage } = adapterError(error) ?? {}
-  if ([name, code, kind].some((each) => NO_CONNECTION.includes(each))) return true
-  // Adapters pass on what they do not know as it is.
-  const answers = [{ code: originalCode, errno: originalCode, message: originalMessage }, error as object]
-  return Object.values(drivers).some((driver) => answers.some((each) => driver.notSent(each)))
+  if ([name, code, kind].some((evidence) => NO_CONNECTION.includes(evidence))) return true
+  // Adapters rethrow errors that they do not recognise unchanged, so the error itself may be the driver's.
+  const candidates = [{ code: originalCode, errno: originalCode, message: originalMessage }, error as object]
+  return Object.values(drivers).some((driver) => candidates.some((candidate) => driver.notSent(candidate)))
 }
 
-/** What PostgreSQL or a pooler said when it refused the statement's name, so that nothing was executed. */
+/** The message with which PostgreSQL or a pooler refused the statement's name, so that nothing was executed; else `undefined`. */
 export function refusalOfName(error: unknown): string | undefined {
   const { originalCode: code, originalMessage: message } = adapterError(error) ?? {}
-  // The adapter has an original code only for what the server said.
+  // The adapter sets an original code only on errors from the server, so the severity that it drops may be assumed.
   return isNameRefused({ severity: 'ERROR', code, message }) ? String(message) : undefined
 }
 
@@ -95,13 +95,13 @@ function adapterCode({ kind, originalCode, originalMessage, code }: AdapterError
     return FATAL_ON_MSSQL.includes(number) ? undefined : mssqlCode(number)
   }
   const conflict = CONFLICT_OF_KIND[String(kind)]
-  // mssql's name for all that the server answers; of its numbers the adapter leaves only the kind.
+  // EREQUEST is mssql's code for every error from the server; the adapter has replaced the error's number by its kind.
   if (originalCode === 'EREQUEST') return conflict ?? String(kind)
   if (typeof originalCode === 'string') return serverCode(originalCode, String(originalMessage))
   return conflict ?? (ANSWERS.includes(kind) ? String(kind) : undefined)
 }
 
-/** libsql's, by number: https://www.sqlite.org/rescode.html */
+/** libsql reports codes as numbers: https://www.sqlite.org/rescode.html */
 const SQLITE_CODES: Readonly<Record<string, string>> = {
   '5': 'SQLITE_BUSY',
   '261': 'SQLITE_BUSY_RECOVERY',
@@ -113,6 +113,6 @@ const SQLITE_CODES: Readonly<Record<string, string>> = {
 }
 
 function serverCode(code: string, message: string): string | undefined {
-  // SQLite's first: 2067 looks like one of the MariaDB driver's own.
+  // SQLite first, because its 2067 looks like one of the MariaDB driver's own codes.
   return SQLITE_CODES[code] ?? (postgresCode(code) && mysqlCode(code, message))
 }

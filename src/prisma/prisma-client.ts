@@ -2,37 +2,37 @@ import { invalidClient } from '../core/internal'
 import { drivers, type Driver } from '../drivers/internal'
 import type { DialectName } from '../sql/internal'
 
-/** What this library uses of any client of Prisma, including that of a transaction. */
+/** What this library uses of any Prisma client, including the client of a transaction. */
 export interface RawClientLike {
-  /** Runs a statement that writes, and returns how many rows it changed. */
+  /** Runs a statement that writes and returns the number of rows it changed. */
   $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>
-  /** Runs a statement that reads, and returns the rows. */
+  /** Runs a statement that reads and returns its rows. */
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>
 }
 
 /**
- * What this library uses of your generated `PrismaClient`, plain or extended. The client of an interactive transaction is not one.
+ * What this library uses of your generated `PrismaClient`, plain or extended. The client of an interactive transaction does not fit.
  */
 export interface PrismaClientLike extends RawClientLike {
   /** Connects. The client of an interactive transaction has no `$connect`. */
   $connect(): Promise<void>
-  /** Runs an interactive transaction. A lock of a SQLite database in memory waits for its turn with it. */
+  /** Runs an interactive transaction. A lock in an in-memory SQLite database uses one to wait for the app's transactions. */
   $transaction<R>(
     work: (transaction: RawClientLike) => Promise<R>,
     options?: { maxWait?: number; timeout?: number },
   ): Promise<R>
 }
 
-/** What Prisma does not declare, but has had in every version from 6.16 to 7.10. Each part may be missing. */
+/** Members that Prisma does not declare but has had in every version from 6.16 to 7.10. Any of them may be missing. */
 interface PrismaInternals {
   /** The `provider` of the schema. */
   readonly _activeProvider?: string
   readonly _engineConfig?: { readonly adapter?: AdapterFactoryLike }
-  /** What @prisma/extension-read-replicas adds. */
+  /** Added by @prisma/extension-read-replicas. */
   readonly $primary?: () => PrismaClientLike
 }
 
-/** The adapter of `new PrismaClient({ adapter })`, which makes connections. */
+/** The adapter of `new PrismaClient({ adapter })`, which opens connections. */
 export interface AdapterFactoryLike {
   readonly provider: string
   readonly adapterName: string
@@ -56,36 +56,36 @@ export function adapterOf(client: RawClientLike): AdapterFactoryLike | undefined
   return (client as PrismaInternals)._engineConfig?.adapter
 }
 
-/** Under read replicas the client of the primary: a replica would answer with yesterday's row. */
+/** Returns the primary's client if the client uses read replicas, because a replica may return a stale row. */
 export function primaryOf(client: PrismaClientLike): PrismaClientLike {
   const { $primary } = client as PrismaInternals
   return typeof $primary === 'function' ? $primary() : client
 }
 
-/** Prisma's names for the databases that have a dialect here: of the schema's `provider`, and of the driver adapters. */
+/** Maps a supported database to its dialect, by the schema's `provider` and by the names that driver adapters use. */
 export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
   postgresql: 'postgres',
   postgres: 'postgres',
   cockroachdb: 'cockroachdb',
-  // MySQL's and MariaDB's are one and the same to Prisma, and to the lock.
+  // Also MariaDB: Prisma does not distinguish the two, and lock statements work on both.
   mysql: 'mysql',
   sqlite: 'sqlite',
   sqlserver: 'mssql',
 }
 
-/** @throws LockError `INVALID_CLIENT` for a database that has no dialect here */
+/** @throws LockError `INVALID_CLIENT` if the database is not supported */
 export function dialectOf(client: PrismaClientLike): DialectName {
   const provider = (client as PrismaInternals)._activeProvider ?? adapterOf(client)?.provider
   const name = CLIENT_DIALECTS[provider ?? '']
   if (name) return name
   throw invalidClient(
     provider === undefined
-      ? 'The client does not tell which database it uses – set the option dialect.'
+      ? 'The client does not reveal which database it uses – set the option dialect.'
       : `A PrismaClient for '${provider}' cannot keep locks – supported are ${Object.keys(CLIENT_DIALECTS).join(', ')}.`,
   )
 }
 
-/** Prisma hands raw SQL on to the driver as it is, and names the values for SQL Server by itself. */
+/** Prisma passes raw SQL to the driver unchanged, and on SQL Server it names the values `@P1`, `@P2` and so on. */
 export function placeholderOf(dialect: DialectName): Driver['placeholder'] {
   return dialect === 'mssql' ? (position) => `@P${position + 1}` : drivers[dialect].placeholder
 }

@@ -23,7 +23,7 @@ import { sqliteClient } from './sqlite-client'
 
 /** Options of `prismaLockProvider`. */
 export interface PrismaLockProviderOptions extends SqlLockProviderOptions {
-  /** The dialect of the database. Default: as the client's schema says. */
+  /** The dialect of the database. Default: derived from the client's schema. */
   readonly dialect?: DialectName | undefined
 }
 
@@ -34,21 +34,21 @@ const PROVIDER_OPTIONS = {
 
 /**
  * Creates a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
- * another pooled connection than your interactive transactions, which neither see nor undo it. A SQLite file is opened a second time; a
- * SQLite database in memory has only one connection, so there a lock waits until your open transaction has ended. Under the extension
- * for read replicas it uses the primary. With Prisma 8 pass the `db` of `@prisma/orm-postgres/runtime`; where that has a single
- * `pg.Client`, a lock waits for your open transaction too.
+ * a different pooled connection from your interactive transactions, which neither hide nor undo it. A SQLite file is opened a second
+ * time; an in-memory SQLite database has only one connection, so there a lock waits until your open transaction has ended. With the
+ * read replicas extension, locks use the primary. With Prisma 8, pass the `db` of `@prisma/orm-postgres/runtime`; if that has a
+ * single `pg.Client`, a lock also waits for your open transaction.
  *
- * @throws LockError `INVALID_CLIENT` when `prisma` is not a client of Prisma, or is that of a transaction, or its database has no
- *   dialect here; `INVALID_CONFIGURATION` for wrong options
+ * @throws LockError `INVALID_CLIENT` when `prisma` is not a Prisma client, is the client of a transaction, or its database is not
+ *   supported; `INVALID_CONFIGURATION` for wrong options
  */
 export function prismaLockProvider(
   prisma: PrismaClientLike | Prisma8ClientLike,
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
   checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
-  const { dialect: wanted, ...rest } = options
-  if (isPrisma8(prisma)) return prisma8LockProvider(prisma, wanted, rest)
+  const { dialect: dialectOption, ...rest } = options
+  if (isPrisma8(prisma)) return prisma8LockProvider(prisma, dialectOption, rest)
   const isTransactionOf8 = isPrisma8Transaction(prisma)
   const { $connect, $executeRawUnsafe } = (prisma as Partial<PrismaClientLike> | undefined) ?? {}
   if (!isTransactionOf8 && typeof $executeRawUnsafe !== 'function')
@@ -60,7 +60,7 @@ export function prismaLockProvider(
       'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself, or the db of Prisma 8.',
     )
   const client = primaryOf(prisma)
-  const dialect = dialectNamed(wanted ?? dialectOf(client))
+  const dialect = dialectNamed(dialectOption ?? dialectOf(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'
   const leave = dialect.name === 'mysql' ? () => endReadOnlyConnection(client) : undefined
@@ -79,22 +79,22 @@ const EXTENSION_OPTIONS = {
 
 /** What `$extends(shedlock())` adds to the client. */
 export interface ShedLockClient {
-  /** Runs the task if the lock can be acquired, else skips it: see `LockingTaskExecutor.executeWithLock`. */
+  /** Runs the task if the lock can be acquired, otherwise skips it: see `LockingTaskExecutor.executeWithLock`. */
   readonly $executeWithLock: LockingTaskExecutor['executeWithLock']
-  /** Makes a function that runs the task under the lock each time it is called: see `LockingTaskExecutor.wrap`. */
+  /** Returns a function that runs the task under the lock each time it is called: see `LockingTaskExecutor.wrap`. */
   readonly $wrapWithLock: LockingTaskExecutor['wrap']
-  /** The executor behind these two. Call its `shutdown()` before you disconnect. */
+  /** The executor behind `$executeWithLock` and `$wrapWithLock`. Call its `shutdown()` before you disconnect. */
   readonly $lockingTaskExecutor: LockingTaskExecutor
   /** The lock provider, for locks by hand and for integrations that need a `LockProvider`. */
   readonly $lockProvider: SqlLockProvider
   /**
-   * Disconnects as Prisma's own `$disconnect` does, after the releases in the background, for which it waits up to 10 seconds: a
-   * later one would make Prisma connect again. It does not wait for tasks that run: see `$lockingTaskExecutor.shutdown`.
+   * Disconnects as Prisma's own `$disconnect` does, but first waits up to 10 seconds for releases in the background, because a later
+   * release would make Prisma connect again. It does not wait for running tasks: see `$lockingTaskExecutor.shutdown`.
    */
   readonly $disconnect: () => Promise<void>
 }
 
-// Prisma's types say nothing like this; an interface or `object` would not fit their index signatures.
+// The empty object type, because an interface or `object` would not fit the index signatures of Prisma's types.
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type, @typescript-eslint/consistent-type-definitions
 type Nothing = {}
 
@@ -111,11 +111,12 @@ export interface ShedLockExtension {
 }
 
 /**
- * Makes a client extension of Prisma: `const prisma = new PrismaClient({ adapter }).$extends(shedlock({ defaultLockAtMostFor: '10m' }))`.
- * It may come before or after other extensions.
+ * Creates a Prisma client extension, which may come before or after others:
+ * `const prisma = new PrismaClient({ adapter }).$extends(shedlock({ defaultLockAtMostFor: '10m' }))`.
  *
  * @param options those of `prismaLockProvider` and of `LockingTaskExecutor`
- * @returns the extension; `$extends` throws a LockError `INVALID_CLIENT` or `INVALID_CONFIGURATION`, as those two do
+ * @returns the extension; `$extends` throws a LockError `INVALID_CLIENT` or `INVALID_CONFIGURATION` as `prismaLockProvider` and
+ *   `LockingTaskExecutor` do
  */
 export function shedlock(
   options: ShedLockExtensionOptions = {},

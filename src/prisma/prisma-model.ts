@@ -14,7 +14,7 @@ import { CLIENT_DIALECTS } from './prisma-client'
 /** Prisma's name for a database in a schema's `datasource`. */
 export type PrismaProvider = 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlite' | 'sqlserver'
 
-/** The types of the migrations' columns, in Prisma's words: the type of a field, and its native type. */
+/** The column types of the migrations in Prisma's schema language: the type of a field and its native type. */
 export interface FieldTypes {
   readonly text: (length: number) => string
   readonly time: string
@@ -29,10 +29,9 @@ const FIELD_TYPES: Readonly<Record<PrismaProvider, FieldTypes>> = {
 }
 
 /**
- * Writes the lock table as a model for `schema.prisma`, so that Prisma's migrations know the table and leave it alone. The locks
- * themselves do not need the model.
+ * Returns a model of the lock table for `schema.prisma`, so that Prisma's migrations know the table and leave it alone. Locks work
+ * without the model.
  *
- * @returns the text of the model
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function prismaModel(provider: PrismaProvider, options: LockTableOptions = {}): string {
@@ -41,7 +40,7 @@ export function prismaModel(provider: PrismaProvider, options: LockTableOptions 
   return modelText(names, FIELD_TYPES[provider], names.schema)
 }
 
-/** @internal A model in Prisma's schema language, aligned as Prisma's own formatter does. */
+/** @internal A model in Prisma's schema language, aligned as by Prisma's own formatter. */
 export function modelText(
   { tableName: table, columnNames: columns }: LockTableNames,
   { text, time }: FieldTypes,
@@ -52,7 +51,7 @@ export function modelText(
     const [type = '', native] = types[field].split(' ')
     const id = field === 'name' ? '@id' : undefined
     const map = field === columns[field] ? undefined : `@map(${quoted(columns[field])})`
-    return { field, type, attributes: [id, map, native].filter((each) => each !== undefined).join(' ') }
+    return { field, type, attributes: [id, map, native].filter((attribute) => attribute !== undefined).join(' ') }
   })
   const width = Math.max(...fields.map(({ type }) => type.length))
   const lines = [
@@ -74,25 +73,24 @@ function quoted(text: string): string {
 }
 
 /**
- * The lock table's migration for Prisma's `migrations` folder. Use it rather than the one that `prisma migrate dev` would write:
- * Prisma cannot say the collation under which `Job` and `job` are two locks.
+ * Returns the SQL that creates the lock table, as a `migration.sql` for Prisma's `migrations` folder. Use it rather than the one that
+ * `prisma migrate dev` would write: a Prisma schema cannot express the collation that keeps `Job` and `job` apart.
  *
- * @returns the text of `migration.sql`
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function prismaMigration(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   const dialect = dialectOfProvider(provider)
-  // For SQLite types are hints. TypeORM's schema builder uses datetime(3), which Prisma does not know.
+  // SQLite ignores a type's precision. The dialect's `datetime(3)` is TypeORM's; Prisma does not know it.
   const time = provider === 'sqlite' ? 'datetime' : dialect.ddl.time
-  // Prisma runs migrations one at a time by itself.
+  // Prisma runs one migration at a time, so `create` needs no protection against a process that creates the same table.
   const { create, up } = tableDefinition({ ...dialect, ddl: { ...dialect.ddl, time } }, options)
   return [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')
 }
 
 /**
  * @internal
- * @throws LockError `INVALID_CONFIGURATION` for a provider whose database has no dialect here
+ * @throws LockError `INVALID_CONFIGURATION` if the provider's database is not supported
  */
 export function dialectOfProvider(provider: PrismaProvider): Dialect {
   const name = CLIENT_DIALECTS[provider]

@@ -12,16 +12,16 @@ import {
 import { nativeCode, notSent, refusalOfName } from './native-code'
 import { placeholderOf, type RawClientLike } from './prisma-client'
 
-/** Calls the work with a client whose raw calls run in no transaction of the app. */
+/** Calls the work with a client whose raw calls never join a transaction of the app. */
 export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Promise<T>
 
 /**
- * Runs each statement by a raw call. Without `RETURNING`, because libsql then counts no row; and never in a batch,
- * because Prisma puts BEGIN and COMMIT around two.
+ * Runs each statement with a raw call. Statements have no `RETURNING`, because libsql would then report no changed rows. They are
+ * never sent as a batch, because Prisma puts BEGIN and COMMIT around it.
  *
  * @param leave is awaited after an error that means that the server is read-only
- * @param named lets the adapter prepare the statements about one lock by name; not in a transaction, which a refused name
- *   would abort
+ * @param named lets the adapter prepare the statements about a single lock by name. Must be false inside a transaction, which a
+ *   refused name would abort
  */
 export function prismaSqlExecutor(
   dialect: DialectName,
@@ -50,15 +50,15 @@ export function prismaSqlExecutor(
       if (leave && isReadOnly(code, dialects[dialect].readOnlyErrors)) await leave()
       const refusal = isNamed ? refusalOfName(error) : undefined
       if (refusal === undefined) throw error
-      goOnWithoutNames(refusal)
+      stopNaming(refusal)
       throw new DriverError(NAME_REFUSED, error)
     }
   })
 }
 
 /**
- * The adapter looks names up by the text of a statement alone, so the names of all clients are in one place. The first texts keep
- * theirs for good: if others replaced them, each connection would keep all of them in the end.
+ * The names of all clients' statements, because the adapter passes `lockStatementName` nothing but the SQL. The first statements keep
+ * their names for good: if others replaced them, each connection would eventually keep all of them prepared.
  */
 const statements = sharedByEveryCopy('lockStatementNames', () => ({
   names: new Map<string, string>(),
@@ -66,23 +66,23 @@ const statements = sharedByEveryCopy('lockStatementNames', () => ({
 }))
 
 /**
- * For Prisma on PostgreSQL: names the statements of locks, so that the server plans each of them once for each connection. It does not
- * change the statements of your app.
+ * Names lock statements for Prisma on PostgreSQL, so that the server plans each of them once per connection. It does not affect your
+ * app's statements.
  *
  * ```ts
  * new PrismaPg({ connectionString }, { statementNameGenerator: lockStatementName })
  * ```
  *
- * If a pooler or the server refuses a name, locks go on without names in this process, with one process warning.
+ * If a pooler or the server refuses a name, this process emits a warning and continues without names.
  *
- * @returns the name; an empty text for a statement that is not a lock's
+ * @returns the name; an empty string for a statement that is not a lock's
  */
 export function lockStatementName({ sql }: { readonly sql: string }): string {
   return statements.names.get(sql) ?? ''
 }
 
-/** The statement was not executed because of its name: the lock sends it again. */
-function goOnWithoutNames(refusal: string): void {
+/** Sends all further statements without names, and warns once. */
+function stopNaming(refusal: string): void {
   if (statements.refused) return
   statements.refused = true
   statements.names.clear()

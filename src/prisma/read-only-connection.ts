@@ -1,15 +1,14 @@
 import type { PrismaClientLike } from './prisma-client'
 
-/** As many connections as the pool of Prisma's MariaDB adapter has by default. */
-const LOOKED_AT = 10
+/** The default size of the pool of Prisma's MariaDB adapter. */
+const POOL_SIZE = 10
 
 type Transaction = Parameters<Parameters<PrismaClientLike['$transaction']>[0]>[0]
 
 /**
- * Ends a connection of the pool that leads to a read-only server. After a failover the pool of Prisma's MariaDB adapter keeps its
- * connections to the former primary, and lends them again and again. Only in a transaction does a connection stay ours from one
- * statement to the next; nothing of the app can run on it meanwhile. The pool lends one after the other, so the first may be a good
- * one. Never rejects.
+ * Ends one pooled connection to a read-only server. After a failover, the pool of Prisma's MariaDB adapter keeps lending its
+ * connections to the former primary. A transaction is needed to check a connection and then kill that same one, with no statement of
+ * the app in between. The pool lends its connections in turn, so it may take several attempts to find one. Never rejects.
  */
 export async function endReadOnlyConnection(client: PrismaClientLike): Promise<void> {
   let ended = false
@@ -20,6 +19,6 @@ export async function endReadOnlyConnection(client: PrismaClientLike): Promise<v
     ended = Number(row?.read_only) > 0
     if (row && ended) await transaction.$executeRawUnsafe(`kill ${row.id}`)
   }
-  for (let looked = 0; looked < LOOKED_AT && !(ended as boolean); looked++)
+  for (let attempt = 0; attempt < POOL_SIZE && !(ended as boolean); attempt++)
     await client.$transaction(endIfReadOnly).catch(() => undefined)
 }

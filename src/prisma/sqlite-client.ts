@@ -10,16 +10,16 @@ import {
 import type { UseClient } from './prisma-sql-executor'
 
 /**
- * With these adapters a raw call is never part of a transaction of the app. libsql lets it wait until there is none open
- * (in memory it cannot have any); D1 has no transactions.
+ * With these adapters a raw call never joins a transaction of the app: libsql makes it wait until none is open, and has none in
+ * memory; D1 has no transactions.
  */
 const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
 
 /**
- * SQLite in Prisma has one connection for everything: with better-sqlite3 a raw call becomes part of whatever interactive
- * transaction the app has open, and vanishes with its rollback. A file is therefore opened a second time, by the
- * client's own adapter. What lives in memory has no second connection: there each statement is a transaction of its
- * own, which waits for those of the app.
+ * Keeps lock statements out of the app's transactions on SQLite. Prisma has a single connection to it, so with better-sqlite3 a raw
+ * call would join the app's open interactive transaction and vanish when that is rolled back. A file is therefore opened a second
+ * time with the client's own adapter. An in-memory database has no second connection: there each statement is an interactive
+ * transaction that waits for those of the app.
  */
 export function sqliteClient(client: PrismaClientLike): UseClient {
   const adapter = adapterOf(client)
@@ -35,18 +35,18 @@ export function sqliteClient(client: PrismaClientLike): UseClient {
       if (!second) return inTurn(client, work)
       return work(second).catch((error: unknown) => {
         if (!nativeCode(error)?.startsWith('SQLITE_BUSY')) throw error
-        // While transactions of the app queue up, the file is free for less than a tick: polling alone would starve.
+        // While the app's transactions queue up, the file is free for less than a tick, so polling could wait forever.
         return inTurn(client, () => work(second))
       })
     })
 }
 
-/** Runs behind the app's transactions, in the order of the calls. */
+/** Runs the work in a transaction of the client, queued behind the app's transactions. */
 async function inTurn<T>(
   client: PrismaClientLike,
   work: (transaction: RawClientLike) => Promise<T>,
 ): Promise<T> {
-  // Commits whatever happens: raw calls that the app makes meanwhile are part of this transaction.
+  // Always commits, even if the work fails: raw calls that the app makes meanwhile join this transaction and must not be undone.
   const [outcome] = await client.$transaction((transaction) => Promise.allSettled([work(transaction)]), {
     // The caller enforces the time limit.
     maxWait: LONGEST_TIMEOUT,
@@ -55,12 +55,12 @@ async function inTurn<T>(
   throw outcome.reason
 }
 
-/** A connection beside the one of the client. */
+/** A second connection to the client's file. */
 interface SecondConnection extends RawClientLike {
   dispose(): Promise<void>
 }
 
-/** Opens the client's file once more; `undefined` when its adapter opens something else. */
+/** Opens the client's file a second time. Returns `undefined` if the adapter opens something else. */
 async function secondConnection(
   adapter: AdapterFactoryLike,
   file: string,
@@ -82,12 +82,12 @@ async function secondConnection(
     await connection.dispose()
     return undefined
   }
-  // better-sqlite3 is synchronous: a positive one would freeze the event loop while the app itself holds the write lock.
+  // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
   await second.$executeRawUnsafe('pragma busy_timeout = 0')
   return second
 }
 
-/** The file under a client; empty for what lives in memory. */
+/** The path of a client's database file; empty for an in-memory database. */
 async function fileOf(client: RawClientLike): Promise<string> {
   const rows = await client.$queryRawUnsafe("select file from pragma_database_list where name = 'main'")
   return (rows as { file: string }[])[0]?.file ?? ''

@@ -14,32 +14,32 @@ export interface DataSourceLike {
     /** Logs a warning. */
     log(level: 'warn', message: string): unknown
   }
-  /** Makes a query runner for one connection of the pool; with `master`, of the primary and not of a replica. */
+  /** Creates a query runner, which uses one pooled connection; `master` selects the primary rather than a replica. */
   createQueryRunner(mode?: 'master' | 'slave'): QueryRunnerLike
 }
 
 /** What this library uses of TypeORM's `QueryRunner`. */
 export interface QueryRunnerLike {
-  /** Runs one statement, and returns its rows and how many rows it changed. */
+  /** Runs one statement and returns the rows it read and the number of rows it changed. */
   query(
     query: string,
     parameters: unknown[] | undefined,
     useStructuredResult: true,
   ): Promise<{ records: unknown[] | undefined; affected?: number | undefined }>
-  /** Changes the schema, on Spanner only: there a definition is not a statement. */
+  /** Changes the schema. Only Spanner's query runner has it, because Spanner does not run DDL as an ordinary statement. */
   updateDDL?(query: string): Promise<unknown>
-  /** Connects, and returns the driver's own connection. */
+  /** Connects and returns the driver's own connection. */
   connect(): Promise<unknown>
   /** Returns the connection to the pool. */
   release(): Promise<void>
   readonly isTransactionActive?: boolean
   /** The DataSource, in TypeORM 1.x. */
   readonly dataSource?: DataSourceLike
-  /** The same in 0.3. */
+  /** The DataSource, in TypeORM 0.3. */
   readonly connection?: DataSourceLike
 }
 
-/** TypeORM's names for the databases that have a dialect here. */
+/** Maps TypeORM's `type` of a supported database to its dialect. */
 export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
   postgres: 'postgres',
   'aurora-postgres': 'postgres',
@@ -55,7 +55,7 @@ export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
   spanner: 'spanner',
 }
 
-/** The lock table in the schema of the DataSource, as its entities are, unless the options name another. */
+/** Adds the DataSource's schema to the options, unless they name one: the lock table belongs where the app's entities are. */
 export function inSchemaOf(
   { schema }: Partial<DataSourceLike['options']>,
   options: LockTableOptions,
@@ -64,7 +64,7 @@ export function inSchemaOf(
   return { ...options, schema }
 }
 
-/** @throws LockError `INVALID_CLIENT` for a database that has no dialect here */
+/** @throws LockError `INVALID_CLIENT` if the database is not supported */
 export function dialectOf({ type }: DataSourceLike['options']): DialectName {
   const name = CLIENT_DIALECTS[type]
   if (name) return name

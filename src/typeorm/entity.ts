@@ -11,16 +11,16 @@ import {
 /** Options of `shedLockEntity`. */
 export interface ShedLockEntityOptions extends LockTableOptions {
   /**
-   * The database, for those who let TypeORM create the table (`synchronize`, `migration:generate`): the columns then have this
-   * database's type for times, and the binary collation under which `Job` and `job` are two locks. Required on SQL Server, Spanner,
-   * Oracle and SAP HANA; on the last two it also turns the default names into upper case. Default: types that suit the others.
+   * The database's dialect. Set it if TypeORM creates the table (`synchronize`, `migration:generate`): the columns then get this
+   * database's timestamp type, and a binary collation so that `Job` and `job` are two locks. Required on SQL Server, Spanner, Oracle
+   * and SAP HANA; on the last two it also turns the default names into upper case. Default: types that suit all other databases.
    */
   readonly dialect?: DialectName | undefined
 }
 
 const OPTIONS = { ...TABLE_OPTIONS, dialect: dialectNamed } satisfies OptionChecks<ShedLockEntityOptions>
 
-/** A row of the lock table, as the entity reads it; times are in UTC. */
+/** A row of the lock table as the entity reads it. Times are in UTC. */
 export interface ShedLock {
   name: string
   lockUntil: Date
@@ -29,8 +29,8 @@ export interface ShedLock {
 }
 
 /**
- * Creates a TypeORM `EntitySchema` of the lock table, for `entities: [shedLockEntity()]`: with it, `synchronize` and
- * `migration:generate` create the table as the migration does, and you can query the table. The locks themselves do not need it.
+ * Creates a TypeORM `EntitySchema` for the lock table, to be listed in `entities: [shedLockEntity()]`. With it, `synchronize` and
+ * `migration:generate` create the table as the migration does, and you can query the table. Locks work without it.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -41,8 +41,8 @@ export function shedLockEntity(options: ShedLockEntityOptions = {}) {
   const { schema, tableName, columnNames: columns } = lockTableNames(options, known)
   const collation = known?.ddl.collation
   const text = { type: String, ...(collation === undefined ? {} : { collation }) }
-  // TypeORM turns String and Date into the type of whatever database it is connected to; on SQL Server into datetime,
-  // which counts in steps of 3.3 ms.
+  // TypeORM maps String and Date to column types of the connected database. On SQL Server, Date becomes `datetime`, which rounds to
+  // 3.3 ms, so a known dialect sets its own type.
   const time = known ? timeType(known) : { type: Date, precision: 3 }
   return {
     '@instanceof': Symbol.for('EntitySchema'),
@@ -60,7 +60,7 @@ export function shedLockEntity(options: ShedLockEntityOptions = {}) {
   }
 }
 
-/** `datetime2` and 3 of `datetime2(3)`; not every type for a time has a precision. */
+/** Splits a column type such as `datetime2(3)` into `datetime2` and its precision 3. Some databases' types have no precision. */
 function timeType({ ddl }: Dialect) {
   const [, type, precision] = /^(\w+)(?:\((\d)\))?/.exec(ddl.time) ?? []
   return {

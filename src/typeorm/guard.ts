@@ -7,8 +7,9 @@ import { givenQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-exe
 export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined }
 
 /**
- * Lets a transaction commit only while the lock is held, so that a task that was paused beyond its lease cannot commit stale work.
- * Call it last before the commit: from then until the commit, neither an extension nor a successor can change the lock's row.
+ * Lets a transaction commit only while the lock is held, so that a task whose process stalled until its lease expired cannot commit
+ * stale work. Call it immediately before the commit: from then until the commit, neither an extension nor another holder can change
+ * the lock's row.
  *
  * ```ts
  * await dataSource.transaction(async (manager) => {
@@ -17,12 +18,12 @@ export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRu
  * })
  * ```
  *
- * The lock table must be in the database of the transaction.
+ * The lock table must be in the same database as the transaction.
  *
  * @param lock default: the innermost active lock
  * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
  *   locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a lock that is not kept in SQL;
- *   `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file comes through as TypeORM's own error: repeat the transaction
+ *   `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file is thrown as TypeORM's own error: repeat the transaction
  */
 export async function guard(
   transaction: TransactionLike,

@@ -1,4 +1,4 @@
-/** What the command line uses of TypeORM, beside what is public. */
+/** What the command line imports from this folder: the public API, and a few internal names. */
 export { CLIENT_DIALECTS } from './data-source-like'
 export type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 export { guard } from './guard'

@@ -1,32 +1,32 @@
 import { DriverError, type Attempt } from '../sql/internal'
 
-// What becomes of a connection of the pool while a statement of ours runs on it.
+// What can go wrong on a pooled connection while one statement runs on it: no answer, or a commit that is not replicated.
 
-/** What this library uses of a client of pg. */
+/** What this library uses of a pg client. */
 interface PgClientLike {
   on?(event: 'notice', listener: (notice: { readonly routine?: unknown }) => void): unknown
   end?(): Promise<void>
 }
 
-/** pg's pool drops a client that is ending; one that waits for an answer closes its socket at once. */
+/** Ends a pg client. The pool drops a client that is ending, and a client that waits for an answer closes its socket at once. */
 export function endPgClient(client: PgClientLike): void {
   client.end?.().catch(() => undefined)
 }
 
-/** Of mysql2. */
+/** Ends a mysql2 connection. */
 export function destroyConnection(connection: { destroy?(): void }): void {
   connection.destroy?.()
 }
 
-/** Of oracledb: https://node-oracledb.readthedocs.io/en/latest/api_manual/connection.html#connection.close */
+/** Ends an oracledb connection: https://node-oracledb.readthedocs.io/en/latest/api_manual/connection.html#connection.close */
 export function dropConnection(connection: { close?(options: object): Promise<void> }): void {
   connection.close?.({ drop: true }).catch(() => undefined)
 }
 
 /**
- * Waits for the answer to a statement until its attempt is abandoned: then the connection is ended, because it may be silent for good.
+ * Waits for the answer to a statement. If the attempt is abandoned first, the connection may never answer again, so `end` is called.
  *
- * @throws DriverError when the attempt was abandoned: nobody knows whether the statement was executed
+ * @throws DriverError when the attempt was abandoned. If the statement had been sent, it is unknown whether the server executed it
  */
 export async function untilAbandoned<T>(
   work: () => Promise<T>,
@@ -34,7 +34,8 @@ export async function untilAbandoned<T>(
   end: () => void,
 ): Promise<T> {
   if (!attempt) return work()
-  if (attempt.isAbandoned) throw new DriverError(undefined, 'nobody waits for the answer any more', false)
+  if (attempt.isAbandoned)
+    throw new DriverError(undefined, 'the attempt was abandoned before the statement was sent', false)
   try {
     return await new Promise<T>((resolve, reject) => {
       attempt.onAbandoned = () => {
@@ -52,15 +53,16 @@ const watched = new WeakSet<object>()
 const uncertain = new WeakSet<object>()
 
 /**
- * PostgreSQL reports a commit as done, with a warning, when its wait for the synchronous standby is cancelled: a failover would lose
- * the row. https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
+ * Runs a statement and rejects if its commit was not replicated. When PostgreSQL's wait for the synchronous standby is cancelled, it
+ * reports success and only warns, although a failover would lose the row.
+ * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
  *
- * @throws DriverError after such a warning: nobody knows whether the statement will last
+ * @throws DriverError after such a warning: it is unknown whether the statement's effect will survive a failover
  */
 export async function replicated<T>(client: PgClientLike, work: () => Promise<T>): Promise<T> {
   if (!watched.has(client)) {
     watched.add(client)
-    // The text is in the server's language.
+    // The message is in the server's language, so the notice is recognised by the routine that raised it.
     client.on?.('notice', ({ routine }) => {
       if (routine === 'SyncRepWaitForLSN') uncertain.add(client)
     })

@@ -13,7 +13,7 @@ import { runPlain } from './run-statement'
 
 /** The migration that creates the lock table, in the form that TypeORM expects. */
 export interface ShedLockMigration {
-  /** TypeORM sorts migrations by the 13 digits at the end of this name, and records by it which of them were run. */
+  /** TypeORM sorts migrations by the 13 digits at the end of their names, and records the names of those it has run. */
   readonly name: string
   /** Creates the lock table, unless it exists. */
   up(queryRunner: QueryRunnerLike): Promise<void>
@@ -22,19 +22,20 @@ export interface ShedLockMigration {
 }
 
 /**
- * Creates a migration class that creates the lock table in the database on which it is run: `migrations: [createShedLockMigration()]`,
- * or, for TypeORM's command line, a file with `export const CreateShedLock1735689600000 = createShedLockMigration()`. Its name and its
- * date (1 January 2025) never change; TypeORM runs it even if later migrations were run before. A table that already exists is left
- * as it is, unless locks would not work in it: then the migration fails with a `LockError` `TABLE_MISMATCH`, or with the database's own
- * error. For a second table extend the class, with a `name` of its own.
+ * Returns a migration class that creates the lock table. List it in `migrations: [createShedLockMigration()]`, or, for TypeORM's
+ * command line, write a file with `export const CreateShedLock1735689600000 = createShedLockMigration()`. Its name and its date
+ * (1 January 2025) never change; TypeORM runs it even if it has already run later migrations. An existing table is left unchanged. If
+ * locks would not work in it, the migration fails with a `LockError` `TABLE_MISMATCH`, or with the database's own error. For a second
+ * table, extend the class and give it a `name` of its own.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function createShedLockMigration(options: LockTableOptions = {}): new () => ShedLockMigration {
-  // `migrations: [createShedLockMigration]`: for TypeORM the class that comes back would be a migration without up().
+  // With `migrations: [createShedLockMigration]`, TypeORM calls this function with `new`, and would take the class that it returns
+  // for a migration without up().
   if ((new.target as unknown) !== undefined)
     throw invalid(
-      'createShedLockMigration makes a migration, but is not one itself – call it: migrations: [createShedLockMigration()].',
+      'createShedLockMigration creates a migration, but is not one itself – call it: migrations: [createShedLockMigration()].',
     )
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   lockTableNames(options)
@@ -44,11 +45,12 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
 
     async up(queryRunner: QueryRunnerLike): Promise<void> {
       const { dialect, names } = tableUnder(queryRunner, options)
-      // Before the look, where it can be: a transaction of SQLite must not begin with a read.
+      // Where the dialect has `create table if not exists`, create before createTable() below inspects the table: SQLite may refuse
+      // the write lock to a transaction that began with a read.
       if (dialect.ddl.conditional)
         for (const text of tableDefinition(dialect, names).up)
           await runPlain({ queryRunner, text, values: [] })
-      // Refuses a table that was there before and would not lock.
+      // Rejects an existing table in which locks would not work.
       const executor = queryRunnerSqlExecutor(givenQueryRunner(queryRunner, dialect.name), dialect.name)
       await new SqlLockProvider(executor, dialect, names).createTable()
     }
@@ -61,7 +63,7 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
   }
 }
 
-/** The dialect and the names where the migration runs: in the schema of its DataSource, unless the options name another. */
+/** The dialect and table names for the DataSource of the query runner, whose schema is the default. */
 function tableUnder(queryRunner: QueryRunnerLike, options: LockTableOptions) {
   const dataSource = dataSourceOf(queryRunner)?.options ?? { type: '' }
   return { dialect: dialectNamed(dialectOf(dataSource)), names: inSchemaOf(dataSource, options) }

@@ -14,13 +14,13 @@ import type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 import { destroyConnection, dropConnection, endPgClient, replicated, untilAbandoned } from './lent-connection'
 import { namedStatements, preparedStatement, runPlain, type RunStatement } from './run-statement'
 
-/** Runs one statement on a query runner, and on the driver's own connection under it. */
+/** Runs one statement on a query runner or on the driver's connection that it wraps. */
 type Work = (queryRunner: QueryRunnerLike, connection: object) => Promise<StatementResult>
 
 /** Lends a query runner for one statement. */
 export type UseQueryRunner = (work: Work, attempt?: Attempt) => Promise<StatementResult>
 
-/** @returns `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors would not say what to do */
+/** @returns `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors do not say what to do */
 export function notInitialised({ isInitialized }: DataSourceLike): LockError | undefined {
   if (isInitialized) return undefined
   return invalidClient(
@@ -35,8 +35,8 @@ export function checkInitialised(dataSource: DataSourceLike): void {
 }
 
 /**
- * A query runner of its own for each statement: autocommit on a pooled connection. Not `dataSource.query()`, which drops
- * the count of changed rows, and joins the ambient transaction under typeorm-transactional.
+ * Creates a query runner for each statement, so that it runs in autocommit on a pooled connection. `dataSource.query()` would not
+ * do: it drops the number of changed rows and, under typeorm-transactional, joins the ambient transaction.
  */
 export function ownQueryRunner(
   dataSource: DataSourceLike,
@@ -44,7 +44,7 @@ export function ownQueryRunner(
 ): UseQueryRunner {
   return async (work, attempt) => {
     checkInitialised(dataSource)
-    // A replica would answer with yesterday's row.
+    // A replica may return a stale row.
     const queryRunner = dataSource.createQueryRunner('master')
     let connection: object | undefined
     const end = (): void => {
@@ -57,22 +57,25 @@ export function ownQueryRunner(
       checkWritable(result.rows)
       return result
     } catch (error) {
-      // The pool would lend it again and again, and no job would run before the process starts anew.
+      // The pool would keep lending this connection to a server that is now read-only, and no job would run until a restart.
       if (isReadOnly(codeOf(error, name), readOnlyErrors)) end()
       throw error
     } finally {
-      // A connection that broke cannot be returned to the pool either; the first error is the one to report.
+      // On a broken connection release() fails too; report the first error.
       await queryRunner.release().catch(() => undefined)
     }
   }
 }
 
-/** The query runner of a transaction, which ends by itself. */
+/** Uses the caller's query runner, and leaves it to the caller to release it. */
 export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectName): UseQueryRunner {
   return async (work) => work(queryRunner, await connect(queryRunner, dialect))
 }
 
-/** Before its own query does it, which would not say what failed. SQL Server's connects only then. */
+/**
+ * Connects before the query does, so that a failure to connect is known to precede the statement. SQL Server's query runner has no
+ * connection until it queries, and returns none.
+ */
 async function connect(queryRunner: QueryRunnerLike, dialect: DialectName): Promise<object> {
   try {
     return (await queryRunner.connect()) ?? {}
@@ -81,7 +84,7 @@ async function connect(queryRunner: QueryRunnerLike, dialect: DialectName): Prom
   }
 }
 
-/** The server's code for an error. TypeORM wraps the driver's. */
+/** The server's code for an error, which TypeORM may have wrapped. */
 function codeOf(error: unknown, dialect: DialectName): string | undefined {
   return error instanceof DriverError ? error.code : drivers[dialect].errorCode(unwrapped(error as object))
 }
@@ -90,7 +93,10 @@ function unwrapped(error: { driverError?: object }): object {
   return error.driverError ?? error
 }
 
-/** @param named prepares the statements about one lock by name; not for a transaction, which a refused name would abort */
+/**
+ * @param named prepares the statements about a single lock by name. Must be false inside a transaction, which a refused name would
+ *   abort
+ */
 export function queryRunnerSqlExecutor(
   use: UseQueryRunner,
   dialect: DialectName,
@@ -114,15 +120,15 @@ export function queryRunnerSqlExecutor(
   )
 }
 
-/** Where a statement is not run by the query runner's own `query`. */
+/** Dialects whose statements cannot be passed to the query runner's own `query` as they are. */
 const RUN_STATEMENT: Readonly<Partial<Record<DialectName, RunStatement>>> = {
   mysql: preparedStatement,
   mariadb: preparedStatement,
-  // All that does not begin with SELECT gets a transaction, and its locks.
+  // TypeORM runs a statement that does not begin with an upper-case SELECT in a transaction, which takes locks.
   spanner: ({ text, ...statement }) => runPlain({ ...statement, text: text.replace(/^select /, 'SELECT ') }),
 }
 
-/** How to end a connection, so that its pool makes a new one. SQL Server's clients lend none. */
+/** Ends a connection so that its pool opens a new one. SQL Server's query runners do not expose theirs. */
 const DISCARD: Readonly<Partial<Record<DialectName, (connection: object) => void>>> = {
   postgres: endPgClient,
   cockroachdb: endPgClient,

@@ -2,21 +2,21 @@ import { isNameRefused, mysqlLiteral, NAME_REFUSED, nameAmong } from '../drivers
 import { DriverError } from '../sql/internal'
 import { dataSourceOf, type QueryRunnerLike } from './data-source-like'
 
-/** One statement, and the connection of the query runner that runs it. */
+/** One statement and the connection to run it on. */
 interface StatementOnConnection {
   readonly queryRunner: QueryRunnerLike
   /** The driver's own connection. */
   readonly connection: unknown
   readonly text: string
   readonly values: unknown[]
-  /** How many the statement has; more than there are values where some are literals of the text. */
+  /** The number of parameters. It exceeds the number of values if some of them are literals in the text. */
   readonly parameters: number
 }
 
 /** Runs one statement. */
 export type RunStatement = (statement: StatementOnConnection) => ReturnType<QueryRunnerLike['query']>
 
-/** By TypeORM's own `query`. */
+/** Runs a statement with TypeORM's own `query`, or DDL on Spanner with `updateDDL`. */
 export const runPlain = async ({
   queryRunner,
   text,
@@ -27,17 +27,17 @@ export const runPlain = async ({
   return { records: [] }
 }
 
-/** The prepared statements of each connection: all providers on it share them, however many tables they have. */
+/** The prepared statements of each connection, shared by all providers that use it, so that the limit holds for all their tables. */
 const preparedOn = new WeakMap<object, Map<string, string>>()
 
-/** @returns `undefined` when the connection keeps enough */
+/** @returns `undefined` when the connection already has as many prepared statements as it may */
 function nameOn(connection: object, text: string): string | undefined {
   const names = preparedOn.get(connection) ?? new Map<string, string>()
   preparedOn.set(connection, names)
   return nameAmong(names, text)
 }
 
-/** Passes a statement that bypasses TypeORM's `query` to its logger. */
+/** Logs a statement that bypasses TypeORM's `query` to TypeORM's logger. */
 async function logged<T>(
   { queryRunner, text, values }: StatementOnConnection,
   run: () => Promise<T>,
@@ -47,13 +47,13 @@ async function logged<T>(
   try {
     return await run()
   } catch (error) {
-    // A refused name is no failure: the statement runs again without.
+    // A refused name is not a failure: the statement is sent again without it.
     if (!isNameRefused(error)) logger?.logQueryError(error as Error, text, values)
     throw error
   }
 }
 
-/** What this library uses of a client of pg. What else may be under a query runner knows no names. */
+/** What this library uses of a pg client. Any other connection of a query runner has no `parsedStatements`, and gets no names. */
 interface PgClientLike {
   readonly connection?: { readonly parsedStatements?: object }
   query(statement: { name: string; text: string; values: unknown[] }): Promise<{
@@ -64,15 +64,15 @@ interface PgClientLike {
 }
 
 /**
- * Runs statements that PostgreSQL keeps by name: it plans each of them once for a connection, and planning is most of what a
- * refused lock costs. Poolers that hand connections around lose names, so one that is refused is the last: it was not
- * executed, and the lock sends it again.
+ * Runs statements that PostgreSQL prepares by name. It plans each of them once per connection, and planning is most of the cost of a
+ * refused lock. A pooler that switches connections loses the names: after the first refusal no more names are sent, and the refused
+ * statement, which was not executed, is sent again.
  */
 export function namedStatements(): RunStatement {
   let refused = false
 
   const refuse = (client: PgClientLike, queryRunner: QueryRunnerLike, { message }: Error): void => {
-    // PgBouncer is about to close it, and the pool would hand it out again until then.
+    // PgBouncer is about to close this connection, and until then the pool would lend it again.
     client.end().catch(() => undefined)
     if (refused) return
     refused = true
@@ -100,9 +100,9 @@ export function namedStatements(): RunStatement {
 
 type MySqlResult = unknown[] | { affectedRows: number }
 
-/** What this library uses of a connection of mysql2, and of the old mysql, which cannot prepare. */
+/** What this library uses of a mysql2 connection. The older mysql driver has no `execute`. */
 interface MySqlConnectionLike {
-  /** With a callback: the promises of mysql2 make a stack for each call, which costs as much as the rest. */
+  /** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
   execute?(
     text: string,
     values: unknown[],
@@ -112,10 +112,10 @@ interface MySqlConnectionLike {
 }
 
 /**
- * Runs a statement that is prepared on the server, so that values are bound there. TypeORM's own `query` has the driver
- * write them into the text, with quotes escaped by backslashes: under `sql_mode` NO_BACKSLASH_ESCAPES a lock's name would
- * be SQL. One for which the connection has no room, and one that has a literal already, is sent with literals alone: preparing it
- * would take a round trip each time.
+ * Runs a statement that is prepared on the server, where its values are bound. With TypeORM's own `query` the driver writes them
+ * into the text and escapes quotes with backslashes, so under `sql_mode` NO_BACKSLASH_ESCAPES a lock's name could inject SQL. If
+ * the connection has no room for another prepared statement, or the text already contains a literal, all values become literals,
+ * because preparing the statement would take an additional round trip each time.
  */
 export const preparedStatement: RunStatement = async (statement) => {
   const { queryRunner, text, values, parameters } = statement
@@ -124,9 +124,9 @@ export const preparedStatement: RunStatement = async (statement) => {
     const result = await logged(statement, () => execute(connection, text, values))
     return Array.isArray(result) ? { records: result } : { records: [], affected: result.affectedRows }
   }
-  // Aurora's Data API has no connection, and binds.
+  // Aurora's Data API has no connection, and binds the values itself.
   if (!connection.query) return runPlain(statement)
-  // Placeholders are outside of quoted names.
+  // A question mark in a quoted name is not a placeholder.
   let position = 0
   const fill = (part: string): string => (part === '?' ? literal(values[position++]) : part)
   return queryRunner.query(text.replace(/`[^`]*`|\?/g, fill), undefined, true)

@@ -3,20 +3,20 @@ import { DriverError, idleConnection, type SqlRow, type SqlExecutor } from '../s
 import type { DataSourceLike } from './data-source-like'
 import { checkInitialised } from './query-runner-sql-executor'
 
-/** What this library uses of TypeORM's drivers for SQLite. */
+/** What this library uses of TypeORM's SQLite drivers. */
 interface SqliteDriverLike {
-  /** The connection of the app. */
+  /** The app's connection. */
   readonly databaseConnection: object
-  /** Opens the file once more; of better-sqlite3 alone. */
+  /** Opens the file a second time. Only better-sqlite3's driver has it. */
   createDatabaseConnection(): Promise<BetterSqlite3Like>
-  /** sql.js lives in memory: with `autoSave` it is written to its file after each change. */
+  /** Saves sql.js's in-memory database, if the DataSource has the option `autoSave`. */
   autoSave?(): Promise<void>
 }
 
 /** What this library uses of better-sqlite3. */
 interface BetterSqlite3Like {
   prepare(text: string): {
-    /** Whether it has a result. */
+    /** Whether the statement returns rows. */
     readonly reader: boolean
     run(...values: unknown[]): { changes: number }
     all(...values: unknown[]): unknown[]
@@ -37,17 +37,17 @@ interface SqlJsLike {
   getRowsModified(): number
 }
 
-/** Runs a statement on one connection synchronously: what happens in one tick cannot be mixed with the app's own. */
+/** Runs a statement synchronously, so that no statement of the app can come between. */
 type Run = (text: string, values?: unknown[]) => StatementResult
 
 /**
- * SQLite in TypeORM has one connection for everything, so a lock on it would be part of whatever transaction the app
- * has open, and vanish with its rollback. A file is therefore opened a second time. What lives in memory has no second
- * connection: there a lock is acquired between the app's transactions, in one tick, and waits while one is open.
+ * TypeORM has a single connection to SQLite, so a lock acquired on it would join the app's open transaction and vanish when that is
+ * rolled back. A file is therefore opened a second time. An in-memory database has no second connection: there each lock statement is
+ * a transaction within one tick, and waits while the app has one open.
  */
 export function sqliteSqlExecutor(dataSource: DataSourceLike): SqlExecutor {
   const { type, database } = dataSource.options
-  // Not kept: a DataSource that gets other options makes another one.
+  // Read each time, because a DataSource replaces its driver when its options change.
   const driver = () => dataSource.driver as SqliteDriverLike
   const shared = (): Run =>
     type === 'sqljs'
@@ -71,7 +71,7 @@ function onSecondConnection(
 ): (text: string, values: unknown[]) => Promise<StatementResult> {
   const open = async () => {
     const database = await driver().createDatabaseConnection()
-    // better-sqlite3 is synchronous: a positive one would freeze the event loop while the app itself holds the write lock.
+    // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
     database.pragma('busy_timeout = 0')
     return { run: onBetterSqlite3(database), close: () => database.close() }
   }
@@ -96,7 +96,7 @@ function inTransaction(connect: () => Run): (text: string, values: unknown[]) =>
       try {
         run('rollback')
       } catch {
-        // A full disk, say, has rolled it back already. The first error is the one to tell.
+        // Some errors, such as a full disk, have already rolled it back. Report the first error.
       }
       throw error
     }
@@ -133,7 +133,7 @@ async function autoSave(driver: SqliteDriverLike): Promise<void> {
   try {
     await driver.autoSave?.()
   } catch (error) {
-    // It is done, but not saved: nobody knows whether it will be there after a restart.
+    // The statement was executed but not saved, so it is unknown whether its effect survives a restart.
     throw new DriverError(undefined, error)
   }
 }

@@ -12,11 +12,11 @@ import { sqliteSqlExecutor } from './sqlite-sql-executor'
 
 /** Options of `typeOrmLockProvider`. */
 export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
-  /** The dialect of the database. Default: as the DataSource's `type` says. */
+  /** The dialect of the database. Default: derived from the DataSource's `type`. */
   readonly dialect?: DialectName | undefined
   /**
-   * On PostgreSQL: whether lock statements are prepared by name, so that the server plans each of them once for each connection. If a
-   * pooler refuses a name, the provider goes on without names, and warns through the DataSource's logger. Default `true`.
+   * On PostgreSQL: whether lock statements are prepared by name, so that the server plans each of them once per connection. If a
+   * pooler refuses a name, the provider continues without names and warns through the DataSource's logger. Default `true`.
    */
   readonly namedStatements?: boolean | undefined
 }
@@ -28,12 +28,12 @@ const OPTIONS = {
 } satisfies OptionChecks<TypeOrmLockProviderOptions>
 
 /**
- * Creates a lock provider that keeps its locks in a table of the DataSource's database. Each step runs in autocommit on a pooled
- * connection of its own, so your open transactions neither see nor undo it. A SQLite file is opened a second time; a SQLite database
- * in memory has only one connection, so there a lock waits until your open transaction has ended. The DataSource may be initialised
- * later, but before the first lock. Without the option `schema` the table is in the DataSource's own schema.
+ * Creates a lock provider that keeps its locks in a table of the DataSource's database. Each statement runs in autocommit on a pooled
+ * connection of its own, so your open transactions neither hide nor undo it. A SQLite file is opened a second time; an in-memory
+ * SQLite database has only one connection, so there a lock waits until your open transaction has ended. Initialise the DataSource
+ * before the first lock. Without the option `schema`, the table is in the DataSource's own schema.
  *
- * @throws LockError `INVALID_CLIENT` when `dataSource` is not a DataSource, or its database has no dialect here;
+ * @throws LockError `INVALID_CLIENT` when `dataSource` is not a DataSource, or its database is not supported;
  *   `INVALID_CONFIGURATION` for wrong options
  */
 export function typeOrmLockProvider(
@@ -41,12 +41,12 @@ export function typeOrmLockProvider(
   options: TypeOrmLockProviderOptions = {},
 ): SqlLockProvider {
   checkOptions(options, OPTIONS, 'lock provider options')
-  const { dialect: wanted, namedStatements = true, ...rest } = options
+  const { dialect: dialectOption, namedStatements = true, ...rest } = options
   if (typeof (dataSource as DataSourceLike | undefined)?.createQueryRunner !== 'function')
     throw invalidClient(
       'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
     )
-  const dialect = dialectNamed(wanted ?? dialectOf(dataSource.options))
+  const dialect = dialectNamed(dialectOption ?? dialectOf(dataSource.options))
   const executor =
     dialect.name === 'sqlite'
       ? sqliteSqlExecutor(dataSource)

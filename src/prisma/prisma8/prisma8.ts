@@ -20,7 +20,7 @@ import {
   type RawTag,
 } from './sql-executor'
 
-/** Known by what no client of Prisma 6 or 7 has, whatever its models are called. */
+/** Recognises Prisma 8 by a member that no client of Prisma 6 or 7 has, whatever its models are called. */
 export function isPrisma8(client: unknown): client is Prisma8ClientLike {
   return typeof (client as Partial<Prisma8ClientLike> | undefined)?.contract?.target === 'string'
 }
@@ -29,7 +29,7 @@ export function isPrisma8Transaction(client: unknown): client is Prisma8Transact
   return typeof (client as Partial<Prisma8TransactionLike> | undefined)?.invalidated === 'boolean'
 }
 
-/** A transaction of Prisma 8 has no raw lane: the client that acquired the lock lends it one. */
+/** Carries the raw SQL tag of the client that acquired the lock, because `guard` needs one and a Prisma 8 transaction has none. */
 interface Prisma8Dialect extends Dialect {
   readonly rawTag: RawTag
 }
@@ -37,12 +37,12 @@ interface Prisma8Dialect extends Dialect {
 /** @throws LockError `INVALID_CLIENT`, `INVALID_CONFIGURATION` */
 export function prisma8LockProvider(
   client: Partial<Prisma8ClientLike>,
-  wanted: DialectName | undefined,
+  dialectOption: DialectName | undefined,
   options: SqlLockProviderOptions,
 ): SqlLockProvider {
   const [db, dialectName] = checked(client)
   const rawTag = db.raw.sql
-  const dialect: Prisma8Dialect = { ...dialectNamed(wanted ?? dialectName), rawTag }
+  const dialect: Prisma8Dialect = { ...dialectNamed(dialectOption ?? dialectName), rawTag }
   return new SqlLockProvider(prisma8SqlExecutor(rawTag, ownConnection(db)), dialect, options)
 }
 
@@ -59,10 +59,10 @@ export function prisma8GuardExecutor(
   )
 }
 
-/** The targets of Prisma 8's contracts. */
+/** Maps the `target` of a Prisma 8 contract to its dialect. */
 const DIALECTS: Readonly<Record<string, DialectName>> = { postgres: 'postgres' }
 
-/** @returns the client with the dialect of its database */
+/** @returns the client and the dialect of its database */
 function checked(client: Partial<Prisma8ClientLike>): [Prisma8ClientLike, DialectName] {
   const { contract: { target = '' } = {}, raw, runtime } = client
   const dialect = DIALECTS[target]
@@ -72,7 +72,7 @@ function checked(client: Partial<Prisma8ClientLike>): [Prisma8ClientLike, Dialec
     )
   if (typeof runtime !== 'function')
     throw invalidClient(
-      "This part of Prisma 8 has no runtime() – pass the db itself, as '@prisma/orm-postgres/runtime' makes it. (A db of '…/serverless' has a connection for one request only.)",
+      "This part of Prisma 8 has no runtime() – pass the db itself, as '@prisma/orm-postgres/runtime' creates it. (A db of '…/serverless' has a connection for one request only.)",
     )
   if (typeof raw?.sql !== 'function')
     throw invalidClient(
@@ -82,12 +82,12 @@ function checked(client: Partial<Prisma8ClientLike>): [Prisma8ClientLike, Dialec
 }
 
 const FIELD_TYPES: Readonly<Partial<Record<PrismaProvider, FieldTypes>>> = {
-  // Not Timestamp(3), which the ORM reads as a Temporal.PlainDateTime: Node.js 22 and 24 have none.
+  // Not Timestamp(3), which the ORM reads as a Temporal.PlainDateTime: Node.js 22 and 24 do not have Temporal.
   postgresql: { text: (length) => `VarChar(${length})`, time: 'TimestampString(3)' },
 }
 
 /**
- * The lock table as a model for the `contract.prisma` of Prisma 8. `prisma migration plan` makes the table of it that
+ * Returns a model of the lock table for the `contract.prisma` of Prisma 8. From it, `prisma migration plan` creates the table that
  * locks need, and leaves it alone afterwards.
  *
  * @throws LockError `INVALID_CONFIGURATION`, also for a provider other than `postgresql`

@@ -1,39 +1,39 @@
 import { drivers, postgresCode, sqlExecutor } from '../../drivers/internal'
 import type { SqlRow, SqlExecutor } from '../../sql/internal'
 
-/** What this library uses of Prisma 8's client: `db`, as `postgres()` of `@prisma/orm-postgres/runtime` makes it. */
+/** What this library uses of Prisma 8's client: the `db` that `postgres()` of `@prisma/orm-postgres/runtime` creates. */
 export interface Prisma8ClientLike {
   readonly contract: { readonly target: string }
   readonly raw: {
-    /** SQL as a template whose values are bound. It leads to a plan, which any scope can run. */
+    /** Takes SQL as a template whose values are bound. The result builds a plan, which any scope can run. */
     readonly sql: (
       text: TemplateStringsArray,
       ...values: (string | number)[]
     ) => {
-      /** A plan that tells how many rows it changed. */
+      /** Declares that the plan returns the number of rows it changed. */
       affectedCount(): {
-        /** Makes the plan. */
+        /** Builds the plan. */
         build(): unknown
       }
     }
   }
-  /** Runs plans on connections of the pool, or lends one. */
+  /** Runs plans on pooled connections, or lends a connection. */
   runtime(): Prisma8ScopeLike & {
-    /** Lends a connection of the pool. */
+    /** Lends a pooled connection. */
     connection(): PromiseLike<
       Prisma8ScopeLike & {
-        /** Returns it to the pool. */
+        /** Returns the connection to the pool. */
         release(): PromiseLike<void>
       }
     >
   }
 }
 
-/** What this library uses of any of Prisma 8's scopes: the runtime, one connection of it, or `tx` of `db.transaction`. */
+/** What this library uses of a Prisma 8 scope: the runtime, one of its connections, or the `tx` of `db.transaction`. */
 export interface Prisma8ScopeLike {
-  /** Runs a plan that tells how many rows it changed. */
+  /** Runs a plan and returns the number of rows it changed. */
   execute(plan: never): PromiseLike<{ readonly affectedRows: number }>
-  /** Runs a plan that tells rows. */
+  /** Runs a plan and returns its rows. */
   query(plan: never): PromiseLike<unknown>
 }
 
@@ -45,13 +45,13 @@ export interface Prisma8TransactionLike extends Prisma8ScopeLike {
 /** `db.raw.sql` */
 export type RawTag = Prisma8ClientLike['raw']['sql']
 
-/** Calls the work with a scope whose statements run in no transaction of the app. */
+/** Calls the work with a scope whose statements never join a transaction of the app. */
 export type UseScope = <T>(work: (scope: Prisma8ScopeLike) => Promise<T>) => Promise<T>
 
-/** In no text of a statement, whatever the names in it are. */
+/** A character that occurs in no statement, whatever the names in it are. */
 const PLACEHOLDER = '\0'
 
-/** Runs each statement as a plan of the raw lane. */
+/** Runs each statement as a raw SQL plan. */
 export function prisma8SqlExecutor(tag: RawTag, use: UseScope): SqlExecutor {
   const { inAscii } = drivers.postgres
   const driver = { placeholder: () => PLACEHOLDER, inAscii, errorCode: prisma8Code, notSent: prisma8NotSent }
@@ -66,16 +66,16 @@ export function prisma8SqlExecutor(tag: RawTag, use: UseScope): SqlExecutor {
 }
 
 /**
- * A connection of its own for each statement, in autocommit. Not the runtime itself: where the app gave one `pg.Client`
- * instead of a pool, its statements would join the open transaction; a connection waits until that is over.
+ * Borrows a connection for each statement, which runs in autocommit. On the runtime itself, statements would join the app's open
+ * transaction if the app passed one `pg.Client` instead of a pool; a borrowed connection waits until that transaction has ended.
  */
 export function ownConnection(db: Prisma8ClientLike): UseScope {
   let markerRead = false
   return async (work) => {
     const runtime = db.runtime()
     if (!markerRead) {
-      // The first statement of a runtime reads the contract's marker, on another connection: in a pool of one it would
-      // wait for ours.
+      // A runtime's first statement reads the contract's marker on another connection. In a pool of one, it would wait for ours
+      // forever, so trigger that before a connection is borrowed.
       await runtime.query(planOf(db.raw.sql, 'select 1', []))
       markerRead = true
     }
@@ -88,7 +88,7 @@ export function ownConnection(db: Prisma8ClientLike): UseScope {
   }
 }
 
-/** A connection that cannot be returned changes nothing of what its statement did: that, or its error, is the one to report. */
+/** Returns the connection to its pool. Ignores errors, so that the caller reports the statement's result or its error instead. */
 async function returned(connection: { release(): PromiseLike<void> }): Promise<void> {
   try {
     await connection.release()
@@ -98,14 +98,14 @@ async function returned(connection: { release(): PromiseLike<void> }): Promise<v
 }
 
 /**
- * Prisma 8's `lints` look for the word in every raw text that has a SELECT in it; with `noLimit: 'error'` they would
- * refuse to release a lock.
+ * Prisma 8's `lints` require the word "limit" in all raw SQL that contains SELECT; without it, `noLimit: 'error'` would prevent the
+ * release of a lock.
  */
 const FOR_LINTS = ' /* one row, no limit */'
 
 /**
- * A plan of the raw lane has to declare its result. All of ours declare a count: a plan without columns may be queried
- * as well, and its rows come as the driver gives them.
+ * Builds a raw SQL plan. A plan must declare its result. One that declares a count serves both uses: it can also be queried, and its
+ * rows then arrive as the driver returns them.
  */
 function planOf(tag: RawTag, text: string, values: readonly (string | number | null)[]): never {
   const [first = '', ...others] = `${text}${FOR_LINTS}`.split(PLACEHOLDER)
@@ -113,7 +113,7 @@ function planOf(tag: RawTag, text: string, values: readonly (string | number | n
   const bound: (string | number)[] = []
   others.forEach((piece, index) => {
     const value = values[index] ?? null
-    // Prisma has no codec for a null of no type.
+    // Prisma has no codec for an untyped null.
     if (value === null) pieces.push(`${pieces.pop() ?? ''}null${piece}`)
     else {
       bound.push(value)
@@ -125,7 +125,7 @@ function planOf(tag: RawTag, text: string, values: readonly (string | number | n
     .build() as never
 }
 
-/** What Prisma 8 throws: in the chain of its causes, what `pg` threw. */
+/** An error thrown by Prisma 8, or one of its causes, among which is the error thrown by `pg`. */
 interface ErrorLike {
   readonly code?: unknown
   readonly severity?: unknown
@@ -135,24 +135,24 @@ interface ErrorLike {
 const SQLSTATE = /^[0-9A-Z]{5}$/
 
 /**
- * The server's code for an error that Prisma 8 passed on. Not its `sqlState`, which is whatever code has five letters,
- * `EPIPE` of Node.js included: what the server answered has a severity beside its code.
+ * The server's code for an error thrown by Prisma 8. Its `sqlState` is unreliable: it is any code of five characters, including
+ * Node.js's `EPIPE`. An error from the server has a severity as well as a code.
  *
- * @returns `undefined` when the error is not an answer of the server
+ * @returns `undefined` when the error does not come from the server
  */
 export function prisma8Code(error: unknown): string | undefined {
-  for (const { code, severity } of chain(error)) {
+  for (const { code, severity } of withCauses(error)) {
     if (typeof severity === 'string' && typeof code === 'string' && SQLSTATE.test(code))
       return postgresCode(code)
   }
   return undefined
 }
 
-/** Whether it is certain from an error that Prisma 8 passed on that no statement was sent. */
+/** Whether an error thrown by Prisma 8 proves that no statement was sent. */
 export function prisma8NotSent(error: unknown): boolean {
-  return [...chain(error)].some((each) => drivers.postgres.notSent(each))
+  return [...withCauses(error)].some((cause) => drivers.postgres.notSent(cause))
 }
 
-function* chain(error: unknown): Generator<ErrorLike> {
-  for (let each = error as ErrorLike | undefined; each; each = each.cause) yield each
+function* withCauses(error: unknown): Generator<ErrorLike> {
+  for (let current = error as ErrorLike | undefined; current; current = current.cause) yield current
 }
