@@ -3,14 +3,14 @@ import { lastDue, time, type CronTimeLike } from '../core/internal'
 /** The class `CronTime` of the package `cron`. */
 export type CronTimeClass = new (...args: never[]) => CronTimeLike
 
-/** What `@Cron` leaves on a method. */
+/** The metadata that `@Cron` sets on a method. */
 interface CronOptions {
   readonly cronTime: unknown
   readonly timeZone?: string
   readonly utcOffset?: number
 }
 
-/** When methods with `@Cron` were due, of one application. */
+/** Computes when the methods with `@Cron` of one application were due. */
 export class CronSlots {
   readonly #cronTimes = new WeakMap<object, CronTimeLike>()
 
@@ -21,7 +21,10 @@ export class CronSlots {
     return schedulerOf(method) === 'Cron'
   }
 
-  /** When a run of the method that begins now was due, in milliseconds since 1970; `undefined` without a `@Cron`, or before its first time. */
+  /**
+   * Returns when a run of the method that starts now was due, in milliseconds since 1970. Returns `undefined` without `@Cron`, or
+   * before the expression is due for the first time.
+   */
   slotOf(method: object, now = time.wall()): number | undefined {
     if (!this.hasSlots(method)) return undefined
     const options = metadata('SCHEDULE_CRON_OPTIONS', method) as CronOptions
@@ -35,13 +38,13 @@ export class CronSlots {
   }
 }
 
-/** By which decorator `@nestjs/schedule` calls the method: of several the uppermost. */
+/** The decorator by which `@nestjs/schedule` calls the method. If it has several, the uppermost counts. */
 export function schedulerOf(method: object): 'Cron' | 'Interval' | undefined {
   const type = metadata('SCHEDULER_TYPE', method)
   return type === 1 ? 'Cron' : type === 3 ? 'Interval' : undefined
 }
 
-/** By `reflect-metadata`, which Nest loads. */
+/** Reads metadata with `reflect-metadata`, which Nest loads. */
 function metadata(key: string, method: object): unknown {
   const reflect = Reflect as { getMetadata?(key: string, target: object): unknown }
   return reflect.getMetadata?.(key, method)

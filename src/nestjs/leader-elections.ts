@@ -7,22 +7,25 @@ import {
 import { noSuchProvider } from './lock-providers'
 import type { ShedLockLifecycle } from './shed-lock-lifecycle'
 
-/** The configuration of `leaderElection`, and the lock provider to use. */
+/** The configuration of `leaderElection`, plus the lock provider to use. */
 export interface LeaderElectionsConfiguration extends LeaderElectionConfiguration {
   /** A key of the module's `lockProviders`. Default: its `lockProvider`. */
   readonly provider?: string | undefined
 }
 
-/** The elections of one Nest application, which end at its shutdown. Inject this class, and call `join` in `onApplicationBootstrap`. */
+/**
+ * The leader elections of one Nest application, which end at its shutdown. Inject this class and call `join` in
+ * `onApplicationBootstrap`.
+ */
 export class LeaderElections {
-  /** @internal The module creates it. */
+  /** @internal `ShedLockModule` creates the only instance. */
   constructor(private readonly lifecycle: ShedLockLifecycle) {}
 
   /**
    * Makes this process a candidate, as `leaderElection` does, until the application shuts down.
    *
    * @returns the election, with `isLeader()` and `shutdown()`
-   * @throws LockError `INVALID_CONFIGURATION`, also when there is no such lock provider
+   * @throws LockError `INVALID_CONFIGURATION`, also if the module has no such lock provider
    */
   join(configuration: LeaderElectionsConfiguration, callbacks: LeaderCallbacks): LeaderElection {
     const { options, providers, elections } = this.lifecycle

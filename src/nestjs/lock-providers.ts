@@ -11,14 +11,14 @@ import type { ShedLockModuleOptions } from './shed-lock-module-options'
 /** The modules of one Nest application. */
 export type Modules = Pick<ModulesContainer, 'values'>
 
-/** The lock providers of an application by their names; the one for all that do not name one has none. */
+/** The lock providers of an application by name. The key `undefined` has the default one, the module's `lockProvider`. */
 export type LockProviders = ReadonlyMap<string | undefined, LockProvider>
 
-/** A provider or controller that the application made, and its token. */
+/** A provider or controller of the application, and its token. */
 interface ApplicationInstance {
   readonly token: unknown
   readonly instance: object
-  /** Whether it serves the whole application, and not one request. */
+  /** Whether the instance lives as long as the application, not as long as a request. */
   readonly isStatic: boolean
 }
 
@@ -32,7 +32,7 @@ export function* instancesOf(modules: Modules): Iterable<ApplicationInstance> {
   }
 }
 
-/** A lock provider that is created when the application is there: at its start, or for a lock before. */
+/** Creates its lock provider on first use, because the client that it needs does not exist when the module is imported. */
 class LazyLockProvider extends LockProvider {
   #created: LockProvider | undefined
 
@@ -62,7 +62,7 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
 }
 
-/** An error that names no lock when none has been asked for yet. */
+/** @param lock the lock's name, if the error concerns a certain lock */
 export function noSuchProvider(key: string | undefined, lock?: string): LockError {
   return invalid(
     `There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`,
@@ -71,13 +71,13 @@ export function noSuchProvider(key: string | undefined, lock?: string): LockErro
 }
 
 /**
- * Where the locks are, in words for the log.
+ * Describes where the locks are kept, for the log.
  *
- * @throws LockError `INVALID_CONFIGURATION` when there is no client, or when locks are in memory in production
+ * @throws LockError `INVALID_CONFIGURATION` if there is no ORM client, or if locks are in memory in production
  */
 export function placesOf(providers: LockProviders, allowInMemory = false): string {
-  const places = Array.from(providers, ([name, each]) => {
-    const provider = each instanceof LazyLockProvider ? each.created : each
+  const places = Array.from(providers, ([name, registered]) => {
+    const provider = registered instanceof LazyLockProvider ? registered.created : registered
     const inMemory = provider instanceof InMemoryLockProvider
     if (inMemory && !allowInMemory && process.env['NODE_ENV'] === 'production')
       throw invalid(
@@ -90,21 +90,21 @@ export function placesOf(providers: LockProviders, allowInMemory = false): strin
 }
 
 /**
- * The only DataSource or PrismaClient of the application; of several, the only one whose token is a class, as that of TypeORM's
- * default DataSource is: the tokens of named ones are texts.
+ * Finds the application's only DataSource or PrismaClient. Of several, it is the only one whose token is a class, such as TypeORM's
+ * default DataSource: named DataSources have strings as tokens.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function ormClient(modules: Modules): object {
   if ([...modules.values()].length === 0)
     throw invalid(
-      'ShedLockModule cannot find the providers of the application, because @nestjs/core is loaded twice, as some loaders for TypeScript do – make the lock provider in forRootAsync.',
+      'ShedLockModule cannot find the providers of the application, because @nestjs/core is loaded twice, as some TypeScript loaders do – create the lock provider in forRootAsync.',
     )
   const found = [...instancesOf(modules)].filter(
     ({ isStatic, instance }) => isStatic && isOrmClient(instance),
   )
-  for (const each of [found, found.filter(({ token }) => typeof token === 'function')]) {
-    const [client, ...more] = new Set(each.map(({ instance }) => instance))
+  for (const candidates of [found, found.filter(({ token }) => typeof token === 'function')]) {
+    const [client, ...more] = new Set(candidates.map(({ instance }) => instance))
     if (client && more.length === 0) return client
   }
   const names = [
@@ -127,7 +127,7 @@ function isOrmClient(instance: object): boolean {
       ? typeof createQueryRunner === 'function'
       : typeof $connect === 'function' && typeof $executeRawUnsafe === 'function'
   } catch {
-    // It may be a proxy for something that does not exist yet.
+    // The instance may be a proxy that throws because its target does not exist yet.
     return false
   }
 }

@@ -4,8 +4,8 @@ import { CronSlots, type CronTimeClass } from './cron-slot'
 import { noSuchProvider } from './lock-providers'
 
 /**
- * The executors of one Nest application: one for `lockProvider`, and one for each of `lockProviders`. Inject this class where a
- * service chooses between them; inject `LockingTaskExecutor` where the one for `lockProvider` is enough.
+ * The executors of one Nest application: one for `lockProvider`, and one for each of `lockProviders`. Inject this class if a service
+ * chooses between them, or `LockingTaskExecutor` if it only uses the one for `lockProvider`.
  */
 export class LockingTaskExecutors {
   #byProvider: ReadonlyMap<string | undefined, LockingTaskExecutor> = new Map()
@@ -15,7 +15,7 @@ export class LockingTaskExecutors {
    * Returns the executor for one of the module's lock providers.
    *
    * @param provider a key of the module's `lockProviders`. Default: its `lockProvider`
-   * @throws LockError `INVALID_CONFIGURATION` when there is no such provider, or before the application is initialised
+   * @throws LockError `INVALID_CONFIGURATION` if there is no such provider, or before the application is initialised
    */
   get(provider?: string): LockingTaskExecutor {
     const executor = this.#byProvider.get(provider)
@@ -26,18 +26,21 @@ export class LockingTaskExecutors {
     )
   }
 
-  /** @internal Apart from the constructor, so that jobs do not depend on what the lock providers depend on. */
+  /**
+   * @internal Sets the executors. Called after construction, so that a service that injects this class does not depend on what the
+   * lock providers depend on.
+   */
   set(executors: ReadonlyMap<string | undefined, LockingTaskExecutor>, CronTime?: CronTimeClass): void {
     this.#byProvider = executors
     this.#slots = CronTime && new CronSlots(CronTime)
   }
 
-  /** @internal Whether the times of the method's `@Cron` are slots. */
+  /** @internal Whether runs of the method have slots: it has a `@Cron`, and the module has `cronTime`. */
   hasSlots(method: object): boolean {
     return this.#slots?.hasSlots(method) ?? false
   }
 
-  /** @internal When a run of this method that begins now was due; `undefined` without `cronTime` or without `@Cron`. */
+  /** @internal As `CronSlots.slotOf`; `undefined` also without `cronTime`. */
   slotOf(method: object): number | undefined {
     return this.#slots?.slotOf(method)
   }
@@ -48,26 +51,29 @@ export class LockingTaskExecutors {
   }
 }
 
-/** Where an instance with locked methods keeps the executors of the application it belongs to. */
+/** The property in which an instance with locked methods keeps its application's executors. */
 const EXECUTORS = Symbol.for('shedlock-orm.executors')
 
 interface Bound {
   [EXECUTORS]?: LockingTaskExecutors | undefined
 }
 
-/** Makes Nest inject the executors. Optional, so that a missing module is our own clear error, where a lock is needed. */
+/** Makes Nest inject the executors. The injection is optional, so that without the module `executorsOf` can throw a clearer error. */
 export function injectExecutors(prototype: object): void {
   reserveExecutors(prototype)
   Inject(LockingTaskExecutors)(prototype, EXECUTORS)
   Optional()(prototype, EXECUTORS)
 }
 
-/** Marks an instance, or the prototype of instances, that has locked methods. */
+/** Marks an instance, or the prototype of instances, with locked methods. */
 export function reserveExecutors(target: object): void {
   Object.defineProperty(target, EXECUTORS, { value: undefined, writable: true, configurable: true })
 }
 
-/** For marked instances that Nest did not construct itself: from a factory, a value, or with standard decorators. */
+/**
+ * Gives a marked instance the executors, unless Nest has injected them: it injects nothing into the results of factories, into
+ * values, or with standard decorators.
+ */
 export function bindExecutors(instance: object, executors: LockingTaskExecutors): void {
   if (EXECUTORS in instance) (instance as Bound)[EXECUTORS] ??= executors
 }
@@ -77,6 +83,6 @@ export function executorsOf(instance: unknown, method: string): LockingTaskExecu
   const executors = (instance as Bound | undefined)?.[EXECUTORS]
   if (executors) return executors
   throw invalid(
-    `'${method}' was not run, because its object has no executors – import ShedLockModule.forRoot(…) in the application's root module, and let Nest make the object.`,
+    `'${method}' was not run, because its object has no executors – import ShedLockModule.forRoot(…) in the application's root module, and let Nest create the object.`,
   )
 }

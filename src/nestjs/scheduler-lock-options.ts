@@ -14,20 +14,20 @@ import {
 } from '../core/internal'
 
 /**
- * A duration, or a function that returns one when the application has its configuration: `() => process.env.REPORT_LOCK ??
- * '10m'`, or, from what was injected, ``lockAtMostFor(this: Reports) { return this.config.get('report.lock') }``. The function is
- * called when the application starts, which refuses a wrong duration, and again for each run.
+ * A duration, or a function that returns one once the application's configuration is loaded: `() => process.env.REPORT_LOCK ??
+ * '10m'`, or, using an injected service, ``lockAtMostFor(this: Reports) { return this.config.get('report.lock') }``. The function is
+ * called when the application starts, which fails if the duration is wrong, and again for each run.
  */
 export type ConfiguredDuration<This = unknown> = Duration | ((this: This) => Duration)
 
-/** What a class can set once for all of its locked methods. Durations that are left out are the module's defaults. */
+/** Defaults for all locked methods of a class. Durations that are left out default to the module's. */
 export interface SchedulerLockDefaultsOptions<This = unknown> extends Omit<
   TaskConfiguration,
   'name' | 'slot' | 'lockAtMostFor' | 'lockAtLeastFor'
 > {
   /** The lock expires after this long. Default: the module's `defaultLockAtMostFor`. */
   readonly lockAtMostFor?: ConfiguredDuration<This> | undefined
-  /** The lock stays held for at least this long, however short the run is. Default: the module's `defaultLockAtLeastFor`, else 0. */
+  /** The lock stays held for at least this long, even if the run ends sooner. Default: the module's `defaultLockAtLeastFor`, or 0. */
   readonly lockAtLeastFor?: ConfiguredDuration<This> | undefined
   /** A key of the module's `lockProviders`. Default: its `lockProvider`. */
   readonly provider?: string | undefined
@@ -39,20 +39,21 @@ export interface SchedulerLockOptions<
   Arguments extends unknown[] = never[],
 > extends SchedulerLockDefaultsOptions<This> {
   /**
-   * The lock's name, the same in every instance of the app; or a function that makes it for each call from the method's arguments
-   * and from `this`: ``name(this: Reports, tenant: string) { return `report-${tenant}` }``.
+   * The lock's name, which must be the same in every instance of the app, or a function that returns it for each call from the
+   * method's arguments and `this`: ``name(this: Reports, tenant: string) { return `report-${tenant}` }``.
    */
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
-   * A function that returns when the run was due, called as that for the name; `undefined` for a call without a slot. `false`: the
-   * method has no slots despite its `@Cron`, as for one that is also called by hand. Default: the time at which its `@Cron` was last due, if the
-   * module has `cronTime`, otherwise no slot. `@Interval` and `@Timeout` have no slots: each instance counts from its own start.
+   * A function that returns when the run was due, or `undefined` for a call without a slot. It is called like the function for the
+   * name. `false` means that the method has no slots despite its `@Cron`, for example because it is also called by hand. Default:
+   * the time at which its `@Cron` was last due, if the module has `cronTime`, otherwise no slot. `@Interval` and `@Timeout` have no
+   * slots, because each instance counts from its own start.
    */
   readonly slot?: false | ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
   /**
-   * Whether the application runs the method when it starts, for the time at which it was last due, if no instance ran it for that
-   * time. Beware: after a long outage, and for a new name, this is at another time of day than you scheduled. Needs slots. The method
-   * is called without arguments, and the start does not wait for it. Default `false`.
+   * Whether the application runs the method at its start for the time at which it was last due, if no instance ran it for that time.
+   * Beware: after a long outage, and for a new name, this happens at a different time of day from the one you scheduled. Needs slots.
+   * The method is called without arguments, and the start does not wait for it. Default `false`.
    */
   readonly catchUp?: boolean | undefined
 }

@@ -15,10 +15,10 @@ const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 
 /** A method decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones. */
 export interface SchedulerLockDecorator {
-  /** As a legacy decorator. */
+  /** Decorates a method as a legacy decorator. */
   <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
   /**
-   * As a standard decorator.
+   * Decorates a method as a standard decorator.
    *
    * @typeParam Locked the method
    */
@@ -29,14 +29,14 @@ export interface SchedulerLockDecorator {
 }
 
 /**
- * Runs the method under a lock each time it is called, by `@Cron`, `@Interval`, `@Timeout` or directly, and skips it when the lock is
+ * Runs the method under a lock each time it is called by `@Cron`, `@Interval`, `@Timeout` or your code, and skips it if the lock is
  * refused. The order of the decorators does not matter.
  *
- * The method returns a promise of its own value, or of `undefined` when it was skipped. With `onNotAcquired: 'throw'` the promise of a
- * skip rejects with a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
+ * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onNotAcquired: 'throw'`, a skipped call
+ * rejects with a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
  *
- * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options, or on what is no instance method. A call
- *   rejects with `INVALID_CONFIGURATION` when `ShedLockModule` is not imported, and with another `LockError` when nobody knows whether
+ * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or anything but an instance method. A call
+ *   rejects with `INVALID_CONFIGURATION` if `ShedLockModule` is not imported, and with another `LockError` if it is unknown whether
  *   the lock was acquired: the method then does not run
  */
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
@@ -69,7 +69,7 @@ function decorateLegacy(
   }
   if (typeof descriptor?.value !== 'function' || typeof prototype === 'function') throw notLockable(key)
   injectExecutors(prototype)
-  // Changed in place, because applyDecorators drops a descriptor that a decorator returns.
+  // Change the descriptor in place, because applyDecorators ignores one that a decorator returns.
   descriptor.value = lockedMethod(descriptor.value as Method, options)
 }
 
@@ -79,7 +79,7 @@ function decorateStandard(
   options: SchedulerLockOptions,
 ): Method {
   if ((context.kind as string) !== 'method' || context.static) throw notLockable(context.name)
-  // There is no class yet that Nest could inject into; the module finds the instance by this mark.
+  // The class does not exist yet, so nothing can be injected into it. Mark each instance instead, so that the module finds it.
   context.addInitializer(function () {
     reserveExecutors(this)
   })
@@ -92,7 +92,7 @@ function notLockable(key: string | symbol): Error {
   )
 }
 
-/** The method under its lock. Name, length and metadata stay the method's own. */
+/** Returns a function that runs the method under its lock, and that keeps the method's name, length and metadata. */
 function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
   const locked: Method = async function (...args) {
     const executors = executorsOf(this, method.name)
@@ -104,7 +104,7 @@ function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
       .executeWithLock(withSlot({ ...configuration, name: lockName }, due), () => method.apply(this, args))
     return result.executed ? result.value : undefined
   }
-  // Nest keeps metadata on the function, and looks it up along the prototypes: those set before are inherited.
+  // Metadata is stored per function and looked up along the prototype chain, so this inherits what earlier decorators have set.
   Object.setPrototypeOf(locked, method)
   for (const property of ['name', 'length'] as const) {
     Object.defineProperty(locked, property, { value: method[property], configurable: true })
@@ -116,7 +116,7 @@ export function isLocked(method: object): boolean {
   return OPTIONS in method
 }
 
-/** How a locked method is configured for an instance, now: functions are called for their durations. */
+/** Returns a locked method's configuration for an instance: own options over defaults, with durations from functions resolved. */
 export function configurationOf(instance: object, method: object) {
   const { [OPTIONS]: own } = method as { [OPTIONS]: SchedulerLockOptions }
   const { lockAtMostFor, lockAtLeastFor, ...options } = { ...defaultsOf(instance), ...own }
@@ -128,7 +128,7 @@ export function configurationOf(instance: object, method: object) {
 /**
  * Sets defaults for each `@SchedulerLock` in this class and its subclasses. A subclass may override each of them.
  *
- * @throws LockError `INVALID_CONFIGURATION` for unknown options and impossible durations, when the class is loaded
+ * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for unknown options and impossible durations
  */
 export function SchedulerLockDefaults(
   defaults: SchedulerLockDefaultsOptions,
@@ -142,7 +142,7 @@ export function SchedulerLockDefaults(
   }
 }
 
-/** An option that is undefined leaves the default of the class, as an absent one does. */
+/** Drops undefined options, so that they keep the class's default just as absent ones do. */
 function withoutUndefined<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }

@@ -12,7 +12,7 @@ import { bindExecutors, type LockingTaskExecutors } from './locking-task-executo
 import { configurationOf, isLocked } from './scheduler-lock.decorator'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
 
-/** What happens at the application's start and end. */
+/** Checks the locked methods when the application starts, and ends executors, elections and providers when it shuts down. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly providers: LockProviders
   readonly elections: LeaderElection[] = []
@@ -30,13 +30,13 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     executors.set(executorsFor(options, this.providers), options.cronTime)
   }
 
-  /** All instances are there now, and no scheduler has started yet: that is its `onApplicationBootstrap`. */
+  /** Runs when all instances exist but no scheduler has started: `@nestjs/schedule` starts in `onApplicationBootstrap`. */
   onModuleInit(): void {
     this.#refuseSecondModule()
     this.#logger.log(`Locks are in ${placesOf(this.providers, this.options.allowInMemory)}`)
     const unlocked = new Map<string, string>()
     for (const { instance } of instancesOf(this.modules)) {
-      // It may be a proxy for something that does not exist yet, and throw.
+      // A proxy whose target does not exist yet may throw.
       if (types.isProxy(instance)) continue
       bindExecutors(instance, this.executors)
       const methods = methodsOf(instance)
@@ -50,29 +50,29 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.#warnOf(unlocked)
   }
 
-  /** Not awaited, so that the application is up meanwhile. */
+  /** Starts the runs to catch up, without awaiting them: they must not delay the application's start. */
   onApplicationBootstrap(): void {
     for (const catchUp of this.#catchUps) void catchUp()
   }
 
-  /** Each later hook would be too late: TypeORM closes its pool in `onApplicationShutdown`. */
+  /** Uses the last hook in which the database is still connected: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
     const { shutdownTimeout: timeout } = this.options
-    const ending = [...this.executors.all(), ...this.elections].map((each) => each.shutdown({ timeout }))
+    const ending = [...this.executors.all(), ...this.elections].map((ended) => ended.shutdown({ timeout }))
     const late = (await Promise.all(ending)).flat()
     if (late.length > 0)
       this.#logger.warn(
         `Tasks or leaders did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
       )
-    // What else uses a provider of the application ends with it: locks by hand, and executeOnce.
+    // Locks acquired by hand and by executeOnce use the providers directly, and may still have releases in the background.
     await Promise.all(Array.from(this.providers.values(), async (provider) => provider.drain?.({ timeout })))
   }
 
-  /** Checks the configuration with the defaults of the module. */
+  /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */
   #check(instance: object, name: string, method: object): void {
     const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, method)
-    const hasSlots = (each: object): boolean =>
-      slot === undefined ? this.executors.hasSlots(each) : slot !== false
+    const hasSlots = (scheduled: object): boolean =>
+      slot === undefined ? this.executors.hasSlots(scheduled) : slot !== false
     const called = (instance as Record<string, object>)[name] ?? method
     for (const [option, lacksSlots] of [
       ['untilSucceeded', untilSucceeded && !hasSlots(method)],
@@ -85,28 +85,28 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
         )
     const slots = hasSlots(method) ? () => undefined : undefined
     this.executors.get(provider).wrap({ ...configuration, untilSucceeded, slot: slots }, () => method)
-    // Before the first time of its @Cron there is nothing to catch up with.
+    // There is nothing to catch up with before its @Cron is due for the first time.
     if (catchUp && (slot || this.executors.slotOf(called) !== undefined))
       this.#catchUps.push(() => this.#catchUp(instance, name))
   }
 
-  /** Runs the method for the time at which it was due last, unless some instance did. Never rejects. */
+  /** Runs the method for the time at which it was last due, unless an instance already did. Never rejects. */
   async #catchUp(instance: object, method: string): Promise<void> {
     try {
       await (instance as Record<string, () => unknown>)[method]?.()
     } catch (error) {
-      // Some instance ran it, or runs it now: with `onNotAcquired: 'throw'` the method says so by an error.
+      // Expected with `onNotAcquired: 'throw'` if an instance ran the method or is running it.
       if (error instanceof LockError && error.code === 'NOT_ACQUIRED') return
       const name = nameOf(instance, method)
-      this.#logger.error(`${name} failed when it caught up`, error instanceof Error ? error.stack : error)
+      this.#logger.error(`${name} failed when catching up`, error instanceof Error ? error.stack : error)
     }
   }
 
-  /** @param unlocked the methods that are scheduled and not locked, each with its decorator */
+  /** @param unlocked the scheduled methods without a lock, each with its decorator */
   #warnOf(unlocked: ReadonlyMap<string, string>): void {
-    const { warnOfUnlockedCrons: wanted = false } = this.options
-    if (wanted === false) return
-    const except = typeof wanted === 'object' ? wanted.except : []
+    const { warnOfUnlockedCrons = false } = this.options
+    if (warnOfUnlockedCrons === false) return
+    const except = typeof warnOfUnlockedCrons === 'object' ? warnOfUnlockedCrons.except : []
     for (const [method, decorator] of [...unlocked].sort())
       if (!except.includes(method))
         this.#logger.warn(
@@ -123,7 +123,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   }
 }
 
-/** All methods, those of superclasses before those that override them. */
+/** Returns all methods of an instance; inherited ones precede those that override them. */
 function methodsOf(instance: object): [name: string, method: object][] {
   const prototype = Object.getPrototypeOf(instance) as object | null
   const own = Object.entries(Object.getOwnPropertyDescriptors(instance)).flatMap(

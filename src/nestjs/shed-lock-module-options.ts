@@ -18,45 +18,45 @@ import {
 } from '../core/internal'
 import type { CronTimeClass } from './cron-slot'
 
-/** Makes a lock provider of the application's DataSource or PrismaClient, as `typeOrmLockProvider` and `prismaLockProvider` do. */
+/** Creates a lock provider for the application's DataSource or PrismaClient, as `typeOrmLockProvider` and `prismaLockProvider` do. */
 export type LockProviderOfClient = (client: never) => LockProvider
 
 /** Options of `ShedLockModule.forRoot`: where the locks are kept, and the options of the executors. */
 export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   /**
-   * The lock provider for each `@SchedulerLock` that names no other. Or a function that makes it, such as `typeOrmLockProvider`,
-   * `prismaLockProvider` or `(dataSource: DataSource) => typeOrmLockProvider(dataSource, { schema: 'app' })`: it is called with the
-   * only DataSource or PrismaClient of the application, or, of several DataSources, with the default one.
+   * The lock provider for each `@SchedulerLock` that names no other, or a function that creates it, such as `typeOrmLockProvider`,
+   * `prismaLockProvider` or `(dataSource: DataSource) => typeOrmLockProvider(dataSource, { schema: 'app' })`. The function is called
+   * with the application's only DataSource or PrismaClient, or with the default DataSource if there are several.
    */
   readonly lockProvider: LockProvider | LockProviderOfClient
   /** Further lock providers, by the names that `@SchedulerLock({ provider })` uses. */
   readonly lockProviders?: Readonly<Record<string, LockProvider>> | undefined
   /**
-   * `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and `@SchedulerLock` runs once
-   * for each time at which it is due, whatever the clocks of the instances say. Default: no slots.
+   * The class `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and
+   * `@SchedulerLock` runs once for each time at which it is due, even if the instances' clocks differ. Default: no slots.
    */
   readonly cronTime?: CronTimeClass | undefined
-  /** How long the application waits for running tasks at its shutdown, after it has told them to stop. Default 10 seconds. */
+  /** How long the application's shutdown waits for running tasks after their signals have aborted. Default 10 seconds. */
   readonly shutdownTimeout?: Duration | undefined
   /**
-   * Whether the application warns at its start of each method that has `@Cron` or `@Interval` but no `@SchedulerLock`. `except` lists
-   * the methods that need no lock, such as `['Cache.clear']`. Default `false`.
+   * Whether the application warns at its start about each method that has `@Cron` or `@Interval` but no `@SchedulerLock`. `except`
+   * lists the methods that need no lock, such as `['Cache.clear']`. Default `false`.
    */
   readonly warnOfUnlockedCrons?: boolean | { readonly except: readonly string[] } | undefined
   /**
-   * Whether the application may start with `NODE_ENV=production` though its locks are in memory, where each instance has its own: for
-   * an application with a single instance. Default `false`.
+   * Whether the application may start with `NODE_ENV=production` although its locks are in memory, which exclude nothing outside of
+   * the process. Meant for an application with a single instance. Default `false`.
    */
   readonly allowInMemory?: boolean | undefined
 }
 
-/** Options of `ShedLockModule.forRootAsync`: how to make the module's options from what Nest provides. */
+/** Options of `ShedLockModule.forRootAsync`: a factory for the module's options, and the dependencies to inject into it. */
 export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> {
-  /** The modules that provide what `inject` names, unless they are global. */
+  /** The modules that provide the dependencies in `inject`, unless they are global. */
   readonly imports?: ModuleMetadata['imports'] | undefined
-  /** The tokens of what is passed to the factory, such as `[DataSource]` or `[PrismaService]`. */
+  /** The tokens of the dependencies that are passed to the factory, such as `[DataSource]` or `[PrismaService]`. */
   readonly inject?: FactoryProvider['inject'] | undefined
-  /** Makes the module's options, once, when the application starts. */
+  /** Returns the module's options. Called once, when the application starts. */
   readonly useFactory: (
     ...dependencies: Dependencies
   ) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
@@ -103,8 +103,8 @@ function checkWarnOfUnlockedCrons(
 }
 
 function checkExcept(except: unknown, option: string): void {
-  if (!Array.isArray(except) || !except.every((each) => typeof each === 'string'))
-    throw mustBe(`${option} of warnOfUnlockedCrons`, "an array of names of methods, such as ['Cache.clear']")
+  if (!Array.isArray(except) || !except.every((method) => typeof method === 'string'))
+    throw mustBe(`${option} of warnOfUnlockedCrons`, "an array of method names, such as ['Cache.clear']")
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */

@@ -12,26 +12,26 @@ import {
 } from './shed-lock-module-options'
 
 /**
- * The token of the module's options, for tests of a whole application:
+ * The injection token of the module's options, so that tests of a whole application can override them:
  * `Test.createTestingModule({ imports: [AppModule] }).overrideProvider(SHED_LOCK_OPTIONS).useValue({ lockProvider: alwaysFree() })`.
  */
 export const SHED_LOCK_OPTIONS = Symbol.for('shedlock-orm.module-options')
-// Optional, because a loader such as tsx may load @nestjs/core twice, as CommonJS for us: then its classes are not
-// those of the application. What Nest constructs with legacy decorators gets its executors all the same.
+// Optional, because a loader such as tsx may load @nestjs/core a second time for us, as CommonJS, and the application does not know
+// the classes of that copy. Instances that Nest constructs from classes with legacy decorators still get their executors.
 const MODULES = { token: ModulesContainer, optional: true }
 
 /**
  * Provides the locks for `@SchedulerLock`. Import it once, in the root module; it is global. Services can inject
  * `LockingTaskExecutor`, `LockingTaskExecutors` and `LeaderElections`.
  *
- * At start-up it logs where the locks are kept, and refuses locked methods whose configuration can never work. At shutdown it tells
- * running tasks to stop (`LockError` `SHUTDOWN`), waits for them for up to `shutdownTimeout`, and releases their locks, before TypeORM
- * closes its pool.
+ * At start-up, it logs where the locks are kept and throws if the configuration of a locked method can never work. At shutdown, it
+ * aborts the signals of running tasks with a `LockError` `SHUTDOWN`, waits up to `shutdownTimeout` for them to end, and releases
+ * their locks before TypeORM closes its pool.
  */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- Nest's modules are classes
 export class ShedLockModule {
   /**
-   * Makes the module with these options.
+   * Creates the module with these options.
    *
    * @throws LockError `INVALID_CONFIGURATION`
    */
@@ -41,10 +41,10 @@ export class ShedLockModule {
   }
 
   /**
-   * Makes the module with options that are made from what Nest provides: from a configuration, one of several DataSources, or a client
-   * of another kind. Wrong options fail when the application starts.
+   * Creates the module with options from a factory, into which Nest injects what it needs: a configuration, one of several
+   * DataSources, or another kind of client. If the factory returns wrong options, the application's start fails.
    *
-   * @throws LockError `INVALID_CONFIGURATION` for what is passed here
+   * @throws LockError `INVALID_CONFIGURATION` for wrong `imports`, `inject` or `useFactory`
    */
   static forRootAsync<Dependencies extends unknown[]>(
     options: ShedLockModuleAsyncOptions<Dependencies>,
@@ -65,7 +65,7 @@ function shedLockModule(options: Provider, imports: DynamicModule['imports'] = [
     imports,
     providers: [
       options,
-      // Factories, because a module that was imported once may be part of two applications.
+      // Factories rather than values, because two applications in one process may import the same dynamic module.
       { provide: LockingTaskExecutors, useFactory: () => new LockingTaskExecutors() },
       {
         provide: ShedLockLifecycle,

@@ -16,22 +16,22 @@ import {
 /** Options of `shedLockCoordinator`. */
 export interface ShedLockCoordinatorOptions {
   /**
-   * Listeners to each run under its task's name, as of an executor, for metrics and logs. node-cron does not tell whether a run failed,
-   * so `onTaskFinished` always says `succeeded`. Default: none.
+   * Listeners for metrics and logs, as for an executor. Events have the node-cron task's name as the lock's name. node-cron does not
+   * report whether a run failed, so the outcome in `onTaskFinished` is always `succeeded`. Default: none.
    */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
 /**
- * Makes a coordinator that lets each fire of a node-cron task with `distributed: true` run on one instance, however short the run is or
- * however late the others are: `setRunCoordinator(shedLockCoordinator(provider))`, before `schedule`.
+ * Creates a coordinator that lets each fire of a node-cron task with `distributed: true` run on one instance only, even if the run is
+ * short or other instances fire late. Call `setRunCoordinator(shedLockCoordinator(provider))` before `schedule`.
  *
- * Each fire acquires one lock: its name is that of the task, and its slot is the time at which the fire is due. The lock lasts for at
- * most the task's `distributedLease`, and is released when the run ends. While somebody holds the lock, further fires are skipped.
- * Nothing extends it, so choose `distributedLease` well above the longest run.
+ * Each fire acquires a lock whose name is that of the task, and whose slot is the time at which the fire is due. The lock is released
+ * when the run ends, and expires after the task's `distributedLease`. Nothing extends it, so choose `distributedLease` well above the
+ * longest run. While the lock is held, further fires are skipped.
  *
- * When nobody knows whether the lock was acquired, node-cron skips the fire as `coordinator-error`. node-cron does not tell whether a
- * run succeeded, so the lock's row says `unlocked`.
+ * If it is unknown whether the lock was acquired, node-cron skips the fire as `coordinator-error`. node-cron does not report
+ * whether a run succeeded, so the lock's row records `unlocked`.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -44,7 +44,7 @@ export function shedLockCoordinator(
   return new ShedLockCoordinator(new LockingTaskExecutor(withoutOutcome, options))
 }
 
-/** Its releases do not record how a run ended, because node-cron does not say. */
+/** Releases locks without an outcome, because node-cron does not report one. */
 class WithoutOutcome extends LockProvider {
   constructor(private readonly provider: LockProvider) {
     super()
@@ -65,10 +65,10 @@ class WithoutOutcome extends LockProvider {
   }
 }
 
-/** Fits node-cron's `RunCoordinator`. */
+/** Implements node-cron's `RunCoordinator`. */
 export class ShedLockCoordinator {
   readonly #executor: LockingTaskExecutor
-  /** How to end the run of each key; it resolves when the lock is released. */
+  /** For each key that is running, a function that ends its run and resolves when the lock is released. */
   readonly #runs = new Map<string, () => Promise<void>>()
 
   /** @internal */
@@ -77,17 +77,17 @@ export class ShedLockCoordinator {
   }
 
   /**
-   * node-cron calls it before each fire. It never waits for a lock.
+   * Decides whether a fire runs on this instance; called by node-cron before each fire. Never waits for a lock.
    *
-   * @param key `name:2026-11-20T20:44:53.000Z`, the task and when it is due
-   * @param ttlMs the task's `distributedLease` in milliseconds: its lock lasts at most that long
-   * @returns whether the fire runs here; `false` also after `shutdown()`
-   * @throws LockError `INVALID_CONFIGURATION` for a wrong key or lease; or as the provider does
+   * @param key the task's name and when it is due: `name:2026-11-20T20:44:53.000Z`
+   * @param ttlMs the task's `distributedLease` in milliseconds, after which the lock expires
+   * @returns `true` if the lock was acquired; `false` if it was refused, or after `shutdown()`
+   * @throws LockError `INVALID_CONFIGURATION` for a wrong key or lease; otherwise as the provider does
    */
   shouldRun(key: string, ttlMs: number): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      // The task is node-cron's: ours lasts until that one ends, or until its lock is lost, because a run that node-cron has
-      // abandoned never ends.
+      // node-cron runs its task itself. Ours only holds the lock until onComplete() is called, or until the lock is lost, because
+      // node-cron never calls onComplete() for a run that it has abandoned.
       const task = async ({ signal }: TaskContext): Promise<void> => {
         if (signal.aborted) return
         resolve(true)
@@ -111,7 +111,7 @@ export class ShedLockCoordinator {
     })
   }
 
-  /** node-cron calls it when the run of a fire has ended: releases the task's lock. */
+  /** Releases the lock of a fire; called by node-cron when its run has ended. */
   async onComplete(key: string): Promise<void> {
     const end = this.#runs.get(key)
     this.#runs.delete(key)
@@ -119,10 +119,10 @@ export class ShedLockCoordinator {
   }
 
   /**
-   * Call it at the end of the process, before the database is disconnected: it skips further fires, and waits until the runs have
-   * ended and their locks are released. `cron.shutdown()` alone does not wait for the locks.
+   * Skips further fires, and waits until the runs have ended and their locks are released. Call it at the end of the process, before
+   * the database is disconnected: `cron.shutdown()` alone does not wait for the locks.
    *
-   * @returns the names of the tasks that still ran at the timeout; their locks stay held until they end, or for their `distributedLease`
+   * @returns the names of the tasks still running at the timeout; their locks stay held until they end or `distributedLease` is over
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   shutdown(options?: ShutdownOptions): Promise<readonly string[]> {
@@ -137,7 +137,7 @@ export class ShedLockCoordinator {
 
 const DUE_LENGTH = '2026-11-20T20:44:53.000Z'.length
 
-/** Reads node-cron's key, `name:due`. The name may have colons of its own; the due time is the same on every instance. */
+/** Parses node-cron's key, `name:due`. The name may contain colons, so the due time is cut off by its length. */
 function fireOf(key: string): { name: string; slot: number } {
   const name = key.slice(0, -DUE_LENGTH - 1)
   const slot = Date.parse(key.slice(-DUE_LENGTH))

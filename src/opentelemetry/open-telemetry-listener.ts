@@ -11,9 +11,9 @@ import {
 } from '../core/internal'
 import { errorType } from './open-telemetry-tracing-listener'
 
-/** A lock provider that knows when each lock was last acquired, as those for TypeORM, Prisma and other SQL clients do. */
+/** A lock provider that can list when each lock was last acquired, such as those for TypeORM, Prisma and other SQL clients. */
 export interface ListingLockProvider {
-  /** Reads each lock of the table, with the database's time. */
+  /** Reads all locks of the table, with the database's current time. */
   listLocks(): Promise<
     readonly {
       readonly name: string
@@ -28,9 +28,9 @@ export interface ListingLockProvider {
 export interface OpenTelemetryListenerOptions {
   /** The meter provider. Default: the global one, even if it is registered later. */
   readonly meterProvider?: MeterProvider | undefined
-  /** The locks whose counters exist from the start, at 0, so that a dashboard shows jobs that never ran. Default: none. */
+  /** The locks whose counters start at 0 at once, so that a dashboard also shows jobs that have never run. Default: none. */
   readonly lockNames?: readonly string[] | undefined
-  /** The lock provider for `shedlock.lock.age`: its table is read each time metrics are collected. Default: no such metric. */
+  /** The lock provider for `shedlock.lock.age`, whose table is read each time metrics are collected. Default: no such metric. */
   readonly lockProvider?: ListingLockProvider | undefined
 }
 
@@ -56,26 +56,26 @@ function checkListingProvider(value: Partial<ListingLockProvider> | null, option
 
 type Instruments = ReturnType<typeof instruments>
 
-/** The SDK's own buckets are meant for milliseconds; jobs take from a moment to hours. */
+/** Bucket boundaries in seconds. The SDK's defaults suit milliseconds, and jobs take from a moment to hours. */
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200]
-/** A lock that was only paused has a `locked_at` in the first days of 1970. */
+/** A lock that was paused but never acquired has a `locked_at` in the first days of 1970. */
 const YEAR_1971 = Date.UTC(1971, 0)
 
 /**
- * Makes a listener that measures what an executor does. All metrics have the attribute `lock.name`; those that count errors also have
- * `error.type`, which is the code of a `LockError` or the class of another error.
+ * Creates a listener that records metrics of an executor. All metrics have the attribute `lock.name`; those that count errors also
+ * have `error.type`, which is the code of a `LockError` or the class of another error.
  *
  * | metric | instrument | meaning |
  * | --- | --- | --- |
  * | `shedlock.lock.attempts` | counter | attempts to acquire the lock |
  * | `shedlock.lock.acquired` | counter | attempts that acquired it |
  * | `shedlock.lock.not.acquired` | counter | attempts that were refused; `lock.refusal` is `held` or `already-run` |
- * | `shedlock.lock.age` | gauge, s | time since the lock was last acquired, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; absent while it goes on, or if nobody knows |
+ * | `shedlock.lock.age` | gauge, s | time since the lock was last acquired, by the database's clock; with `lockProvider`. `lock.outcome` is how that run ended: `succeeded`, `failed`, `died`, `unlocked`; absent while it is running, or if it is unknown |
  * | `shedlock.lock.failed` | counter | attempts that failed with an error; `error.type` |
  * | `shedlock.lock.extended` | counter | extensions, by the task or because the lock is kept alive |
  * | `shedlock.lock.extend.failed` | counter | extensions that failed with an error; `error.type` |
  * | `shedlock.lock.lost` | counter | locks lost while their task ran |
- * | `shedlock.lock.unlock.failed` | counter | locks that could not be released, and expire; `error.type` |
+ * | `shedlock.lock.unlock.failed` | counter | locks that could not be released, so they expire instead; `error.type` |
  * | `shedlock.execution.duration` | histogram, s | how long tasks ran; `error.type` if they threw |
  * | `shedlock.execution.active` | up-down counter | tasks that are running |
  *
@@ -89,8 +89,8 @@ export function openTelemetryListener(
 
   let source: MeterProvider | undefined
   let current: Instruments | undefined
-  /** An SDK that starts after this listener was made replaces the global provider, and old instruments would stay mute. */
-  const measured = (): Instruments => {
+  /** Recreates the instruments if an SDK that started later has replaced the global provider: the old ones would record nothing. */
+  const currentInstruments = (): Instruments => {
     const provider = meterProvider ?? metrics.getMeterProvider()
     if (current && source === provider) return current
     source = provider
@@ -105,13 +105,13 @@ export function openTelemetryListener(
     }
     return current
   }
-  measured()
+  currentInstruments()
 
   type Counter = Exclude<keyof Instruments, 'duration'>
   const add =
     <Event extends LockEvent>(counter: Counter, attributesOf: (event: Event) => Attributes) =>
     (event: Event): void => {
-      measured()[counter].add(1, attributesOf(event))
+      currentInstruments()[counter].add(1, attributesOf(event))
     }
   return {
     onLockAttempt: add('attempts', withName),
@@ -125,9 +125,9 @@ export function openTelemetryListener(
     onTaskStarted: add('active', withName),
     onTaskFinished(event) {
       const { duration, outcome, error } = event
-      measured().active.add(-1, withName(event))
+      currentInstruments().active.add(-1, withName(event))
       const attributes = outcome === 'failed' ? withError({ ...event, error }) : withName(event)
-      measured().duration.record(duration / 1_000, attributes)
+      currentInstruments().duration.record(duration / 1_000, attributes)
     },
   }
 }
@@ -142,18 +142,18 @@ const withError = ({ name, error }: LockFailureEvent): Attributes => ({
   'error.type': errorType(error),
 })
 
-/** Names and units are those of ShedLock's meters where it has one, so that one dashboard shows Java and Node. */
+/** Names and units match ShedLock's own meters where they exist, so that one dashboard shows both Java and Node.js. */
 function instruments(meter: Meter) {
   const counter = (name: string, unit: string, description: string) =>
     meter.createCounter(`shedlock.lock.${name}`, { unit, description })
   return {
     attempts: counter('attempts', '{attempt}', 'Attempts to acquire a lock'),
     acquired: counter('acquired', '{attempt}', 'Attempts that acquired the lock'),
-    notAcquired: counter('not.acquired', '{attempt}', 'Attempts that found the lock held'),
+    notAcquired: counter('not.acquired', '{attempt}', 'Attempts that were refused'),
     extended: counter('extended', '{extension}', 'Extensions of a lock'),
     lost: counter('lost', '{lock}', 'Locks lost while their task ran'),
-    failed: counter('failed', '{attempt}', 'Attempts that the database did not answer'),
-    extendFailed: counter('extend.failed', '{extension}', 'Extensions that the database did not answer'),
+    failed: counter('failed', '{attempt}', 'Attempts that failed with an error'),
+    extendFailed: counter('extend.failed', '{extension}', 'Extensions that failed with an error'),
     unlockFailed: counter('unlock.failed', '{lock}', 'Locks that could not be released'),
     duration: meter.createHistogram('shedlock.execution.duration', {
       unit: 's',
@@ -162,14 +162,14 @@ function instruments(meter: Meter) {
     }),
     active: meter.createUpDownCounter('shedlock.execution.active', {
       unit: '{execution}',
-      description: 'Tasks that run under a lock now',
+      description: 'Tasks that are running under a lock',
     }),
   }
 }
 
 /** Reads the table only when metrics are collected. */
 function observeAge(meter: Meter, lockProvider: ListingLockProvider): void {
-  const options = { unit: 's', description: 'Since the lock was acquired last' }
+  const options = { unit: 's', description: 'Time since the lock was last acquired' }
   meter.createObservableGauge('shedlock.lock.age', options).addCallback(async (result) => {
     for (const lock of await lockProvider.listLocks())
       if (lock.lockedAt.getTime() >= YEAR_1971)

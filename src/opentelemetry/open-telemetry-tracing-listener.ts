@@ -19,13 +19,13 @@ function checkTracerProvider(value: Partial<TracerProvider> | null, option: stri
 }
 
 /**
- * Makes a listener that traces what an executor does: a span `shedlock.execution` for each run, and a span for each step that failed,
- * whose parent is the span of its run. All spans have the attribute `lock.name`; those of failures have the status ERROR, the exception
- * and `error.type`. A skip has no span. A listener cannot make its span the active one, so spans of the task itself are its siblings.
+ * Creates a listener that traces an executor: a span `shedlock.execution` for each run, and as its children a span for each step that
+ * failed. All spans have the attribute `lock.name`; those of failures have the status ERROR, the exception and `error.type`. A skip
+ * has no span. A listener cannot activate its span, so spans created by the task itself are siblings of `shedlock.execution`.
  *
  * | span | |
  * | --- | --- |
- * | `shedlock.execution` | a task from its start to its end |
+ * | `shedlock.execution` | a task, from its start to its end |
  * | `shedlock.lock` | an attempt to acquire the lock failed with an error |
  * | `shedlock.extend` | an extension failed with an error |
  * | `shedlock.lost` | the lock was lost while its task ran |
@@ -39,7 +39,7 @@ export function openTelemetryTracingListener(
   checkOptions(options, { tracerProvider: checkTracerProvider }, 'OpenTelemetry tracing options')
   const { tracerProvider = trace } = options
   const tracer = tracerProvider.getTracer('shedlock-orm')
-  /** By what all events of one run have in common. */
+  /** The span of each run, by the configuration object that all events of a run share. */
   const runs = new WeakMap<LockEvent['configuration'], Span>()
 
   const start = (name: string, event: LockEvent): Span => {
@@ -76,7 +76,7 @@ export function openTelemetryTracingListener(
   }
 }
 
-/** A value of few kinds for the attribute `error.type`: never a message. */
+/** Returns the attribute `error.type`. Its cardinality must be low, so it never contains a message. */
 export function errorType(error: unknown): string {
   if (error instanceof LockError) return error.code
   if (!(error instanceof Error)) return '_OTHER'

@@ -149,7 +149,7 @@ describe('@SchedulerLock with catchUp', () => {
       expect(asked).toHaveLength(starts)
     }
     expect(ran).toBe(1)
-    expect(error.mock.calls).toEqual([['Throwing.nightly failed when it caught up', expect.any(String)]])
+    expect(error.mock.calls).toEqual([['Throwing.nightly failed when catching up', expect.any(String)]])
   })
 
   test('has nothing to do before the first time of its @Cron', async () => {
