@@ -24,7 +24,7 @@ const HOSTILE_NAMES = [
   '-- /* comment */',
 ]
 
-/** One lock: acquiring it, whose it is, and its name. All holders are in one process: host and process id do not tell them apart. */
+/** Cases about a single lock: acquiring it, who owns it, and its name. All holders share a host and a process id. */
 export const creatingCases: Cases<LockProviderEnvironment> = {
   'acquires a lock and releases it': async (environment) => {
     const { provider, configuration } = await prepare(environment)
@@ -55,7 +55,7 @@ export const creatingCases: Cases<LockProviderEnvironment> = {
     await second.unlock()
     await expectFree(environment, other.name)
   },
-  'can be acquired, by whomever, as soon as it is released': async (environment) => {
+  'can be acquired by any instance as soon as it is released': async (environment) => {
     const configuration = newConfiguration()
     for (let round = 0; round < 10; round++) {
       const provider = await environment.createProvider()
@@ -95,7 +95,7 @@ export const creatingCases: Cases<LockProviderEnvironment> = {
     const successor = await acquire(provider, { ...configuration, lockAtMostFor: '2s' })
     await late.unlock()
     await untilFree(environment, configuration.name)
-    assert.equal(successor.remaining(), 0, 'the lock was free while its holder trusted it')
+    assert.equal(successor.remaining(), 0, 'the lock was free while its holder still considered it held')
   },
   'does not let a late holder extend the lock of its successor': async (environment) => {
     const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
@@ -115,7 +115,7 @@ export const creatingCases: Cases<LockProviderEnvironment> = {
     await expectHeld(environment, configuration.name)
     await successor.unlock()
   },
-  'tells names apart that differ only in case, accents or composition': async (environment) => {
+  'distinguishes names that differ only in case, accents or composition': async (environment) => {
     const provider = await environment.createProvider()
     const suffix = randomUUID()
     for (const name of ['Job', 'job', 'jób', 'jo\u0301b', 'JOB', 'ﬀ', 'ff', 'ß', 'ss']) {
@@ -134,7 +134,7 @@ export const creatingCases: Cases<LockProviderEnvironment> = {
       },
     ]),
   ),
-  'tells names of 64 characters apart that differ only in the last one': async (environment) => {
+  'distinguishes names of 64 characters that differ only in the last one': async (environment) => {
     const provider = await environment.createProvider()
     const start = `${randomUUID()}${'ň'.repeat(64)}`.slice(0, 63)
     for (const end of 'ab') {
@@ -147,10 +147,10 @@ export const creatingCases: Cases<LockProviderEnvironment> = {
       'of 65 characters': 'x'.repeat(65),
       'of 150 characters': 'x'.repeat(150),
       'that is empty': '',
-      'with a blank at its end': 'job ',
-      'with a blank at its beginning': ' job',
+      'that ends with a space': 'job ',
+      'that begins with a space': ' job',
       'with a line break': 'a\nb',
-      'with a zero': 'a\0b',
+      'with a NUL character': 'a\0b',
       'with half of a surrogate pair': 'a\ud83d',
     }).map(([which, name]) => [
       `refuses a name ${which}`,

@@ -16,19 +16,19 @@ import type {
   SqlLockProviderEnvironment,
 } from './lock-provider-environment'
 
-/** A configuration with a name of its own, and a lease that no test outlives. */
+/** A configuration with a unique name, and a lease longer than any test. */
 export function newConfiguration(rest: Partial<LockConfiguration> = {}): LockConfiguration {
   return { name: randomUUID(), lockAtMostFor: '5m', ...rest }
 }
 
-/** A provider, and a configuration for it. */
+/** Creates a provider and a configuration with a unique name. */
 export async function prepare(environment: LockProviderEnvironment, rest?: Partial<LockConfiguration>) {
   return { provider: await environment.createProvider(), configuration: newConfiguration(rest) }
 }
 
 export async function acquire(provider: LockProvider, configuration: LockConfiguration): Promise<Lock> {
   const lock = await provider.lock(configuration)
-  assert(lock, `lock '${configuration.name}' is free, but was refused`)
+  assert(lock, `lock '${configuration.name}' should be free, but was refused`)
   return lock
 }
 
@@ -39,7 +39,7 @@ export async function acquireAndRelease(
   await (await acquire(provider, configuration)).unlock()
 }
 
-/** Acquires a lock of a name of its own. */
+/** Acquires a lock with a unique name. */
 export async function acquireNew(
   environment: LockProviderEnvironment,
   rest?: Partial<LockConfiguration>,
@@ -53,7 +53,10 @@ export async function expectRefused(
   expected: RefusalReason = 'held',
 ): Promise<void> {
   const answer = await provider.acquire(checkLockConfiguration(configuration).configuration)
-  assert('reason' in answer, `lock '${configuration.name}' is ${expected}, but was acquired by another`)
+  assert(
+    'reason' in answer,
+    `lock '${configuration.name}' should be refused as ${expected}, but was acquired`,
+  )
   assert.equal(answer.reason, expected)
 }
 
@@ -71,17 +74,17 @@ export async function expectRow(environment: SqlLockProviderEnvironment, name: s
   return row
 }
 
-/** Waits until the lease is over by the storage's clock. */
+/** Waits until the lock is free, by the storage's own clock. */
 export async function untilFree(environment: LockProviderEnvironment, name: string): Promise<void> {
   await until(async () => !(await environment.isHeld(name)), `lock '${name}' becomes free`)
 }
 
 export async function until(condition: () => Promise<boolean> | boolean, what: string): Promise<void> {
   const deadline = performance.now() + 30_000
-  // Many cases wait beside each other for seconds: their looks must not keep the database from its work.
-  for (let pause = 5; !(await condition()); pause = Math.min(2 * pause, 100)) {
-    assert(performance.now() < deadline, `waited 30 seconds until ${what}`)
-    await sleep(pause)
+  // Many cases wait at the same time, some for seconds, so the interval grows: their polling must not overload the database.
+  for (let interval = 5; !(await condition()); interval = Math.min(2 * interval, 100)) {
+    assert(performance.now() < deadline, `waited 30 seconds in vain until ${what}`)
+    await sleep(interval)
   }
 }
 

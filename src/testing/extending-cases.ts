@@ -28,8 +28,8 @@ export const extendingCases: Cases<LockProviderEnvironment> = {
     const requested = new Lease(100)
     const before = lock.remaining()
     await lock.extend('100ms')
-    assert(lock.remaining() > 100 && lock.remaining() <= before + 100, 'the holder trusts another lease')
-    await until(() => requested.remaining() === 0, 'the time that was requested for is over')
+    assert(lock.remaining() > 100 && lock.remaining() <= before + 100, 'the holder assumes a wrong lease')
+    await until(() => requested.remaining() === 0, 'the requested time is over')
     await expectHeld(environment, lock.name)
     await lock.unlock()
     await expectFree(environment, lock.name)
@@ -52,13 +52,13 @@ export const extendingCases: Cases<LockProviderEnvironment> = {
     await lock.unlock()
     await expectHeld(environment, lock.name)
   },
-  'keeps the lockAtLeastFor of before when an extension says none': async (environment) => {
+  'keeps the previous lockAtLeastFor when an extension omits it': async (environment) => {
     const lock = await acquireNew(environment, { lockAtMostFor: '10m', lockAtLeastFor: '9m' })
     await lock.extend('10m')
     await lock.unlock()
     await expectHeld(environment, lock.name)
   },
-  'drops the lockAtLeastFor of before when an extension says 0': async (environment) => {
+  'drops the previous lockAtLeastFor when an extension sets it to 0': async (environment) => {
     const lock = await acquireNew(environment, { lockAtMostFor: '10m', lockAtLeastFor: '9m' })
     await lock.extend('10m', 0)
     await lock.unlock()
@@ -66,7 +66,7 @@ export const extendingCases: Cases<LockProviderEnvironment> = {
   },
   'counts the lockAtLeastFor of an extension from the acquisition': async (environment) => {
     const lock = await acquireNew(environment)
-    // The acquisition is answered some time after the lease has begun.
+    // What is left when the acquisition resolves: the lease began some time before.
     const acquired = lock.remaining()
     await until(() => lock.remaining() < acquired - 1_500, 'the lock is a second and a half old')
     await lock.extend('5m', '1s')

@@ -13,7 +13,7 @@ function assertGrowing(tokens: readonly number[]): void {
   assert.deepEqual(tokens, sorted, 'the tokens do not grow with every acquisition')
 }
 
-/** A number for each acquisition of a name, greater than all before. */
+/** Cases about fencing tokens: each acquisition of a lock has a number greater than those of all earlier ones. */
 export const fencingTokenCases: Cases<LockProviderEnvironment> = {
   'has a fencing token that grows with every acquisition': async (environment) => {
     const { provider, configuration } = await prepare(environment)
@@ -25,7 +25,7 @@ export const fencingTokenCases: Cases<LockProviderEnvironment> = {
     }
     assertGrowing(tokens)
   },
-  'has a greater fencing token after one that is not past': async (environment) => {
+  'has a greater fencing token after one that lies in the future': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const tokens: number[] = []
     const soon = Date.now() + MINUTE / 4
@@ -45,7 +45,7 @@ export const fencingTokenCases: Cases<LockProviderEnvironment> = {
     assert.equal(await lock.fencingToken(), token)
     await lock.unlock()
   },
-  'has no fencing token for who does not hold the lock any more, and a greater one for the next': async (
+  'has no fencing token for a holder that lost the lock, and a greater one for the next holder': async (
     environment,
   ) => {
     const { provider, configuration } = await prepare(environment)
@@ -61,7 +61,7 @@ export const fencingTokenCases: Cases<LockProviderEnvironment> = {
 }
 
 export const sqlFencingTokenCases: Cases<SqlLockProviderEnvironment> = {
-  'has no fencing token for a row that is gone, and tells its holder': async (environment) => {
+  'has no fencing token once the row is gone, and aborts the signal of its holder': async (environment) => {
     const lock = await acquireNew(environment)
     await environment.deleteRow(lock.name)
     await expectLockError(lock.fencingToken(), 'LOCK_LOST')
@@ -71,7 +71,7 @@ export const sqlFencingTokenCases: Cases<SqlLockProviderEnvironment> = {
   'keeps the fencing token and the slot in locked_at': async (environment) => {
     const provider = await environment.createProvider()
     const { name, lockAtMostFor } = newConfiguration()
-    // Milliseconds that a rounding error would change.
+    // The last digits would show a rounding error of a millisecond.
     for (const slot of [1, 1_700_000_000_999, Date.now() - MINUTE]) {
       const lock = await acquire(provider, { name, lockAtMostFor, slot })
       assert.equal((await environment.findRow(name))?.lockedAt, slot)

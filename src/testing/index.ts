@@ -1,5 +1,5 @@
 /**
- * Testing: your jobs without a database, and the suite that every lock provider passes.
+ * Testing: run your jobs without a database, and test your own lock provider with the suite that all of ours pass.
  *
  * @module shedlock-orm/testing
  */

@@ -3,7 +3,7 @@ import { LockingTaskExecutor } from '../core/internal'
 import { acquire, expectRow, prepare, untilFree } from './expectations'
 import type { Cases, SqlLockProviderEnvironment } from './lock-provider-environment'
 
-/** How the owner ends that is left in the row. */
+/** Expects that `locked_by` matches `ending`, and returns the match. */
 async function expectEnding(
   environment: SqlLockProviderEnvironment,
   name: string,
@@ -15,7 +15,7 @@ async function expectEnding(
 }
 
 export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
-  'tells in locked_by how a run ended, and how long it took': async (environment) => {
+  'records in locked_by how a run ended and how long it took': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const began = performance.now()
     for (const outcome of ['succeeded', 'failed', undefined] as const) {
@@ -23,10 +23,13 @@ export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
       await lock.unlock({ outcome })
       const ending = new RegExp(`/(\\d+)(\\+\\d+)? ${outcome ?? 'unlocked'}$`)
       const [, took] = await expectEnding(environment, configuration.name, ending)
-      assert(Number(took) <= performance.now() - began, `it says ${String(took)} ms`)
+      assert(
+        Number(took) <= performance.now() - began,
+        `locked_by records ${String(took)} ms, which is too long`,
+      )
     }
   },
-  'tells in locked_by what an executor saw': async (environment) => {
+  'records in locked_by how a task of an executor ended': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const executor = new LockingTaskExecutor(provider)
     await executor.executeWithLock(configuration, () => 1)
@@ -35,7 +38,7 @@ export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
     await assert.rejects(executor.executeWithLock(configuration, fail), /of the task/)
     await expectEnding(environment, configuration.name, / failed$/)
   },
-  'tells how a run ended while lockAtLeastFor holds the lock, and when that was': async (environment) => {
+  'records how and when a run ended, even while lockAtLeastFor keeps the lock held': async (environment) => {
     const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '2m' })
     const before = await environment.clock()
     const lock = await acquire(provider, configuration)
@@ -46,7 +49,7 @@ export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
     const ended = lockUntil - Number(keeps)
     assert(ended >= before && ended <= after, `it ended at ${ended}, not between ${before} and ${after}`)
   },
-  'tells nothing of a run that never began, nor of one that has not ended': async (environment) => {
+  'records no outcome for a run that never began, nor for one that has not ended': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const lock = await acquire(provider, configuration)
     await expectEnding(environment, configuration.name, /[\da-f]{12}$/)
@@ -55,18 +58,18 @@ export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
     await (await acquire(provider, configuration)).unlock()
     await expectEnding(environment, configuration.name, /\d unlocked$/)
   },
-  'tells a late outcome of the last holder alone': async (environment) => {
+  'records a late outcome only for the last holder': async (environment) => {
     const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
     const late = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     await late.unlock({ outcome: 'succeeded' })
     await expectEnding(environment, configuration.name, / succeeded$/)
     assert.equal(await environment.isHeld(configuration.name), false, 'a late release brought the lock back')
-    const another = await acquire(provider, configuration)
+    const outdated = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     await acquire(provider, { ...configuration, lockAtMostFor: '5m' })
     const row = await expectRow(environment, configuration.name)
-    await another.unlock({ outcome: 'failed' })
+    await outdated.unlock({ outcome: 'failed' })
     assert.deepEqual(await expectRow(environment, configuration.name), row)
   },
 }

@@ -18,10 +18,10 @@ export const leaseCases: Cases<LockProviderEnvironment> = {
     const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
     const dead = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
-    assert.equal(dead.remaining(), 0, 'the holder trusts its lock longer than the storage')
+    assert.equal(dead.remaining(), 0, 'the lock is free, but its holder still considers it held')
     await acquireAndRelease(provider, configuration)
   },
-  'keeps the lock for lockAtLeastFor, however short the task is': async (environment) => {
+  'keeps the lock for lockAtLeastFor, even if the task ends sooner': async (environment) => {
     const { provider, configuration } = await prepare(environment, {
       lockAtMostFor: '4s',
       lockAtLeastFor: '2s',
@@ -33,9 +33,7 @@ export const leaseCases: Cases<LockProviderEnvironment> = {
     assert(first.remaining() <= 2_000, 'the lock was free before lockAtLeastFor was over')
     await acquire(provider, configuration)
   },
-  'acquires by one configuration object again and again, with a full lease each time': async (
-    environment,
-  ) => {
+  'gives each acquisition a full lease, even with the same configuration object': async (environment) => {
     const configuration = Object.freeze(newConfiguration({ lockAtMostFor: '2s' }))
     const provider = await environment.createProvider()
     await acquire(provider, configuration)
@@ -78,7 +76,7 @@ export const sqlLeaseCases: Cases<SqlLockProviderEnvironment> = {
         assertBetween(
           extended.lockUntil,
           after + lockAtMostFor,
-          // An extension moves the row by a millisecond at least.
+          // An extension moves lock_until by at least a millisecond.
           extendedAt + lockAtMostFor + 1,
           'lock_until after extend',
         )
@@ -100,15 +98,21 @@ export const sqlLeaseCases: Cases<SqlLockProviderEnvironment> = {
     const took = 120_000 - began.remaining()
     const row = await expectRow(environment, configuration.name)
     const kept = row.lockUntil - row.lockedAt
-    assert(kept >= 120_000, `it is kept for ${kept} ms from the acquisition, which is too short`)
-    assert(kept <= 120_000 + took + 2, `it is kept for ${kept} ms, and was unlocked after ${took} ms`)
+    assert(kept >= 120_000, `the lock is kept for ${kept} ms from the acquisition, which is too short`)
+    assert(
+      kept <= 120_000 + took + 2,
+      `the lock is kept for ${kept} ms, although it was unlocked after ${took} ms`,
+    )
   },
-  'never lets the holder trust its lock longer than the database does': async (environment) => {
+  'never lets the holder consider its lock held for longer than the database does': async (environment) => {
     const lock = await acquireNew(environment)
     const row = await expectRow(environment, lock.name)
     const left = row.lockUntil - (await environment.clock())
-    // The database's times are cut to milliseconds, each by less than one.
-    assert(lock.remaining() <= left + 2, `the holder trusts ${lock.remaining()} ms, the database ${left} ms`)
+    // Both of the database's times are truncated to milliseconds.
+    assert(
+      lock.remaining() <= left + 2,
+      `the holder has ${lock.remaining()} ms left, but the database only ${left} ms`,
+    )
   },
 }
 

@@ -2,14 +2,14 @@ import type { LockProvider } from '../core/internal'
 
 type Awaitable<T> = T | PromiseLike<T>
 
-/** What the suite needs to know about a lock provider of any kind of storage. */
+/** What the suite needs to test a lock provider, whatever its storage is. */
 export interface LockProviderEnvironment {
   /**
-   * Makes a provider as another instance of the app would: it shares the storage with the others, and nothing else. Where the storage is
-   * inside of one provider object, it may return that object each time.
+   * Creates a provider as a separate instance of the app would: it shares the storage with the other providers and nothing else. If
+   * the storage is inside the provider object, return the same object each time.
    */
   createProvider(): Awaitable<LockProvider>
-  /** Whether the storage says, by its own clock, that somebody holds the lock. */
+  /** Returns whether the lock is held, by the storage's own clock. */
   isHeld(name: string): Awaitable<boolean>
 }
 
@@ -23,26 +23,26 @@ export interface LockRow {
   readonly lockedBy: string
 }
 
-/** An open transaction of the app, on the client that `provider` uses too. */
+/** An open transaction of the app, on the same client that `provider` uses. */
 export interface CallerTransaction {
   readonly provider: LockProvider
-  /** Whether others can see what the transaction wrote. */
+  /** Returns whether other sessions can see what the transaction wrote. */
   isVisible(): Promise<boolean>
-  /** Ends it, and keeps what it wrote. */
+  /** Ends the transaction and keeps what it wrote. */
   commit(): Promise<void>
-  /** Ends it, and undoes what it wrote. */
+  /** Ends the transaction and undoes what it wrote. */
   rollback(): Promise<void>
 }
 
-/** A number that loses an update when two change it at the same time. */
+/** A number that loses an update if two workers change it at the same time. */
 export interface Counter {
-  /** Reads it. */
+  /** Returns the number. */
   read(): Promise<number>
-  /** Writes it, whatever it is by then. */
+  /** Overwrites the number, even if it has changed since it was read. */
   write(value: number): Promise<void>
 }
 
-/** The names of a lock table; as in the options of every provider. */
+/** The names of a lock table, as in the options of every provider. */
 export interface TableNames {
   readonly tableName?: string
   readonly columnNames?: {
@@ -53,9 +53,9 @@ export interface TableNames {
   }
 }
 
-/** What the suite needs to know about a lock provider of a SQL database. What a database cannot do is left out. */
+/** What the suite needs to test a lock provider for a SQL database. Omit the optional members that the database cannot support. */
 export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
-  /** Why something is left out. */
+  /** Why optional members are omitted: the reasons with which their cases are skipped. */
   readonly reasons?: Partial<
     Record<
       | 'createProviderInTimeZone'
@@ -66,45 +66,45 @@ export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
       string
     >
   >
-  /** The database's clock: whole milliseconds since 1970. */
+  /** Reads the database's clock: whole milliseconds since 1970. */
   clock(): Promise<number>
-  /** Reads the row past the provider; `undefined` if there is none. */
+  /** Reads a row without the provider; `undefined` if it does not exist. */
   findRow(name: string): Promise<LockRow | undefined>
-  /** Writes the row past the provider. */
+  /** Inserts a row without the provider. */
   insertRow(row: LockRow): Promise<void>
-  /** Deletes the row past the provider. */
+  /** Deletes a row without the provider. */
   deleteRow(name: string): Promise<void>
   /** Creates the lock table, as a migration would. */
   createTable(): Promise<void>
   /** Drops the lock table. */
   dropTable(): Promise<void>
-  /** Creates a number in a row of its own, which starts at 0. Reading and writing it are two steps, on purpose. */
+  /** Creates a counter that starts at 0, in a row of its own. Reading and writing it are deliberately separate statements. */
   createCounter(): Promise<Counter>
 
-  /** A provider whose sessions have this time zone, such as `America/New_York`. */
+  /** Creates a provider whose sessions have this time zone, such as `America/New_York`. */
   createProviderInTimeZone?(zone: string): Promise<LockProvider>
-  /** A provider whose sessions have this time zone, and for which it is this time now (milliseconds since 1970). */
+  /** Creates a provider whose sessions have this time zone, and whose clock stands still at `time`, in milliseconds since 1970. */
   createProviderAtTime?(zone: string, time: number): Promise<LockProvider>
-  /** A transaction that has read, so that its snapshot and its time are those of its beginning. */
+  /** Begins a transaction and reads in it, so that its snapshot and its time are fixed. */
   beginTransaction?(): Promise<CallerTransaction>
-  /** A transaction that has read and written. */
+  /** Begins a transaction, and reads and writes in it. */
   beginWritingTransaction?(): Promise<CallerTransaction>
-  /** The same database with another, new lock table. */
+  /** Returns an environment for the same database with a different, new lock table. */
   withTable?(names: TableNames): Promise<SqlLockProviderEnvironment>
 }
 
-/** The names of what an environment may leave out. */
+/** The names of the members that an environment may omit. */
 export type OptionalAbility<Environment> = {
   [Key in keyof Environment]-?: undefined extends Environment[Key] ? Key : never
 }[keyof Environment] &
   string
 
-/** What a provider is tried for, by titles. */
+/** The tests of one topic, by title. */
 export type Cases<Environment> = Readonly<
   Record<string, (environment: Required<Environment>) => Promise<void>>
 >
 
-/** Cases that are skipped where the environment lacks an ability. */
+/** Cases that are skipped if the environment omits a member. */
 export interface CasesThatNeed<Environment> {
   readonly needs: OptionalAbility<Environment>
   readonly cases: Cases<Environment>

@@ -18,29 +18,29 @@ import { tableCases, tableNameCases } from './table-cases'
 import { summerTimeCases, timeZoneCases } from './time-zone-cases'
 import { transactionCases } from './transaction-cases'
 
-/** One test, for whichever test runner you use. */
+/** One test, for any test runner. */
 export interface SuiteCase {
-  /** What the provider has to do. */
+  /** What the provider must do. */
   readonly title: string
   /** Why the test cannot run here; `undefined` when it can. */
   readonly skip: string | undefined
   /**
-   * How many milliseconds the test may last, for your runner: `test(title, run, timeLimit)` in Jest, `{ timeout: timeLimit }` in
-   * `node:test`. Jest's own limit of 5 seconds is too short on a busy machine.
+   * How long the test may take, in milliseconds. Pass it to your runner: `test(title, run, timeLimit)` in Jest,
+   * `{ timeout: timeLimit }` in `node:test`. Jest's default of 5 seconds is too short on a busy machine.
    */
   readonly timeLimit: number
-  /** Runs the test; rejects with an `AssertionError` when the provider does something else. */
+  /** Runs the test. Rejects with an `AssertionError` if the provider does not do what the title says. */
   readonly run: () => Promise<void>
 }
 
 /** Options of the suites. */
 export interface SuiteOptions {
-  /** How long each case may last: its `timeLimit`. Default one minute. */
+  /** The `timeLimit` of each case. Default one minute. */
   readonly timeLimit?: Duration | undefined
 }
 
 /**
- * Makes the tests that every lock provider has to pass, wherever it keeps its locks: for those who write one.
+ * Returns the tests that every lock provider must pass, whatever its storage is. Use it if you write your own provider:
  *
  * ```ts
  * const cases = lockProviderSuite({ createProvider: () => new MyLockProvider(), isHeld: (name) => … })
@@ -48,7 +48,7 @@ export interface SuiteOptions {
  *   test(title, { skip: skip !== undefined, timeout: timeLimit }, run)
  * ```
  *
- * Each case uses lock names of its own, so the cases may run side by side.
+ * Each case uses its own lock names, so the cases may run in parallel.
  *
  * @throws LockError `INVALID_CONFIGURATION` for wrong options
  */
@@ -58,8 +58,8 @@ export function lockProviderSuite(environment: LockProviderEnvironment, options?
 }
 
 /**
- * Makes the further tests that a lock provider has to pass when it keeps its locks in a table of a SQL database. The cases must not run
- * side by side where the database has only one connection.
+ * Returns the additional tests that a lock provider must pass if it keeps its locks in a table of a SQL database. The cases must not
+ * run in parallel if the database has only one connection.
  *
  * @throws LockError `INVALID_CONFIGURATION` for wrong options
  */
@@ -72,7 +72,7 @@ export function sqlLockProviderSuite(
   return bind(all, some, environment, options, environment.reasons)
 }
 
-/** @param reasons why the environment lacks an ability */
+/** @param reasons why the environment omits members */
 function bind<Environment extends object>(
   everywhere: readonly Cases<Environment>[],
   elsewhere: readonly CasesThatNeed<Environment>[],
@@ -81,8 +81,8 @@ function bind<Environment extends object>(
   reasons: Partial<Record<OptionalAbility<Environment>, string>> = {},
 ): SuiteCase[] {
   const { timeLimit = 60_000 } = checkOptions(options, { timeLimit: aDuration }, 'options of the suite')
-  const abilities = Object.fromEntries(elsewhere.map(({ needs }) => [needs, aString]))
-  checkOptions(reasons, abilities as OptionChecks<typeof reasons>, 'reasons of the environment')
+  const reasonChecks = Object.fromEntries(elsewhere.map(({ needs }) => [needs, aString]))
+  checkOptions(reasons, reasonChecks as OptionChecks<typeof reasons>, 'reasons of the environment')
   const bound = (cases: Cases<Environment>, skip?: string): SuiteCase[] =>
     Object.entries(cases).map(([title, run]) => ({
       title,

@@ -13,19 +13,21 @@ import type {
 
 const WORKERS = 8
 const ITERATIONS = 25
-/** One worker stops early, so that the others see rows whose maker is gone. */
+/** One worker stops early, so that the others also see rows whose creator has stopped. */
 const ITERATIONS_OF_THE_FIRST = 5
 
 const CONTENDERS = 16
-/** Contenders of one instance of the app share a provider. */
+/** All contenders of one instance of the app share a provider. */
 const INSTANCES = 4
 const SLOTS = 40
 const INTERVAL = 1_000
 
-/** Calls `work` with the provider that one worker uses. */
+const TWO_HOLDERS = 'updates were lost, because two workers held the lock at the same time'
+
+/** Calls `work` with the provider of one worker. */
 type Worker = (work: (provider: LockProvider) => Promise<void>) => Promise<void>
 
-/** Workers fight for two locks; under each lock its counter is read, and written a moment later. */
+/** Lets workers compete for two locks. Each lock protects a counter, which is read and written a moment later. */
 async function fuzz(worker: Worker, createCounter: () => Promise<Counter> | Counter): Promise<void> {
   const names = [randomUUID(), randomUUID()] as const
   const counters = [await createCounter(), await createCounter()] as const
@@ -41,7 +43,7 @@ async function fuzz(worker: Worker, createCounter: () => Promise<Counter> | Coun
         await counters[job].write(value + 1)
       })
       if (executed) done++
-      // Seven workers that try without a pause keep the holder from its work.
+      // Without an interval, seven retrying workers would starve the holder.
       else await sleep(3)
     }
   }
@@ -51,9 +53,9 @@ async function fuzz(worker: Worker, createCounter: () => Promise<Counter> | Coun
   assert.equal(
     await counters[0].read(),
     (WORKERS / 2 - 1) * ITERATIONS + ITERATIONS_OF_THE_FIRST,
-    'updates were lost: two held the lock',
+    TWO_HOLDERS,
   )
-  assert.equal(await counters[1].read(), (WORKERS / 2) * ITERATIONS, 'updates were lost: two held the lock')
+  assert.equal(await counters[1].read(), (WORKERS / 2) * ITERATIONS, TWO_HOLDERS)
 }
 
 function inMemoryCounter(): Counter {
@@ -68,10 +70,9 @@ function inMemoryCounter(): Counter {
 }
 
 /**
- * Contenders go through the slots at one pace, each ahead of the others by as many slots as its clock is. Their jobs
- * take no time.
+ * Lets contenders go through the slots in step, each of them ahead by as many slots as its clock is fast. Their tasks take no time.
  *
- * @param ahead by how many slots the clock of a contender is ahead
+ * @param ahead returns by how many slots a contender's clock is fast
  * @returns how often each slot was run
  */
 async function race(
@@ -103,15 +104,18 @@ async function race(
   return runs
 }
 
-/** Workers and contenders that fight for locks: nobody may run beside another. */
+/** Cases in which workers and contenders compete for locks: no two may run at the same time. */
 export const raceCases: Cases<LockProviderEnvironment> = {
-  'never lets two of eight workers with one provider run under one lock': async (environment) => {
+  'never lets two of eight workers that share a provider run under one lock at the same time': async (
+    environment,
+  ) => {
     const provider = await environment.createProvider()
     await fuzz((work) => work(provider), inMemoryCounter)
   },
-  'never lets two of eight workers with a provider each run under one lock': (environment) =>
-    fuzz(async (work) => work(await environment.createProvider()), inMemoryCounter),
-  'runs each slot exactly once while sixteen contenders differ by less than an interval': async (
+  'never lets two of eight workers with separate providers run under one lock at the same time': (
+    environment,
+  ) => fuzz(async (work) => work(await environment.createProvider()), inMemoryCounter),
+  'runs each slot exactly once if the clocks of sixteen contenders differ by at most one interval': async (
     environment,
   ) => {
     const runs = await race(environment, (contender) => contender % 2)
@@ -120,14 +124,14 @@ export const raceCases: Cases<LockProviderEnvironment> = {
       `the slots were run ${runs.join(', ')} times`,
     )
   },
-  'runs no slot twice while sixteen contenders differ by eight intervals': async (environment) => {
+  'runs no slot twice if the clocks of sixteen contenders differ by eight intervals': async (environment) => {
     const runs = await race(environment, (contender) => contender % 9)
     assert.equal(Math.max(...runs), 1, `the slots were run ${runs.join(', ')} times`)
   },
 }
 
 export const sqlRaceCases: Cases<SqlLockProviderEnvironment> = {
-  'never loses an update of a counter in the database that is changed under a lock': (environment) =>
+  'never loses an update of a counter that is changed in the database under a lock': (environment) =>
     fuzz(
       async (work) => work(await environment.createProvider()),
       () => environment.createCounter(),
@@ -137,7 +141,7 @@ export const sqlRaceCases: Cases<SqlLockProviderEnvironment> = {
 export const transactionRaceCases: CasesThatNeed<SqlLockProviderEnvironment> = {
   needs: 'beginTransaction',
   cases: {
-    'never lets two of eight workers run under one lock, each in an open transaction of its own': (
+    'never lets two of eight workers in open transactions run under one lock at the same time': (
       environment,
     ) =>
       fuzz(async (work) => {

@@ -27,24 +27,24 @@ async function run(
   return token
 }
 
-/** Slots that are acquired until a run of them succeeded. */
+/** Cases about `untilSucceeded`: a slot can be acquired again until one of its runs has succeeded. */
 export const retryCases: Cases<LockProviderEnvironment> = {
-  'acquires a slot until it succeeded, with a greater token each time': async (environment) => {
+  'acquires a slot again until it has succeeded, with a greater token each time': async (environment) => {
     const { provider, configuration } = await prepare(environment, UNTIL_SUCCEEDED)
-    const another = await environment.createProvider()
+    const other = await environment.createProvider()
     const tokens: number[] = []
     for (const outcome of ['failed', undefined, 'failed', 'unused', 'succeeded'] as const) {
       tokens.push(await run(provider, configuration, outcome))
-      // The token of a run that never began may be another one's.
+      // A run that never began releases its slot, so its token may be used again.
       if (outcome === 'unused') tokens.pop()
     }
     assert.deepEqual(tokens, [...new Set(tokens)].sort(), `tokens do not grow: ${tokens.join()}`)
-    await expectRefused(another, configuration, 'already-run')
-    await expectRefused(another, { ...configuration, slot: SLOT + 999 }, 'already-run')
-    await run(another, { ...configuration, slot: SLOT + 1_000 }, 'failed')
+    await expectRefused(other, configuration, 'already-run')
+    await expectRefused(other, { ...configuration, slot: SLOT + 999 }, 'already-run')
+    await run(other, { ...configuration, slot: SLOT + 1_000 }, 'failed')
     await expectRefused(provider, configuration, 'already-run')
   },
-  'acquires the slot of a holder that died again, if it is to succeed': async (environment) => {
+  'acquires the slot of a dead holder again with untilSucceeded': async (environment) => {
     const { provider, configuration } = await prepare(environment, SHORT)
     await acquire(provider, configuration)
     await expectRefused(provider, configuration)
@@ -53,7 +53,7 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     await run(provider, configuration, 'succeeded')
     await expectRefused(provider, configuration, 'already-run')
   },
-  'counts a success that is told after the lease, if nobody has acquired the lock since': async (
+  'counts a success that is reported after the lease, if the lock was not acquired since': async (
     environment,
   ) => {
     const { provider, configuration } = await prepare(environment, SHORT)
@@ -67,20 +67,20 @@ export const retryCases: Cases<LockProviderEnvironment> = {
     await last.unlock({ outcome: 'succeeded' })
     await expectRefused(provider, configuration, 'already-run')
   },
-  'does not acquire a slot again that failed, unless it is to succeed': async (environment) => {
+  'does not acquire a failed slot again without untilSucceeded': async (environment) => {
     const { provider, configuration } = await prepare(environment, { slot: SLOT })
     await run(provider, configuration, 'failed')
     await expectRefused(provider, configuration, 'already-run')
     await acquireAndRelease(provider, { ...configuration, slot: SLOT + 60_000 })
     await expectRefused(provider, { ...configuration, untilSucceeded: true }, 'already-run')
   },
-  'keeps a slot that failed for lockAtLeastFor, so that no instance whose timer is late repeats it at once':
+  'keeps a failed slot for lockAtLeastFor, so that an instance with a late timer does not repeat it at once':
     async (environment) => {
       const { provider, configuration } = await prepare(environment, UNTIL_SUCCEEDED)
-      const another = await environment.createProvider()
+      const other = await environment.createProvider()
       const kept = { ...configuration, lockAtLeastFor: '1m' }
       await run(provider, kept, 'failed')
-      for (const each of [provider, another, provider, another]) await expectRefused(each, kept, 'held')
+      for (const instance of [provider, other, provider, other]) await expectRefused(instance, kept, 'held')
       const soonFree = { ...newConfiguration(UNTIL_SUCCEEDED), lockAtLeastFor: '10ms' }
       await run(provider, soonFree, 'failed')
       await untilFree(environment, soonFree.name)

@@ -18,9 +18,9 @@ function anHourAgo(): number {
   return (Math.floor(Date.now() / MINUTE) - 60) * MINUTE
 }
 
-/** Locks for a slot: when a run was due. */
+/** Cases about slots: a slot is the time at which a run was due. */
 export const slotCases: Cases<LockProviderEnvironment> = {
-  'acquires a slot once, and says why not again': async (environment) => {
+  'acquires a slot only once, and returns why it refuses the slot afterwards': async (environment) => {
     const { provider, configuration } = await prepare(environment, { slot: anHourAgo() })
     const lock = await acquire(provider, configuration)
     await expectRefused(provider, configuration)
@@ -28,7 +28,7 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     await expectFree(environment, configuration.name)
     await expectRefused(await environment.createProvider(), configuration, 'already-run')
   },
-  'acquires the next slot, however late, but none before one that was acquired': async (environment) => {
+  'acquires any later slot, but no slot before one that was acquired': async (environment) => {
     const provider = await environment.createProvider()
     const { name, lockAtMostFor } = newConfiguration()
     const first = anHourAgo()
@@ -37,7 +37,7 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     await expectRefused(provider, { name, lockAtMostFor, slot: first + MINUTE }, 'already-run')
     await acquireAndRelease(provider, { name, lockAtMostFor, slot: first + 2 * MINUTE + 1 })
   },
-  'does not acquire the slot of a holder that died, but the next one': async (environment) => {
+  'does not acquire the slot of a dead holder again, but acquires the next one': async (environment) => {
     const { provider, configuration } = await prepare(environment, { slot: anHourAgo(), lockAtMostFor: '2s' })
     await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
@@ -50,13 +50,13 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     await expectRefused(provider, { ...configuration, slot: anHourAgo() }, 'already-run')
     await acquireAndRelease(provider, { ...configuration, slot: Date.now() + MINUTE / 2 })
   },
-  'acquires a lock without a slot after one with a slot, whatever that was': async (environment) => {
+  'acquires a lock without a slot after any slot, even one in the future': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     await acquireAndRelease(provider, { ...configuration, slot: Date.now() + MINUTE / 2 })
     await acquireAndRelease(provider, configuration)
     await acquireAndRelease(provider, configuration)
   },
-  'refuses a slot that is more than a minute ahead, and leaves no trace': async (environment) => {
+  'refuses a slot more than a minute in the future, and leaves no trace': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const tooFar = { ...configuration, slot: Date.now() + 2 * MINUTE }
     await expectLockError(provider.lock(tooFar), 'INVALID_CONFIGURATION')
@@ -65,14 +65,14 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     await expectLockError(provider.lock(tooFar), 'INVALID_CONFIGURATION')
     await acquireAndRelease(provider, { ...configuration, slot: Date.now() + MINUTE / 2 })
   },
-  'refuses slots that are no times': async (environment) => {
+  'refuses slots that are not valid times': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     for (const slot of [NaN, -1, 0, 1.5, Infinity, 1e15, new Date(NaN), new Date(-1)])
       await expectLockError(provider.lock({ ...configuration, slot }), 'INVALID_CONFIGURATION')
     const text = '2026-11-21' as unknown as Date
     await expectLockError(provider.lock({ ...configuration, slot: text }), 'INVALID_CONFIGURATION')
   },
-  'counts lockAtLeastFor from the acquisition, whatever the slot, and after an extension too': async (
+  'counts lockAtLeastFor from the acquisition, not from the slot, also after an extension': async (
     environment,
   ) => {
     const provider = await environment.createProvider()
@@ -90,7 +90,7 @@ export const slotCases: Cases<LockProviderEnvironment> = {
     await untilFree(environment, early.name)
     await acquire(provider, { ...early, slot: undefined })
   },
-  'acquires a slot again whose task never began, even if its lease is over': async (environment) => {
+  'acquires a slot again if its task never began, even if its lease is over': async (environment) => {
     const { provider, configuration } = await prepare(environment, { slot: anHourAgo(), lockAtMostFor: '2s' })
     const lock = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)

@@ -61,7 +61,7 @@ async function expiredRow(environment: SqlLockProviderEnvironment): Promise<Lock
 }
 
 export const tableCases: Cases<SqlLockProviderEnvironment> = {
-  'acquires an expired row that somebody else made': async (environment) => {
+  'acquires an expired row that another program created': async (environment) => {
     const { name } = await expiredRow(environment)
     await expectFree(environment, name)
     const lock = await acquire(await environment.createProvider(), newConfiguration({ name }))
@@ -78,14 +78,16 @@ export const tableCases: Cases<SqlLockProviderEnvironment> = {
     await expectLockError(lock.extend('10m'), 'LOCK_LOST')
     assert.equal((await expectRow(environment, lock.name)).lockUntil, over.lockUntil)
   },
-  'respects a row that somebody else holds, and leaves it as it is': async (environment) => {
+  'respects a row that another program holds, and leaves it unchanged': async (environment) => {
     const now = await environment.clock()
     const row = { name: randomUUID(), lockUntil: now + 3_600_000, lockedAt: now, lockedBy: 'java-service' }
     await environment.insertRow(row)
     await expectRefused(await environment.createProvider(), newConfiguration({ name: row.name }))
     assert.deepEqual(await environment.findRow(row.name), row)
   },
-  'writes who holds the lock: a readable part and a random one, new each time': async (environment) => {
+  'records the owner in locked_by: a readable part, and a random part that is new each time': async (
+    environment,
+  ) => {
     const { provider, configuration } = await prepare(environment)
     const owners = new Set<string>()
     for (let round = 0; round < 3; round++) {
@@ -104,7 +106,7 @@ export const tableCases: Cases<SqlLockProviderEnvironment> = {
     await lock.unlock()
     assert.deepEqual(await environment.findRow(other.name), other)
   },
-  'can be locked again when its row was deleted while it was held': async (environment) => {
+  'acquires a lock again if its row was deleted while it was held': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const late = await acquire(provider, configuration)
     await environment.deleteRow(configuration.name)
@@ -113,24 +115,24 @@ export const tableCases: Cases<SqlLockProviderEnvironment> = {
     await expectHeld(environment, configuration.name)
     await lock.unlock()
   },
-  'can be locked again when its row was deleted after it was released': async (environment) => {
+  'acquires a lock again if its row was deleted after it was released': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     await acquireAndRelease(provider, configuration)
     await environment.deleteRow(configuration.name)
     await acquireAndRelease(provider, configuration)
   },
-  'releases a lock whose row is gone without an error': async (environment) => {
+  'releases a lock without an error if its row is gone': async (environment) => {
     const lock = await acquireNew(environment)
     await environment.deleteRow(lock.name)
     await lock.unlock()
-    assert.equal(await environment.findRow(lock.name), undefined, 'an extension made a row')
+    assert.equal(await environment.findRow(lock.name), undefined, 'the release created a row')
   },
 }
 
 export const tableNameCases: CasesThatNeed<SqlLockProviderEnvironment> = {
   needs: 'withTable',
   cases: {
-    'finds a table that was made after start-up, dropped, and made again': async (environment) => {
+    'finds a table that was created after start-up, dropped and created again': async (environment) => {
       const other = await environment.withTable({ tableName: `late_${randomUUID().slice(0, 8)}` })
       const provider = await other.createProvider()
       for (let round = 0; round < 2; round++) {

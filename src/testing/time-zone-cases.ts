@@ -13,7 +13,7 @@ import type { CasesThatNeed, SqlLockProviderEnvironment } from './lock-provider-
 
 const ZONES = ['America/New_York', 'UTC', 'Asia/Tokyo', 'Europe/Prague']
 
-/** 02:30 on the last Sunday of March: as a local time of Prague it does not exist. */
+/** 02:30 UTC on the last Sunday of March: as a local time, 02:30 does not exist in Prague on that day. */
 function gapInSpring(year: number): number {
   const lastDay = new Date(Date.UTC(year, 2, 31, 2, 30))
   return lastDay.setUTCDate(31 - lastDay.getUTCDay())
@@ -22,7 +22,7 @@ function gapInSpring(year: number): number {
 export const timeZoneCases: CasesThatNeed<SqlLockProviderEnvironment> = {
   needs: 'createProviderInTimeZone',
   cases: {
-    'excludes sessions in other time zones, and only while the lock is held': async (environment) => {
+    'excludes sessions in other time zones while the lock is held, and no longer': async (environment) => {
       for (const holder of ZONES) {
         const provider = await environment.createProviderInTimeZone(holder)
         for (const zone of ZONES) {
@@ -39,7 +39,7 @@ export const timeZoneCases: CasesThatNeed<SqlLockProviderEnvironment> = {
         }
       }
     },
-    'lets a lock of another time zone expire': async (environment) => {
+    'lets a lock expire for sessions in other time zones': async (environment) => {
       const configuration = newConfiguration({ lockAtMostFor: '2s' })
       await acquire(await environment.createProviderInTimeZone('Asia/Tokyo'), configuration)
       await untilFree(environment, configuration.name)
@@ -83,7 +83,7 @@ export const summerTimeCases: CasesThatNeed<SqlLockProviderEnvironment> = {
       await lock.extend('1h')
       assert.equal((await expectRow(environment, configuration.name)).lockUntil, gap + 3_600_000)
       await lock.unlock()
-      // This database's clock stands still, and the holder's does not.
+      // The database's clock stands still here, but the holder's does not.
       const { lockUntil } = await expectRow(environment, configuration.name)
       assert(lockUntil > gap && lockUntil <= gap + 30_000, `${lockUntil - gap} ms`)
     },

@@ -10,16 +10,16 @@ import {
 } from './expectations'
 import type { Cases, CasesThatNeed, SqlLockProviderEnvironment } from './lock-provider-environment'
 
-/** What may become of the caller's transaction. */
+/** How the caller's transaction may end. */
 const ENDS = ['rollback', 'commit'] as const
 
-/** The same promises hold in a transaction that has only read, and in one that has written. */
+/** Cases that hold both in a transaction that has only read and in one that has written. */
 function casesIn(
   which: string,
   needs: 'beginTransaction' | 'beginWritingTransaction',
 ): CasesThatNeed<SqlLockProviderEnvironment> {
   const cases: Cases<SqlLockProviderEnvironment> = {
-    [`keeps a lock that is acquired inside ${which}, whatever becomes of it`]: async (environment) => {
+    [`keeps a lock that is acquired inside ${which}, after its commit or rollback`]: async (environment) => {
       for (const end of ENDS) {
         const transaction = await environment[needs]()
         const lock = await acquire(transaction.provider, newConfiguration())
@@ -30,7 +30,9 @@ function casesIn(
         await expectFree(environment, lock.name)
       }
     },
-    [`extends and releases a lock inside ${which}, whatever becomes of it`]: async (environment) => {
+    [`extends and releases a lock inside ${which}, with lasting effect after its commit or rollback`]: async (
+      environment,
+    ) => {
       for (const end of ENDS) {
         const transaction = await environment[needs]()
         const lock = await acquire(transaction.provider, newConfiguration())
@@ -41,24 +43,25 @@ function casesIn(
         await expectFree(environment, lock.name)
       }
     },
-    [`counts a lease that begins inside ${which} from now, not from when that began`]: async (
+    [`counts a lease that begins inside ${which} from the acquisition, not from the transaction's start`]:
+      async (environment) => {
+        const transaction = await environment[needs]()
+        try {
+          const began = await environment.clock()
+          await until(async () => (await environment.clock()) > began + 50, 'the clock moves on')
+          const before = await environment.clock()
+          const lock = await acquire(transaction.provider, newConfiguration({ lockAtMostFor: '1m' }))
+          const acquired = await expectRow(environment, lock.name)
+          assert(acquired.lockedAt >= before && acquired.lockUntil >= before + 60_000)
+          await lock.extend('1m')
+          assert((await expectRow(environment, lock.name)).lockUntil >= before + 60_000)
+        } finally {
+          await transaction.rollback()
+        }
+      },
+    [`sees inside ${which} what other sessions have done to the lock since its start`]: async (
       environment,
     ) => {
-      const transaction = await environment[needs]()
-      try {
-        const began = await environment.clock()
-        await until(async () => (await environment.clock()) > began + 50, 'the clock moves on')
-        const before = await environment.clock()
-        const lock = await acquire(transaction.provider, newConfiguration({ lockAtMostFor: '1m' }))
-        const acquired = await expectRow(environment, lock.name)
-        assert(acquired.lockedAt >= before && acquired.lockUntil >= before + 60_000)
-        await lock.extend('1m')
-        assert((await expectRow(environment, lock.name)).lockUntil >= before + 60_000)
-      } finally {
-        await transaction.rollback()
-      }
-    },
-    [`sees from inside ${which} what others did to the lock since that began`]: async (environment) => {
       const other = await environment.createProvider()
       const configuration = newConfiguration()
       const held = await acquire(other, configuration)
@@ -94,7 +97,7 @@ export const transactionCases: readonly CasesThatNeed<SqlLockProviderEnvironment
           assert.equal(await transaction.isVisible(), false, 'the lock committed what the caller wrote')
           await transaction[end]()
           const isKept = await transaction.isVisible()
-          assert.equal(isKept, end === 'commit', 'the lock changed how the caller ended')
+          assert.equal(isKept, end === 'commit', "the lock changed how the caller's transaction ended")
         }
       },
     },

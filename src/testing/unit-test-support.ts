@@ -15,13 +15,13 @@ import {
 } from '../core/internal'
 
 /**
- * Runs code that calls `assertLocked`, `activeLock` or `extendActiveLock` as if under a lock, without any database:
+ * Runs code that calls `assertLocked`, `activeLock` or `extendActiveLock` as if under a lock, but without a database:
  *
  * ```ts
  * await assumeLocked(() => reports.sendAll())
  * ```
  *
- * Only what the task calls sees the lock, so tests may run side by side.
+ * Only code called by the task sees the lock, so tests may run in parallel.
  *
  * @returns what the task returns
  */
@@ -29,18 +29,18 @@ export async function assumeLocked<T>(task: Task<T>): Promise<T> {
   const executor = new LockingTaskExecutor(new InMemoryLockProvider())
   const assumed = { name: 'assumed', lockAtMostFor: '1h' }
   const result = await notByHand(() => executor.executeWithLock(assumed, task))
-  if (!result.executed) throw new Error('unreachable: nobody else has this provider')
+  if (!result.executed) throw new Error('unreachable, because no other caller has this provider')
   return result.value
 }
 
 /**
- * A clock that stops until a test advances it: `new InMemoryLockProvider(new FakeClock())`. It decides when leases end. Signals, in
- * contrast, abort by timers: to see that in a test, use the fake timers of your test runner, and no `FakeClock`.
+ * A clock that stands still until a test advances it: `new InMemoryLockProvider(new FakeClock())`. It decides when leases end.
+ * Signals abort by timers instead: to test that, use the fake timers of your test runner without a `FakeClock`.
  */
 export class FakeClock implements Clock {
   #now = 0
 
-  /** How many milliseconds the clock was advanced in all; 0 at first. */
+  /** Returns the total number of milliseconds by which the clock was advanced. */
   now(): number {
     return this.#now
   }
@@ -48,7 +48,7 @@ export class FakeClock implements Clock {
   /**
    * Advances the clock.
    *
-   * @throws LockError `INVALID_CONFIGURATION` for what is not a duration, or is negative
+   * @throws LockError `INVALID_CONFIGURATION` for an invalid or negative duration
    */
   advance(duration: Duration): void {
     const step = milliseconds(duration)
@@ -58,15 +58,15 @@ export class FakeClock implements Clock {
 }
 
 /**
- * Makes a lock provider whose locks nobody ever holds: no task keeps another out. Tasks run as under a lock, with a `signal`,
- * `assertLocked()` and `extend`; the lease ends after `lockAtMostFor`, as usual.
+ * Creates a lock provider that grants every lock, so no task excludes another. Tasks run as under a real lock, with a `signal`,
+ * `assertLocked()` and `extend`, and their leases end after `lockAtMostFor`.
  */
 export function alwaysFree(): LockProvider {
   return new AlwaysFree()
 }
 
 class AlwaysFree extends LockProvider {
-  override readonly description = 'no storage, so they are always free'
+  override readonly description = 'no storage, so all of them are always free'
   #lastToken = 0
 
   acquire({ lockAtMostFor }: CheckedLockConfiguration): Promise<Acquisition> {
@@ -81,24 +81,24 @@ class AlwaysFree extends LockProvider {
 }
 
 /**
- * Makes sure that somebody holds the lock, by trying to acquire it.
+ * Asserts that the lock is held, by trying to acquire it.
  *
- * @throws AssertionError when nobody holds the lock
+ * @throws AssertionError if the lock is free
  */
 export async function assertHeld(provider: LockProvider, name: string): Promise<void> {
   assert(await isHeld(provider, name), `Lock '${name}' is free, but should be held.`)
 }
 
 /**
- * Makes sure that nobody holds the lock, by acquiring it and releasing it at once.
+ * Asserts that the lock is free, by acquiring it and releasing it at once.
  *
- * @throws AssertionError when somebody holds the lock
+ * @throws AssertionError if the lock is held
  */
 export async function assertFree(provider: LockProvider, name: string): Promise<void> {
   assert(!(await isHeld(provider, name)), `Lock '${name}' is held, but should be free.`)
 }
 
-/** Tries to acquire the lock as anybody would, so that it works with every provider. */
+/** Tries to acquire the lock, because every provider can do that. */
 async function isHeld(provider: LockProvider, name: string): Promise<boolean> {
   const lock = await provider.lock({ name, lockAtMostFor: '1m' })
   await lock?.unlock()
