@@ -1,18 +1,18 @@
 import type { LockChange } from './history'
 
-/** One acquisition as the database saw it: the take, and then extensions and the unlock. */
+/** One acquisition as the database recorded it: the take, then its extensions and its release. */
 export interface Acquisition {
   readonly name: string
   readonly owner: string
   readonly take: LockChange
   readonly changes: readonly LockChange[]
-  /** What came after it: the next acquisition's take, or that the row was destroyed. */
+  /** The change after it: the take of the next acquisition, or the destruction of the row. */
   readonly next: LockChange | undefined
 }
 
 const RELEASED = /[/ ](succeeded|failed|unlocked)$/
 
-/** @param all those of one name, in their order */
+/** @param all the changes of one lock, in order */
 export function acquisitionsOf(all: readonly LockChange[]): Acquisition[] {
   const changes = all.filter((change, index) => !isLateRelease(all[index - 1], change))
   const acquisitions: Acquisition[] = []
@@ -30,7 +30,10 @@ export function acquisitionsOf(all: readonly LockChange[]): Acquisition[] {
   return acquisitions
 }
 
-/** A release changes the owner's text, but it neither takes nor prolongs. */
+/**
+ * Whether two successive changes belong to one acquisition. A release changes the owner, but neither acquires nor prolongs the
+ * lock.
+ */
 export function isSameAcquisition(before: LockChange, after: LockChange): boolean {
   if (before.lockedBy === null || after.lockedBy === null) return false
   return (
@@ -40,7 +43,7 @@ export function isSameAcquisition(before: LockChange, after: LockChange): boolea
   )
 }
 
-/** After the end of the lease a release moves the end to its own time, and nobody holds the lock meanwhile. */
+/** A release after the end of the lease sets `lock_until` to its own time, although the lock was free in between. */
 function isLateRelease(before: LockChange | undefined, { lockedBy, lockUntil, at }: LockChange): boolean {
   return RELEASED.test(lockedBy ?? '') && lockUntil <= at && lockUntil > (before?.lockUntil ?? Infinity)
 }

@@ -1,6 +1,6 @@
 type Step = () => Promise<void>
 
-/** Does one thing before the work, and takes it back afterwards, whatever becomes of the work. */
+/** Runs a step before the work, and a step that undoes it afterwards, even if the work fails. */
 export async function around(before: Step, work: Step, after: Step): Promise<void> {
   await before()
   try {

@@ -3,11 +3,11 @@ import type { WorkerConnection } from './chaos-database'
 
 const PARAMETER = '\\$\\d+(?:::varchar)?|@P?\\d+|:\\d+|\\?'
 
-/** What to take out of the library, to see that the checker would notice. */
+/** The parts of the library that can be removed, to show that the checker notices. */
 export const BREAKS = ['owner', 'expiry', 'clock', 'extend', 'unlock', 'guard', 'busy'] as const
 export type Break = (typeof BREAKS)[number]
 
-/** The faults that bring it to light. */
+/** The faults that reveal each break. */
 export const REVEALING: Readonly<Record<Break, readonly string[]>> = {
   owner: ['pause beyond the lease', 'event loop blocked'],
   expiry: ['pause beyond the lease', 'event loop blocked'],
@@ -18,13 +18,13 @@ export const REVEALING: Readonly<Record<Break, readonly string[]>> = {
   busy: ['table locked'],
 }
 
-/** A time as text, where it is not standard SQL. */
+/** How to write a literal time in databases that do not follow standard SQL. */
 const TIME: Partial<Record<WorkerConnection['dialect'], (time: string) => string>> = {
   sqlite: (time) => `'${time}'`,
   mssql: (time) => `cast('${time}' as datetime2(3))`,
 }
 
-/** Gives each statement as the broken build would have said it. */
+/** Returns a function that rewrites a statement into the one that a broken build would send. */
 export function breakStatements(
   broken: Break | undefined,
   dialectName: WorkerConnection['dialect'],
@@ -39,7 +39,7 @@ export function breakStatements(
       text.includes(render(names.table)) ? rewrite(text) : text
 
   switch (broken) {
-    // Any late holder frees and prolongs the lock of its successor.
+    // A late holder can release and prolong the lock of its successor.
     case 'owner':
       return onlyLocks((text) => {
         const where = text.indexOf(' where ')
@@ -47,12 +47,12 @@ export function breakStatements(
         const condition = new RegExp(`${escaped(column('lockedBy'))} = (${PARAMETER})`)
         return text.slice(0, where) + text.slice(where).replace(condition, '$1 is not null')
       })
-    // A held lock can be taken.
+    // A held lock can be acquired.
     case 'expiry':
       return onlyLocks((text) => {
         const lockUntil = escaped(column('lockUntil'))
         const held = new RegExp(`(max\\(${lockUntil}\\)|${lockUntil}) > ${escaped(now)}`, 'g')
-        // A holder that looks whether the row is still its own says so.
+        // Do not change a holder's own check that it still holds the row.
         const asksWhetherHeld =
           /^(insert|select|with) /.test(text) && !text.includes(`${column('lockedBy')} = `)
         const asksToAcquire = asksWhetherHeld || /^(insert|declare) /.test(text)
@@ -61,23 +61,23 @@ export function breakStatements(
           '1 = 1',
         )
       })
-    // Each process computes with a clock of its own.
+    // Each process uses its own clock.
     case 'clock':
       return onlyLocks((text) => {
         const time = new Date().toISOString().replace('T', ' ').replace('Z', '')
         return text.replaceAll(now, TIME[dialectName]?.(time) ?? `timestamp '${time}'`)
       })
-    // An extension shortens the lease too.
+    // An extension can also shorten the lease.
     case 'extend':
       return onlyLocks((text) => text.replace(` > ${column('lockUntil')} then`, ' is not null then'))
-    // An unlock leaves the owner as it was, so that a late extension finds the row.
+    // A release leaves the owner unchanged, so that a late extension finds the row.
     case 'unlock':
       return onlyLocks((text) => {
         const takes = text.includes(`${column('lockedAt')} = `)
         const newOwner = new RegExp(`(, ${escaped(column('lockedBy'))}) = (${PARAMETER})`)
         return takes ? text : text.replace(newOwner, `$1 = coalesce(${column('lockedBy')}, $2)`)
       })
-    // These two are broken elsewhere.
+    // The clients break these two: guard() does nothing, and a busy database counts as a refusal.
     case 'guard':
     case 'busy':
     case undefined:

@@ -3,10 +3,10 @@ import { servers } from '../../backends/servers'
 import type { TcpProxy } from '../servers/tcp-proxy'
 import type { Witness } from './witness'
 
-/** Those that the harness does not start itself. */
+/** Databases that the harness cannot start itself. */
 export type DialectByUrl = 'cockroachdb' | 'mssql' | 'oracle'
 
-/** How a worker reaches the database. */
+/** How a worker connects to the database. */
 export type WorkerConnection = ConnectionByParts | { readonly dialect: DialectByUrl; readonly url: string }
 
 export interface ConnectionByParts {
@@ -14,26 +14,26 @@ export interface ConnectionByParts {
   readonly host: string
   readonly port: number
   readonly user: string
-  /** The file, for SQLite. */
+  /** For SQLite, the path of the file. */
   readonly database: string
   readonly serializable: boolean
 }
 
-/** For every statement of a session, those in autocommit too. */
+/** Applies to every statement of a session, including those in autocommit. */
 export const SERIALIZABLE_POSTGRES = '-c default_transaction_isolation=serializable'
-/** As apps have it: whoever waits for a row or the table gets an error. */
+/** A setting that apps use: a statement that waits for a row or the table gets an error. */
 export const IMPATIENT_POSTGRES = '-c lock_timeout=200ms'
 export const SERIALIZABLE_MYSQL = 'set session transaction isolation level serializable'
 
-/** For TypeORM. */
+/** Returns TypeORM's options for a connection. */
 export function dataSourceOptions(connection: WorkerConnection): DataSourceOptions {
   if ('url' in connection) {
     const server = servers.find(({ name }) => name === connection.dialect)
-    // mssql's pool has its own word for its size.
+    // mssql's pool calls its size `max`.
     return { ...server?.typeOrm(connection.url), poolSize: 5, pool: { max: 5 } } as DataSourceOptions
   }
   const { dialect, host, port, user, database, serializable } = connection
-  // The driver waits for the file with a frozen event loop, so not for long.
+  // A short timeout, because the driver blocks the event loop while it waits for the file.
   if (dialect === 'sqlite') return { type: 'better-sqlite3', database, timeout: 250, enableWAL: true }
   const options = { host, port, username: user, database, poolSize: 5 }
   if (dialect !== 'postgres') return { type: dialect, ...options }
@@ -46,32 +46,32 @@ export function dataSourceOptions(connection: WorkerConnection): DataSourceOptio
 
 export interface ConnectionWishes {
   readonly serializable?: boolean
-  /** Through a pooler that gives the connection away after each transaction. */
+  /** Connect through a pooler that reassigns the server connection after each transaction. */
   readonly pooler?: boolean
 }
 
-/** A private database, which may be broken in every way. What it cannot do, or its server may not suffer, is left out. */
+/** A private database that faults may break. It omits the methods that it does not support or that would harm a shared server. */
 export interface ChaosDatabase {
   readonly dialect: WorkerConnection['dialect']
   readonly version: string
-  /** Between the workers and the server; an embedded database has none. */
+  /** The proxy between the workers and the server. An embedded database has none. */
   readonly proxy?: TcpProxy
   readonly wishes: readonly (keyof ConnectionWishes)[]
-  /** As the lock's own role, where there is one: it may select, insert and update, and no more. */
+  /** Connects as the lock's own role, if the database has roles: it may only select, insert and update. */
   connection(wishes?: ConnectionWishes): WorkerConnection
   witness(): Promise<Witness>
 
   deleteRows?(): Promise<void>
   truncate?(): Promise<void>
   dropAndCreate?(): Promise<void>
-  /** Nobody gets at the lock table until the work is done. */
+  /** Locks the lock table against all other sessions until the work is done. */
   withTableLocked?(work: () => Promise<void>): Promise<void>
   withTableAltered?(work: () => Promise<void>): Promise<void>
   restart?(): Promise<void>
   withReadOnly?(work: () => Promise<void>): Promise<void>
   withRecovery?(work: () => Promise<void>): Promise<void>
   withDiskFull?(work: () => Promise<void>): Promise<void>
-  /** The lock's role may read the table, but not change it. */
+  /** Lets the lock's role read the table but not change it until the work is done. */
   withoutPrivileges?(work: () => Promise<void>): Promise<void>
   close(): Promise<void>
 }

@@ -20,17 +20,20 @@ const NAMES = ['guarded-1', 'guarded-2', 'plain-1', 'plain-2']
 const LOCK_AT_MOST_FOR = 800
 const TIME_LIMIT = 1_000
 const SHORT_TIME_LIMIT = 150
-/** How much of the time each fault has for itself; the rest is for all of them at once. */
+/** The share of the time in which faults are injected one kind at a time; in the rest they are mixed. */
 const ALONE = 0.7
 
 export interface ChaosRun {
   readonly version: string
   readonly history: History
-  /** Faults that could not be injected here, and why. */
+  /** Faults that could not be injected here, each with the reason. */
   readonly missing: Readonly<Record<string, string>>
 }
 
-/** Lets processes compete for locks while faults are injected, first each alone and then mixed, and gathers what they and the database wrote down. */
+/**
+ * Lets processes compete for locks while faults are injected, first each alone and then mixed. Returns what the processes and the
+ * database recorded.
+ */
 export async function chaosRun(options: ChaosOptions, report: (line: string) => void): Promise<ChaosRun> {
   if (options.orms.includes('prisma')) await generateClients()
   const random = new Random(options.seed)
@@ -73,7 +76,7 @@ export async function chaosRun(options: ChaosOptions, report: (line: string) => 
 
 type Planned = readonly [name: string, faults: readonly Fault[], milliseconds: number]
 
-/** Each alone, and then all mixed. What no fault brings about is of interest only where nothing is broken. */
+/** Plans each fault alone, and then all mixed. A segment without faults comes first, unless the library is broken on purpose. */
 function planned(faults: readonly Fault[], { minutes, broken }: ChaosOptions): Planned[] {
   const alone = faults.map((fault) => [fault.name, [fault]] as const)
   const first = broken === undefined || faults.length === 0 ? [['none', []] as const, ...alone] : alone
@@ -84,15 +87,15 @@ function planned(faults: readonly Fault[], { minutes, broken }: ChaosOptions): P
 }
 
 function chooseFaults(
-  { faults: wanted, broken }: ChaosOptions,
+  { faults: requested, broken }: ChaosOptions,
   database: ChaosDatabase,
 ): { faults: Fault[]; missing: Record<string, string> } {
-  const unknown = wanted.filter((name) => !FAULTS.some((fault) => fault.name === name))
+  const unknown = requested.filter((name) => !FAULTS.some((fault) => fault.name === name))
   if (unknown.length > 0)
     throw new Error(
-      `There is no fault ${unknown.join(', ')}; known are: ${FAULTS.map(({ name }) => name).join(', ')}.`,
+      `Unknown fault: ${unknown.join(', ')}. The faults are: ${FAULTS.map(({ name }) => name).join(', ')}.`,
     )
-  const names = wanted.length > 0 || broken === undefined ? wanted : REVEALING[broken]
+  const names = requested.length > 0 || broken === undefined ? requested : REVEALING[broken]
   const chosen = names.length > 0 ? FAULTS.filter(({ name }) => names.includes(name)) : FAULTS
   const missing: Record<string, string> = {}
   const faults = chosen.filter((fault) => {
@@ -113,12 +116,12 @@ async function segment(
 ): Promise<Segment> {
   const from = monotonic()
   const wallFrom = Date.now()
-  // Two at a time, so that they overlap when there are several.
+  // Inject two faults at a time if there are several, so that they overlap.
   const hands = faults.length > 1 ? 2 : 1
   const busy = new Set<Fault>()
   const work = async (): Promise<void> => {
     while (monotonic() - from < duration) {
-      const free = faults.filter((each) => !busy.has(each) && compatible(each, busy))
+      const free = faults.filter((fault) => !busy.has(fault) && compatible(fault, busy))
       if (free.length === 0) {
         await sleep(100)
         continue
@@ -140,7 +143,7 @@ async function segment(
   return { fault, from, to: monotonic(), wallFrom, wallTo: Date.now() }
 }
 
-/** Two that need the same server, one to break it and one to speak to it, get in each other's way. */
+/** Two faults that break or query the server would interfere, so only one of them may be active. */
 function compatible(fault: Fault, busy: ReadonlySet<Fault>): boolean {
   const ofServer = ({ blocks, destroys }: Fault): boolean => blocks === true || destroys === true
   return !ofServer(fault) || ![...busy].some(ofServer)
@@ -152,7 +155,7 @@ async function inject(fault: Fault, surroundings: Surroundings, injections: Inje
   try {
     await fault.inject(surroundings)
   } finally {
-    // One that failed may be half done.
+    // Record a failed injection too: it may have taken effect.
     injections.push({
       fault: fault.name,
       from,
@@ -165,7 +168,7 @@ async function inject(fault: Fault, surroundings: Surroundings, injections: Inje
   }
 }
 
-/** When everybody is gone and every lease is over, each lock must be there for the taking. */
+/** Returns the locks that cannot be acquired after all processes have stopped and all leases are over. */
 async function namesThatStayTaken(database: ChaosDatabase): Promise<string[]> {
   await sleep(LATEST_DELIVERY + LOCK_AT_MOST_FOR * (LONGEST_EXTENSION + 1))
   const client = await workerClient({

@@ -9,20 +9,20 @@ import { runsOf, type Run } from './runs'
 interface Violation {
   readonly promise:
     | 'leases do not overlap'
-    | 'a trusted lease stands in the database'
-    | 'a lock stays taken for lockAtLeastFor'
-    | 'a lock that nobody trusts becomes free'
-    | 'a run whose lease is over is told to stop'
+    | 'the database keeps a lock at least until its holder considers it expired'
+    | 'a lock stays held for lockAtLeastFor'
+    | 'a lock without a holder becomes free'
+    | "a run's signal aborts when its lease is over"
     | 'every lock becomes free'
     | 'a token grows with each acquisition'
-    | 'a free lock is taken'
-    | 'a free lock is given'
-    | "a task's own result comes through"
+    | 'a free lock is acquired'
+    | 'a free lock is not refused'
+    | "the caller gets the task's own result"
     | 'no stale commit with the guard'
     | 'no lost update with the guard'
-    | 'nothing is left unhandled'
+    | 'no error is left unhandled'
   readonly what: string
-  /** Monotonic, where it is known. */
+  /** On the monotonic clock, if known. */
   readonly at?: number
   readonly wallAt?: number
 }
@@ -32,21 +32,21 @@ export interface Figures {
   readonly injected: number
   readonly acquisitions: number
   readonly overlaps: number
-  /** Overlaps because the harness destroyed the row of a holder. */
+  /** Overlaps that the harness caused by destroying a holder's row. */
   readonly forced: number
-  /** Leases that their holder trusted and the database had ended. */
+  /** Leases that had ended in the database while their holders still considered them valid. */
   readonly cutShort: number
-  /** Locks that somebody else had before `lockAtLeastFor` was over. */
+  /** Locks that another process acquired before `lockAtLeastFor` was over. */
   readonly freedEarly: number
   readonly heldByNobody: number
   readonly unaborted: number
   readonly lostResults: number
   readonly staleCommits: { readonly guarded: number; readonly unguarded: number }
-  /** Locks taken from a holder that never freed them. */
+  /** Expired locks that were acquired although their holder never released them. */
   readonly takeovers: number
-  /** Attempts that were told 'held' of a lock that had been free for longer than the time limit. */
+  /** Refusals of locks that had been free for longer than the time limit. */
   readonly notGiven: number
-  /** Milliseconds that a free lock was not taken while the database could have answered. */
+  /** The longest time in milliseconds that a lock was free and not acquired, although no fault prevented it. */
   readonly longestUntaken: number
 }
 
@@ -56,7 +56,7 @@ export interface Verdict {
   readonly total: Figures
   readonly commits: { readonly guarded: number; readonly unguarded: number }
   readonly lostUpdates: { readonly guarded: number; readonly unguarded: number }
-  /** Processes that ended because a driver threw out of its socket's handlers. */
+  /** Processes that ended because a driver threw an error in its socket's event handlers. */
   readonly driverCrashes: number
 }
 
@@ -66,18 +66,18 @@ interface Observation {
 }
 
 const LEASE_PROMISES: Readonly<Record<LeaseFinding['kind'], Violation['promise']>> = {
-  'cut short': 'a trusted lease stands in the database',
-  'freed early': 'a lock stays taken for lockAtLeastFor',
-  'held by nobody': 'a lock that nobody trusts becomes free',
+  'cut short': 'the database keeps a lock at least until its holder considers it expired',
+  'freed early': 'a lock stays held for lockAtLeastFor',
+  'held by nobody': 'a lock without a holder becomes free',
 }
 
-/** Milliseconds: the harness's wall clock is cut to whole ones, the database's is not. */
+/** In milliseconds. The harness's wall clock is truncated to whole milliseconds, the database's is not. */
 const WALL_STEP = 1
 
-/** How long a free lock may stay untaken when nothing stands in the way. */
+/** In milliseconds, how long a lock may stay free while no fault prevents its acquisition. */
 export const LONGEST_UNTAKEN = 10_000
 
-/** Reads a history, and reports what was promised and not kept. Pure: the same history gives the same verdict. */
+/** Finds the broken promises in a history. A pure function: the same history gives the same verdict. */
 export function checkHistory(history: History): Verdict {
   const runs = history.processes.flatMap(runsOf)
   const overlaps = overlappingRuns(runs, history.injections)
@@ -89,7 +89,7 @@ export function checkHistory(history: History): Verdict {
   const stale = history.commits
     .filter(({ run, seen }) => run !== seen)
     .map((commit) => ({ ...commit, at: runs.find(({ run }) => run === commit.run)?.from }))
-  // Before the first segment and after the last one nobody competes.
+  // No process competes before the first segment or after the last one.
   const [first, last] = [history.segments.at(0), history.segments.at(-1)]
   const takes = rows
     .flatMap(({ takes }) => takes)
@@ -141,9 +141,9 @@ export function checkHistory(history: History): Verdict {
       ...leases.map((finding) => broken(LEASE_PROMISES[finding.kind], finding)),
       ...checkTokens(history.changes).map((token) => broken('a token grows with each acquisition', token)),
       ...unaborted.map(({ run, at }) =>
-        broken('a run whose lease is over is told to stop', { what: run, at }),
+        broken("a run's signal aborts when its lease is over", { what: run, at }),
       ),
-      ...lostResults.map((lost) => broken("a task's own result comes through", lost)),
+      ...lostResults.map((lost) => broken("the caller gets the task's own result", lost)),
       ...stale
         .filter(({ guarded }) => guarded)
         .map(({ run, seen }) =>
@@ -153,15 +153,20 @@ export function checkHistory(history: History): Verdict {
         ? [broken('no lost update with the guard', { what: `${lostUpdates.guarded} lost updates` })]
         : []),
       ...history.neverFree.map((name) => broken('every lock becomes free', { what: name })),
-      // Where nothing ran, nothing could go wrong.
-      ...(runs.length === 0 ? [broken('a free lock is taken', { what: 'no lock was ever taken' })] : []),
+      // Without a single run, all other checks would pass.
+      ...(runs.length === 0
+        ? [broken('a free lock is acquired', { what: 'no lock was ever acquired' })]
+        : []),
       ...takes
         .filter(({ untaken }) => untaken > LONGEST_UNTAKEN)
         .map(({ name, untaken, wallAt }) =>
-          broken('a free lock is taken', { what: `${name} was free for ${Math.round(untaken)} ms`, wallAt }),
+          broken('a free lock is acquired', {
+            what: `${name} was free for ${Math.round(untaken)} ms`,
+            wallAt,
+          }),
         ),
-      ...refusals.map((refusal) => broken('a free lock is given', refusal)),
-      ...crashes('library').map(({ error, at }) => broken('nothing is left unhandled', { what: error, at })),
+      ...refusals.map((refusal) => broken('a free lock is not refused', refusal)),
+      ...crashes('library').map(({ error, at }) => broken('no error is left unhandled', { what: error, at })),
     ],
     segments: history.segments.map((segment) =>
       figures(segment.fault, injectedIn(segment), ({ at, wallAt }) =>
@@ -201,7 +206,7 @@ function entries<Type extends ProcessEntry['type']>(
     .filter((entry): entry is Extract<ProcessEntry, { type: Type }> => entry.type === type)
 }
 
-/** Two processes trust the same lock at the same time. */
+/** Finds runs of different processes that held the same lock at the same time. */
 function overlappingRuns(
   runs: readonly Run[],
   injections: readonly Injection[],
@@ -213,11 +218,11 @@ function overlappingRuns(
     for (const run of sorted) {
       const holder = latest
       if (holder && run.from < holder.to) {
-        // One of the two may have been given before the rows were destroyed, although its process heard of it later.
+        // One of the two may have been acquired before the rows were destroyed, although its answer arrived later.
         const asked = Math.min(holder.asked, run.asked)
         const forced = injections.some(({ destroys, from, to }) => destroys && asked < to && run.from > from)
         found.push({
-          what: `${run.run} ran beside ${holder.run} for ${(holder.to - run.from).toFixed(1)} ms`,
+          what: `${run.run} overlapped ${holder.run} by ${(holder.to - run.from).toFixed(1)} ms`,
           at: run.from,
           forced,
         })
@@ -235,7 +240,7 @@ interface Take {
   readonly untaken: number
 }
 
-/** The row's own story: who took it from whom, and whether it was free. */
+/** Reads a row's changes: who acquired the lock after whom, and whether it was free. */
 function checkRow(
   changes: readonly LockChange[],
   injections: readonly Injection[],
@@ -246,14 +251,14 @@ function checkRow(
   for (const change of changes) {
     const { name, at, lockedBy } = change
     if (lockedBy !== null && before && !isSameAcquisition(before, change)) {
-      // Truncating a table fires no trigger, and not every database can note it in the same transaction.
+      // Truncating a table fires no trigger, and not every database can record it in the same transaction.
       const destroyed = injections.some(
         ({ destroys, wallFrom, wallTo }) => destroys && at >= wallFrom && at < wallTo + WALL_STEP,
       )
       const held = before.lockedBy !== null && before.lockUntil > at && !destroyed
       if (held) {
         overlaps.push({
-          what: `${lockedBy} took '${name}' from ${String(before.lockedBy)}, ${before.lockUntil - at} ms before its lease was over`,
+          what: `${lockedBy} acquired '${name}' from ${String(before.lockedBy)} ${before.lockUntil - at} ms before its lease was over`,
           wallAt: at,
         })
       }
@@ -266,7 +271,7 @@ function checkRow(
   return { takes, overlaps }
 }
 
-/** How much of the time from `from` to `to` nothing kept everybody from taking a lock. */
+/** Returns how many milliseconds between `from` and `to` were free of faults that prevent every acquisition. */
 function unblocked(from: number, to: number, injections: readonly Injection[]): number {
   let left = Math.max(0, to - from)
   let covered = from
@@ -282,7 +287,7 @@ function unblocked(from: number, to: number, injections: readonly Injection[]): 
   return left
 }
 
-/** A task that ended in a process that was let live, and whose caller got something else, or nothing. */
+/** Finds tasks that ended without their caller getting their result, in processes that were not killed. */
 function lostResultsOf(history: readonly ProcessEntry[]): { what: string; at: number }[] {
   const stopped = history.some(({ type }) => type === 'stopped')
   const outcomes = new Map<string, boolean>()

@@ -12,7 +12,7 @@ const ended = (at: number): ProcessEntry => ({ type: 'ended', at, run: 'a' })
 const unlocked = (at: number): ProcessEntry => ({ type: 'unlocked', at, run: 'a' })
 
 describe('The checker of leases', () => {
-  it('has nothing to say about a lock that is taken, extended, freed, and taken by the next', () => {
+  it('accepts a lock that is acquired, extended, released and acquired again', () => {
     const entries: ProcessEntry[] = [
       acquired('a', 0, 1_000),
       { type: 'extending', at: 100, run: 'a', lockAtMostFor: 3_000 },
@@ -30,12 +30,12 @@ describe('The checker of leases', () => {
     expect(kinds(entries, { changes })).toEqual([])
   })
 
-  it('sees that an extension of which nobody heard cut the lease short', () => {
+  it('reports a lease that was cut short by an extension whose answer was lost', () => {
     const changes = [change(1, 1, 'a', 1_001), change(2, 100, 'a', 300)]
     expect(kinds([acquired('a', 0, 1_000)], { changes })).toEqual(['cut short'])
     expect(kinds([acquired('a', 0, 1_000), ended(290)], { changes })).toEqual([])
-    const heard: ProcessEntry = { type: 'extended', at: 101, run: 'a', until: 299 }
-    expect(kinds([acquired('a', 0, 1_000), heard], { changes })).toEqual([])
+    const answered: ProcessEntry = { type: 'extended', at: 101, run: 'a', until: 299 }
+    expect(kinds([acquired('a', 0, 1_000), answered], { changes })).toEqual([])
   })
 
   it('does not blame the lock for a row that was destroyed', () => {
@@ -47,7 +47,7 @@ describe('The checker of leases', () => {
     ])
   })
 
-  it('sees a lock that another one had before its lockAtLeastFor was over', () => {
+  it('reports a lock that another process acquired before its lockAtLeastFor was over', () => {
     const changes = [change(1, 1, 'a', 1_001), change(2, 100, 'a', 400), change(3, 450, 'b', 1_450)]
     const entries = [acquired('a', 0, 1_000, { notBefore: 500 }), ended(90)]
     expect(kinds(entries, { changes })).toEqual(['freed early'])
@@ -65,7 +65,7 @@ describe('The checker of leases', () => {
     ])
   })
 
-  it('sees an extension that came after the unlock', () => {
+  it('reports an extension that took effect after the release', () => {
     const entries = [acquired('a', 0, 1_000, { notBefore: 500 }), ended(100), unlocked(110)]
     const revived = [change(1, 1, 'a', 1_001), change(2, 105, 'a', 501), change(3, 300, 'a', 1_300)]
     expect(kinds(entries, { changes: revived })).toEqual(['held by nobody'])
@@ -73,7 +73,7 @@ describe('The checker of leases', () => {
     expect(kinds(entries.slice(0, 2), { changes: revived })).toEqual([])
   })
 
-  it('sees a row that is held for longer than its last holder could have wanted', () => {
+  it('reports a row that is held for longer than its last holder ever requested', () => {
     const most = 100 + 1_000 + LATEST_DELIVERY
     const held = (until: number) => [change(1, 1, 'a', 1_001), change(2, 900, 'a', until)]
     const entries = [acquired('a', 0, 1_000), ended(100)]

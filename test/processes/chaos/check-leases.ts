@@ -3,7 +3,7 @@ import type { History, Injection } from './history'
 import type { Run } from './runs'
 import { LATEST_DELIVERY } from '../servers/tcp-proxy'
 
-/** Where what a holder believed and what the database kept do not fit together. */
+/** A contradiction between what a holder believed and what the database recorded. */
 export interface LeaseFinding {
   readonly kind: 'cut short' | 'freed early' | 'held by nobody'
   readonly what: string
@@ -11,10 +11,10 @@ export interface LeaseFinding {
   readonly at: number
 }
 
-/** Milliseconds by which the machine's two clocks and the trigger's moment may differ. */
+/** In milliseconds, how much the machine's two clocks and the time of the trigger may differ. */
 export const TOLERANCE = 25
 
-/** Puts what each process believed beside what the database kept of the same acquisition. */
+/** Compares what each process believed with what the database recorded of the same acquisition. */
 export function checkLeases(runs: readonly Run[], history: History): LeaseFinding[] {
   const toMonotonic = monotonicOf(history)
   const holders = new Map(runs.map((run) => [run.run, run]))
@@ -24,7 +24,7 @@ export function checkLeases(runs: readonly Run[], history: History): LeaseFindin
       const { owner, take, next } = acquisition
       const run = holders.get(owner)
       const seen = { ...acquisition, run, toMonotonic }
-      // What was destroyed by hand, nobody could keep.
+      // A row that the harness destroyed proves nothing about the lock.
       const kept = (until: number | undefined): boolean => !wasDestroyed(history.injections, take.at, until)
       return [
         kept(run?.to) ? cutShort(seen) : undefined,
@@ -37,32 +37,32 @@ export function checkLeases(runs: readonly Run[], history: History): LeaseFindin
 }
 
 interface Seen extends Acquisition {
-  /** `undefined`: no process got this lock, for its answer was lost. */
+  /** `undefined` if the answer was lost, so that no process knew of the acquisition. */
   readonly run: Run | undefined
-  /** From the database's clock, which is this machine's. */
+  /** Converts a time of the database's clock, which is this machine's wall clock. */
   readonly toMonotonic: (wall: number) => number
 }
 
-/** The holder trusted a lease that the database had ended. */
+/** The lease ended in the database while its holder still considered it valid. */
 function cutShort({ run, owner, name, changes, toMonotonic }: Seen): LeaseFinding | undefined {
   if (!run) return undefined
   const last = changes.findLast(({ at }) => toMonotonic(at) < run.to - TOLERANCE)
   const missing = last ? run.to - toMonotonic(last.lockUntil) : 0
   if (!last || missing <= TOLERANCE) return undefined
-  const what = `${owner} trusted '${name}' for ${missing.toFixed(0)} ms longer than the database`
+  const what = `${owner} considered '${name}' held for ${missing.toFixed(0)} ms longer than the database`
   return { kind: 'cut short', what, at: toMonotonic(last.at) }
 }
 
-/** Somebody else took the lock before its `lockAtLeastFor` was over. */
+/** Another process acquired the lock before its `lockAtLeastFor` was over. */
 function freedEarly({ run, owner, name, next, toMonotonic }: Seen): LeaseFinding | undefined {
   if (!run || !next?.lockedBy) return undefined
   const early = run.notBefore - toMonotonic(next.at)
   if (early <= TOLERANCE) return undefined
-  const what = `'${name}' was taken from ${owner} ${early.toFixed(0)} ms before its lockAtLeastFor was over`
+  const what = `'${name}' of ${owner} was acquired by another process ${early.toFixed(0)} ms before its lockAtLeastFor was over`
   return { kind: 'freed early', what, at: toMonotonic(next.at) }
 }
 
-/** The row lasts longer again, although it was unlocked. */
+/** The lock was extended in the row after it had been released. */
 function revived({ run, owner, name, changes, toMonotonic }: Seen): LeaseFinding | undefined {
   const unlocked = (run?.unlocked ?? Infinity) + TOLERANCE
   const index = changes.findIndex(
@@ -76,7 +76,7 @@ function revived({ run, owner, name, changes, toMonotonic }: Seen): LeaseFinding
   return { kind: 'held by nobody', what, at: toMonotonic(change.at) }
 }
 
-/** The row is held for longer than any lease that its last holder asked for, after nobody trusted it any more. */
+/** The row stayed held after its holder had stopped, for longer than any lease that the holder had requested. */
 function heldByNobody({
   run,
   owner,
@@ -90,9 +90,9 @@ function heldByNobody({
   const trusted = run?.to ?? toMonotonic(take.at)
   const lockAtMostFor = run?.longest ?? take.lockUntil - take.at
   const more = toMonotonic(until) - trusted - lockAtMostFor
-  // An extension of a holder that died may still be under way.
+  // An extension from a dead holder may still be in transit.
   if (more <= LATEST_DELIVERY + TOLERANCE) return undefined
-  const what = `'${name}' was held ${more.toFixed(0)} ms longer than ${owner} could have wanted`
+  const what = `'${name}' was held ${more.toFixed(0)} ms longer than ${owner} could have requested`
   return { kind: 'held by nobody', what, at: trusted }
 }
 
@@ -100,7 +100,9 @@ function wasDestroyed(injections: readonly Injection[], takenAt: number, to = In
   return injections.some(({ destroys, wallTo, from }) => destroys && wallTo > takenAt && from < to)
 }
 
-/** From the database's clock, which is this machine's, as far as the segments tell. */
+/**
+ * Converts a time of the database's clock, which is this machine's wall clock, by means of the segments, which record both clocks.
+ */
 export function monotonicOf({ segments }: History): (wall: number) => number {
   return (wall) => {
     const { from, wallFrom } = segments.findLast((segment) => segment.wallFrom <= wall) ??

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals'
 import { checkTokens } from './check-tokens'
 import { change } from './sample-history'
 
-it('sees a token that does not grow', () => {
+it('reports a token that does not grow', () => {
   const grown = [
     change(1, 1, 'a', 1_001, 5),
     change(2, 100, 'a', 2_000, 5),
@@ -14,7 +14,7 @@ it('sees a token that does not grow', () => {
   expect(checkTokens([...grown, change(5, 1_400, null, 0, 0), change(6, 1_500, 'c', 2_400, 1)])).toEqual([])
 })
 
-it('takes a release after the end of the lease for no acquisition', () => {
+it('does not mistake a release after the end of the lease for an acquisition', () => {
   const late = [change(1, 1, 'a', 801, 5), change(2, 900, '/run succeeded', 900, 5)]
   expect(checkTokens([...late, change(3, 1_000, 'b', 2_000, 6)])).toEqual([])
   expect(checkTokens([...late, change(3, 1_000, 'b', 2_000, 5)])).toHaveLength(1)

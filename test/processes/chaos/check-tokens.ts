@@ -1,7 +1,7 @@
 import { acquisitionsOf, byName } from './acquisitions'
 import type { LockChange } from './history'
 
-/** Acquisitions whose fencing token, `locked_at`, does not exceed that of the acquisition before. */
+/** Finds acquisitions whose fencing token, `locked_at`, is not greater than that of the previous acquisition. */
 export function checkTokens(changes: readonly LockChange[]): { what: string; wallAt: number }[] {
   return byName(changes)
     .flatMap(acquisitionsOf)
@@ -9,7 +9,7 @@ export function checkTokens(changes: readonly LockChange[]): { what: string; wal
       next && next.lockedBy !== null && next.lockedAt <= take.lockedAt
         ? [
             {
-              what: `'${name}' of ${next.lockedBy} has token ${next.lockedAt}, after ${take.lockedAt} of ${owner}`,
+              what: `'${name}' of ${next.lockedBy} has token ${next.lockedAt} after ${take.lockedAt} of ${owner}`,
               wallAt: next.at,
             },
           ]

@@ -6,7 +6,7 @@ const thrownAt = (...places: string[]): Error =>
     stack: ['Error: boom', ...places.map((place) => `    at f (${place}:1:1)`)].join('\n'),
   })
 
-it('tells a driver that threw from the library', () => {
+it('distinguishes an error thrown by a driver from one of the library', () => {
   const driver = '/app/node_modules/pg-protocol/src/parser.ts'
   expect(originOf(thrownAt(driver, 'node:events'))).toBe('driver')
   expect(originOf(thrownAt(driver, '/app/src/sql/stored-table.ts'))).toBe('library')

@@ -6,8 +6,8 @@ import { sqliteDatabase } from './sqlite-database'
 import { urlDatabase } from './url-database'
 
 /**
- * Makes a private database, with the lock table and a resource for each of the names: on a server of its own, or on the
- * one at the URL.
+ * Creates a private database with the lock table and a resource for each of the names, on a server of its own or on the one at the
+ * URL.
  */
 type MakeDatabase = (names: readonly string[], url?: string) => Promise<ChaosDatabase>
 
@@ -21,5 +21,5 @@ export const DATABASES = {
   oracle: (names, url) => urlDatabase('oracle', names, url),
 } satisfies Record<string, MakeDatabase>
 
-/** Those for which a server is started where none is given. */
+/** Databases that need no URL, because the harness starts a server or opens a file. */
 export const WITHOUT_URL = ['postgres', 'mariadb', 'mysql', 'sqlite'] as const

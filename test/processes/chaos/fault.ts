@@ -2,23 +2,23 @@ import type { ChaosDatabase } from './chaos-database'
 import type { Random } from './random'
 import type { WorkerPool } from './worker-pool'
 
-/** What a fault may lay hands on. */
+/** What a fault may manipulate. */
 export interface Surroundings {
   readonly database: ChaosDatabase
   readonly workers: WorkerPool
   readonly random: Random
   readonly lockAtMostFor: number
-  /** How long a step of the lock may take in a patient process. */
+  /** In milliseconds, the time limit of the processes that have the longer one. */
   readonly timeLimit: number
 }
 
 export interface Fault {
   readonly name: string
-  /** Nobody can take a lock meanwhile. */
+  /** Whether no process can acquire a lock while the fault lasts. */
   readonly blocks?: boolean
-  /** Takes locks away from their holders. */
+  /** Whether the fault destroys rows of held locks. */
   readonly destroys?: boolean
-  /** Why it cannot happen here. */
+  /** Returns why the fault cannot be injected into this database; `undefined` if it can. */
   missing?(database: ChaosDatabase): string | undefined
   inject(surroundings: Surroundings): Promise<void>
 }

@@ -15,8 +15,8 @@ const ASLEEP: readonly Phase[] = [
   'asking',
 ]
 
-const NO_OWN_SERVER = 'there is no server of its own'
-const TABLE_IN_PEACE = 'nothing is done to the table there'
+const NO_OWN_SERVER = 'it needs a server that the harness started'
+const TABLE_IN_PEACE = 'the harness does not change the table there'
 
 function needs(
   method: 'withTableLocked' | 'deleteRows' | 'truncate' | 'dropAndCreate',
@@ -24,7 +24,7 @@ function needs(
   return { missing: (database) => (database[method] ? undefined : TABLE_IN_PEACE) }
 }
 
-/** Runs something of the database that lasts. */
+/** A fault that lasts for a while, for which the database has a method. */
 function during(
   method: 'withReadOnly' | 'withRecovery' | 'withDiskFull' | 'withTableAltered' | 'withoutPrivileges',
   why: string,
@@ -56,7 +56,7 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    // What nothing but the guard can see.
+    // Only the guard can detect this.
     name: 'pause before a guarded commit',
     inject: async ({ workers, random, lockAtMostFor }) => {
       const worker = workers.any()
@@ -82,7 +82,7 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   { name: 'read-only', ...during('withReadOnly', NO_OWN_SERVER) },
-  { name: 'recovery', ...during('withRecovery', 'only a PostgreSQL of its own has it') },
+  { name: 'recovery', ...during('withRecovery', 'only a PostgreSQL that the harness started has it') },
   {
     name: 'pool exhausted',
     missing: ({ dialect }) => (dialect === 'sqlite' ? 'an embedded database has no pool' : undefined),
@@ -94,7 +94,10 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'disk full',
-    ...during('withDiskFull', 'needs a server of its own, and the right to mount a small disk'),
+    ...during(
+      'withDiskFull',
+      'it needs a server that the harness started, and the right to mount a small disk',
+    ),
   },
   {
     name: 'table locked',
@@ -106,7 +109,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'table altered',
-    ...during('withTableAltered', 'elsewhere it locks the table as the fault before does'),
+    ...during('withTableAltered', "on other databases it would be the same as 'table locked'"),
   },
   {
     name: 'rows deleted',
@@ -121,7 +124,7 @@ export const FAULTS: readonly Fault[] = [
     inject: async ({ database }) => database.truncate?.(),
   },
   {
-    name: 'table dropped and made again',
+    name: 'table dropped and created again',
     destroys: true,
     ...needs('dropAndCreate'),
     inject: async ({ database }) => database.dropAndCreate?.(),
@@ -129,7 +132,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'clocks hours apart',
     missing: ({ dialect }) => {
-      if (dialect === 'sqlite') return "an embedded database has the process's own clock"
+      if (dialect === 'sqlite') return "an embedded database uses the process's own clock"
       return canFakeTime ? undefined : 'libfaketime is not installed'
     },
     inject: async ({ workers, random }) => {
@@ -140,7 +143,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'serializable',
     missing: ({ wishes }) =>
-      wishes.includes('serializable') ? undefined : 'its connections are not told to be',
+      wishes.includes('serializable') ? undefined : 'its connections cannot be made serializable',
     inject: async ({ workers }) => {
       await workers.replace({ serializable: true })
       await sleep(1_500)
@@ -149,7 +152,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'PgBouncer in transaction mode',
     missing: ({ wishes }) =>
-      wishes.includes('pooler') ? undefined : 'only with PostgreSQL and PgBouncer installed',
+      wishes.includes('pooler') ? undefined : 'it needs PostgreSQL and PgBouncer on this machine',
     inject: async ({ workers }) => {
       await workers.replace({ pooler: true })
       await sleep(1_500)
@@ -161,7 +164,7 @@ export const FAULTS: readonly Fault[] = [
     ...needs('withTableLocked'),
     inject: async ({ database, workers, timeLimit }) => {
       const worker = workers.any()
-      worker.ambush('unlocking', 'tell')
+      worker.ambush('unlocking', 'report')
       let locked: Promise<void> = Promise.resolve()
       const lock = (): Promise<void> =>
         new Promise((resolve) => {
@@ -180,6 +183,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'unlock fails: no privilege',
-    ...during('withoutPrivileges', 'the lock has no role of its own there'),
+    ...during('withoutPrivileges', 'locks have no database role of their own there'),
   },
 ]

@@ -3,54 +3,54 @@ import { readFileSync } from 'node:fs'
 /** Milliseconds on the machine's monotonic clock, which all its processes share. */
 export const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6
 
-/** What a worker process writes down about its own runs. A run is known by the owner text of its lock. */
+/** What a worker process records about its own runs. A run is identified by the owner of its lock. */
 export type ProcessEntry =
   | { type: 'started'; at: number; orm: string; timeLimit: number }
-  /** The lock was handed out, and may be trusted until `until` on the monotonic clock. */
+  /** The lock was acquired. Its holder considers it held until `until` on the monotonic clock. */
   | {
       type: 'acquired'
       at: number
-      /** When it was asked for: the database gave it since. */
+      /** When the lock was requested. The database granted it between `asked` and `at`. */
       asked: number
       run: string
       name: string
       until: number
       lockAtMostFor: number
-      /** Monotonic: nobody else is to have the lock before that, as `lockAtLeastFor` says. */
+      /** Monotonic: because of `lockAtLeastFor`, no other process may acquire the lock before this time. */
       notBefore: number
     }
-  /** The lock was told as held. */
+  /** The lock was refused as held. */
   | { type: 'refused'; at: number; asked: number; name: string }
-  /** An extension was asked for. */
+  /** An extension was requested. */
   | { type: 'extending'; at: number; run: string; lockAtMostFor: number }
-  /** An extension was answered. `lockAtLeastFor`, if it came with one, counts from the acquisition. */
+  /** An extension succeeded. Its `lockAtLeastFor`, if any, counts from the acquisition. */
   | { type: 'extended'; at: number; run: string; until: number; lockAtLeastFor?: number }
-  /** The lease was over, the task was awake, and yet its signal did not abort in time. */
+  /** The lease was over and the process was awake, but the task's signal did not abort in time. */
   | { type: 'unaborted'; at: number; run: string }
-  /** The task is over; from here on it does nothing. */
+  /** The task has ended. */
   | { type: 'ended'; at: number; run: string }
-  /** The unlock was answered, as far as the executor says. */
+  /** The executor released the lock without reporting a failure. */
   | { type: 'unlocked'; at: number; run: string }
-  /** What the caller of the executor got: the task's own value or error (`true`), or something else. */
+  /** Whether the executor's caller got the task's own value or error. */
   | { type: 'outcome'; at: number; run: string; own: boolean }
   | { type: 'failed'; at: number; code: string }
-  /** An unhandled rejection or an uncaught exception; it ended the process. */
+  /** An unhandled rejection or an uncaught exception ended the process. */
   | { type: 'crash'; at: number; error: string; origin: 'library' | 'driver' }
-  /** The process stopped when it was asked to. */
+  /** The process stopped as requested. */
   | { type: 'stopped'; at: number }
 
-/** One change of a lock's row, as the database's own trigger saw it; times are epoch milliseconds of its clock. */
+/** One change of a lock's row, recorded by a database trigger. Times are epoch milliseconds of the database's clock. */
 export interface LockChange {
   readonly seq: number
   readonly at: number
   readonly name: string
-  /** `null`: the row was destroyed by hand. */
+  /** `null` if the harness destroyed the row. */
   readonly lockedBy: string | null
   readonly lockUntil: number
   readonly lockedAt: number
 }
 
-/** A transaction of a task that committed; `seen` is the run that had begun last when it wrote. */
+/** A committed transaction of a task. `seen` is the run that had started last when the transaction wrote. */
 export interface Commit {
   readonly run: string
   readonly name: string
@@ -64,7 +64,7 @@ export interface Resource {
   readonly value: number
 }
 
-/** Something that the harness did, with its begin and end on both clocks. */
+/** A fault that the harness injected, with its start and end on both clocks. */
 export interface Injection {
   readonly fault: string
   /** Monotonic. */
@@ -73,13 +73,13 @@ export interface Injection {
   /** Epoch milliseconds. */
   readonly wallFrom: number
   readonly wallTo: number
-  /** Nobody can take a lock meanwhile. */
+  /** Whether no process could acquire a lock meanwhile. */
   readonly blocks: boolean
-  /** Locks were taken away from their holders by hand. */
+  /** Whether rows of held locks were destroyed. */
   readonly destroys: boolean
 }
 
-/** What happened while one fault, or the mixture, was injected. */
+/** A period in which one kind of fault, or a mixture, was injected. */
 export interface Segment {
   readonly fault: string
   readonly from: number
@@ -96,11 +96,11 @@ export interface History {
   readonly resources: readonly Resource[]
   readonly injections: readonly Injection[]
   readonly segments: readonly Segment[]
-  /** Names that could not be taken when all was over. */
+  /** Locks that could not be acquired at the end. */
   readonly neverFree: readonly string[]
 }
 
-/** The last line may be half a line: its process was killed while it wrote. */
+/** Reads a process's history, except for the last line: a process that was killed while writing leaves it incomplete. */
 export function readProcessHistory(file: string): ProcessEntry[] {
   const lines = readFileSync(file, 'utf8').split('\n')
   lines.pop()

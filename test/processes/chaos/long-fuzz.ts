@@ -8,7 +8,7 @@ import { DATABASES, WITHOUT_URL } from './databases'
 import { Random } from './random'
 import { ORMS, ormsOf, workerClient } from './worker-client'
 
-/** Takes locks as fast as it can, and gives them back, prolongs them or forgets them, until there were enough acquisitions. */
+/** Acquires locks as fast as possible, and releases, extends or forgets them, until there have been enough acquisitions. */
 const NAMES = Array.from({ length: 8 }, (_, index) => `job-${index}`)
 const LOOPS = 16
 const NOTHING = { processes: [], commits: [], resources: [], injections: [], segments: [], neverFree: [] }
@@ -49,7 +49,7 @@ class Fuzz {
     }
   }
 
-  /** On a busy machine a short lease may be over before its answer comes: then there is an error, and no lock. */
+  /** On a busy machine a short lease may be over before its answer arrives. The result is an error and no lock. */
   #late(error: unknown): undefined {
     if (!(error instanceof LockError) || error.code !== 'TIMEOUT') throw error
     this.tally.late++
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       db: { type: 'string', multiple: true, default: [...WITHOUT_URL] },
-      /** Of a server that is there already, for a single database. */
+      /** The URL of an existing server, if `db` is a single database. */
       url: { type: 'string' },
       orm: { type: 'string', multiple: true, default: [...ORMS] },
       acquisitions: { type: 'string', default: '100000' },
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   })
   await generateClients()
   for (const db of values.db) {
-    for (const orm of ormsOf(db).filter((each) => values.orm.includes(each))) {
+    for (const orm of ormsOf(db).filter((name) => values.orm.includes(name))) {
       const database = await DATABASES[db as keyof typeof DATABASES](NAMES, values.url)
       try {
         const connection = database.connection()

@@ -47,7 +47,7 @@ async function main(): Promise<void> {
     )
     if (driverCrashes > 0)
       console.log(
-        `${driverCrashes} processes ended because a database driver threw out of its socket's handlers`,
+        `${driverCrashes} processes ended because a database driver threw an error in its socket's event handlers`,
       )
     for (const [fault, why] of Object.entries(missing)) console.log(`not run: ${fault} – ${why}`)
     for (const { promise, what } of violations.slice(0, 50)) console.log(`BROKEN: ${promise}: ${what}`)

@@ -11,7 +11,7 @@ import { ServerProcess, startAs } from '../servers/server-process'
 import { TcpProxy } from '../servers/tcp-proxy'
 import { noteDestroyed, readWitness } from './witness'
 
-// sysdate() moves on while a statement waits, unlike now(). What the lock writes is in UTC.
+// Unlike now(), sysdate() moves on while a statement waits. The lock's own times are in UTC.
 const NOW = 'unix_timestamp(sysdate(6)) * 1000'
 const EPOCH = (time: string): string => `timestampdiff(microsecond, '1970-01-01', ${time}) / 1000`
 const witness = (event: string, values: string): string =>
@@ -29,13 +29,13 @@ const SCHEMA = [
   'create table task_commit (run varchar(255) primary key, name varchar(64), guarded boolean, seen varchar(255))',
 ]
 
-/** A server of its own, which may be killed and starved. */
+/** A server that the harness started, which faults may kill or deprive of disk space. */
 interface OwnServer {
   readonly process: ServerProcess
   readonly directory: DataDirectory
 }
 
-/** A database of its own: on a server of its own, or on the one at this URL, which is left in peace. */
+/** Creates a private database on the server at the URL, which is not harmed, or else on a server of its own. */
 export async function mysqlLikeDatabase(
   program: ServerProgram,
   names: readonly string[],
@@ -152,7 +152,7 @@ async function startOwn(
   return server
 }
 
-/** What nobody may do to a server that others use. */
+/** Faults that would harm a shared server. */
 function serverFaults(
   { process: server, directory }: OwnServer,
   execute: (...statements: string[]) => Promise<void>,

@@ -7,7 +7,7 @@ import { LATEST_DELIVERY, type RequestAboutLock } from '../servers/tcp-proxy'
 const needsNetwork = ({ proxy }: ChaosDatabase): string | undefined =>
   proxy ? undefined : 'an embedded database has no network'
 
-/** Mostly those of holders: without holders there is nothing to break. */
+/** Mostly hits requests of holders, and rarely others: without holders there would be nothing to break. */
 const isHit = ({ ofHolder }: RequestAboutLock, random: Random): boolean =>
   random.chance(ofHolder ? 0.4 : 0.05)
 
@@ -29,12 +29,12 @@ const cutAfter: Fault = {
   },
 }
 
-/** Later than what others sent later, often after the holder's time limit, and sometimes after its unlock. */
+/** Delays requests, so that they arrive after later ones, often after the holder's time limit, and sometimes after its release. */
 const requestDelayed: Fault = {
   name: 'request delayed',
   missing: needsNetwork,
   inject: async ({ database, random }) => {
-    // Mostly not by much: what comes while its lock is still held, or held for lockAtLeastFor, is what matters.
+    // Mostly short delays: what matters is a request that arrives while the lock is still held, or kept for lockAtLeastFor.
     const delay = (): number => 50 + (LATEST_DELIVERY - 50) * random.next() ** 2
     database.proxy?.holdBack((request) => (isHit(request, random) ? delay() : 0))
     await sleep(random.between(1_500, 4_000))
@@ -42,7 +42,7 @@ const requestDelayed: Fault = {
   },
 }
 
-/** The statement is done, and nobody hears of it; whoever waits is told at once, or much later. */
+/** Lets the server execute statements but loses their answers. The connection is cut at once, or only much later. */
 const answerLost: Fault = {
   name: 'answer lost',
   missing: needsNetwork,
@@ -81,7 +81,7 @@ const unlockCut: Fault = {
   missing: needsNetwork,
   inject: async ({ database, workers }) => {
     const worker = workers.any()
-    worker.ambush('unlocking', 'tell')
+    worker.ambush('unlocking', 'report')
     await worker.whenReached(() => database.proxy?.cutAll())
   },
 }

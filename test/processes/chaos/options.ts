@@ -5,17 +5,17 @@ import { ormsOf, type Orm } from './worker-client'
 
 export interface ChaosOptions {
   readonly db: keyof typeof DATABASES
-  /** A server that is there already; without, one is started that may be killed, where the harness knows how. */
+  /** The URL of an existing server. Default: the harness starts a server that faults may kill, if it can. */
   readonly url: string | undefined
   readonly minutes: number
   readonly seed: number
   readonly workers: number
-  /** Only these faults; default: all that the database can have. */
+  /** The faults to inject. If empty, all that are possible on the database. */
   readonly faults: readonly string[]
   readonly orms: readonly Orm[]
   readonly broken: Break | undefined
   readonly json: boolean
-  /** Where to write the whole history, for whoever wants to know why a promise was broken. */
+  /** The file for the whole history, from which a broken promise can be analysed. */
   readonly keep: string | undefined
 }
 
@@ -55,7 +55,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
 }
 
 function oneOf<T extends string>(known: readonly T[], value: string): T {
-  const found = known.find((each) => each === value)
+  const found = known.find((option) => option === value)
   if (!found) throw new Error(`'${value}' is not one of ${known.join(', ')}.\n${USAGE}`)
   return found
 }

@@ -1,11 +1,11 @@
 import { monotonic } from './history'
 
-/** Where a run can be hit. */
+/** The phases of a run in which it can be disturbed. */
 export const PHASES = [
   'asking',
   'acquired',
   'working',
-  // After the last look at the signal.
+  // After the last check of the signal.
   'checked',
   'checked-guarded',
   'in-transaction',
@@ -15,31 +15,31 @@ export const PHASES = [
 ] as const
 export type Phase = (typeof PHASES)[number]
 
-/** What happens to the process at the next such phase. */
+/** What happens to the process when it next reaches a phase. */
 export interface Ambush {
   readonly phase: Phase
-  readonly action: 'kill' | 'stop' | 'block' | 'tell'
-  /** For `block`: how long the event loop does nothing. */
+  readonly action: 'kill' | 'stop' | 'block' | 'report'
+  /** For `block`: how long the event loop is blocked. */
   readonly milliseconds: number
-  /** Monotonic: nobody waits for it any more. */
+  /** The monotonic time after which the ambush has no effect. */
   readonly expires: number
 }
 
-/** The ambushes that lie in wait in this process. */
+/** The ambushes that have been laid for this process. */
 export class Phases {
   #ambushes: Ambush[] = []
 
-  /** @param tell asks the harness to act, and waits until it has */
-  constructor(private readonly tell: (phase: Phase) => Promise<void>) {}
+  /** @param report lets the harness act, and resolves when it has */
+  constructor(private readonly report: (phase: Phase) => Promise<void>) {}
 
   lay(ambush: Ambush): void {
     this.#ambushes.push(ambush)
   }
 
   async reach(phase: Phase): Promise<void> {
-    const ambush = this.#ambushes.find((each) => each.phase === phase && monotonic() < each.expires)
+    const ambush = this.#ambushes.find((laid) => laid.phase === phase && monotonic() < laid.expires)
     if (!ambush) return
-    this.#ambushes = this.#ambushes.filter((each) => each !== ambush)
+    this.#ambushes = this.#ambushes.filter((laid) => laid !== ambush)
     switch (ambush.action) {
       case 'kill':
       case 'stop':
@@ -50,8 +50,8 @@ export class Phases {
         while (monotonic() < until);
         break
       }
-      case 'tell':
-        await this.tell(phase)
+      case 'report':
+        await this.report(phase)
     }
   }
 }

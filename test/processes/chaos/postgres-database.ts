@@ -31,7 +31,7 @@ const SCHEMA = [
    end $$`,
 ]
 
-/** A server of its own, which may be killed and starved. */
+/** A server that the harness started, which faults may kill or deprive of disk space. */
 interface OwnServer {
   readonly process: ServerProcess
   readonly directory: DataDirectory
@@ -40,8 +40,8 @@ interface OwnServer {
 }
 
 /**
- * A database of its own: on the server at this URL, which is left in peace, or on a server of its own, with PgBouncer
- * beside it where that is installed.
+ * Creates a private database on the server at the URL, which is not harmed, or else on a server of its own, with PgBouncer in front
+ * of it if that is installed.
  */
 export async function postgresDatabase(names: readonly string[], url?: string): Promise<ChaosDatabase> {
   const chaos = `chaos_${process.pid}`
@@ -165,14 +165,14 @@ async function startOwn(port: number, role: string, ask: () => Promise<void>): P
   return { process: server, directory, data, pooler }
 }
 
-/** What nobody may do to a server that others use. */
+/** Faults that would harm a shared server. */
 function serverFaults(
   { process: server, directory, data }: OwnServer,
   execute: (...statements: string[]) => Promise<void>,
 ): Pick<ChaosDatabase, 'restart' | 'withReadOnly' | 'withRecovery' | 'withDiskFull'> {
   return {
     restart: async () => {
-      // At once, as in a crash: the log is replayed at the next start.
+      // Stops at once, as in a crash, so that the next start replays the log.
       await server.stop('SIGQUIT')
       await server.start()
     },
@@ -197,7 +197,7 @@ function serverFaults(
         work,
         () => execute('select pg_promote()'),
       ),
-    // Without room for its log the server gives up.
+    // The server shuts down when it has no room for its log.
     ...(directory.mounted && {
       withDiskFull: (work) => directory.whileFull(work).finally(() => server.revive()),
     }),

@@ -124,7 +124,7 @@ interface BreakableAdapter {
   connect(): Promise<Record<'executeRaw' | 'queryRaw', (query: { sql: string }) => unknown>>
 }
 
-/** The lock opens a SQLite file a second time, and speaks to the adapter itself. */
+/** Rewrites the statements of the adapter's own connections too, because the lock opens a SQLite file a second time. */
 function breakAdapter(adapter: BreakableAdapter, rewrite: Rewrite): void {
   const connect = adapter.connect.bind(adapter)
   adapter.connect = async () => {

@@ -1,4 +1,4 @@
-/** Random numbers that are the same for the same seed (mulberry32), so that a chaos run can be repeated. */
+/** Generates the same random numbers for the same seed (mulberry32), so that a chaos run can be repeated. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = this.#state

@@ -1,22 +1,22 @@
 import type { ProcessEntry } from './history'
 
-/** One acquisition as its own process knew it; times are monotonic. */
+/** One acquisition as its own process recorded it. Times are monotonic. */
 export interface Run {
   readonly run: string
   readonly name: string
   readonly asked: number
   readonly from: number
-  /** Until then the lock was trusted. */
+  /** When the process stopped considering the lock held. */
   to: number
-  /** Nobody else is to have the lock before that, as its `lockAtLeastFor` says. */
+  /** Because of `lockAtLeastFor`, no other process may acquire the lock before this time. */
   notBefore: number
-  /** The longest `lockAtMostFor` that was asked for. */
+  /** The longest `lockAtMostFor` that was requested. */
   longest: number
   ended?: number
   unlocked?: number
 }
 
-/** From the moment a process has its lock until its task is over, or it knows that the lease is. */
+/** Returns the runs of a process. A run lasts from the acquisition until its task has ended or its lease is over. */
 export function runsOf(history: readonly ProcessEntry[]): Run[] {
   const runs = new Map<string, Run>()
   for (const entry of history) {

@@ -1,6 +1,6 @@
 import type { History, Injection, LockChange, ProcessEntry } from './history'
 
-/** Small histories for the tests of the checker, with one clock for all. */
+/** An empty history. The tests of the checker build small histories on it, in which all clocks are the same. */
 export const NOTHING: History = {
   processes: [],
   changes: [],
@@ -31,7 +31,7 @@ export const run = (id: string, from: number, to: number, until = to): ProcessEn
   { type: 'outcome', at: to + 1, run: id, own: true },
 ]
 
-/** @param lockedAt for an unlock that changes the owner's text; otherwise the owner tells acquisitions apart */
+/** @param lockedAt must be set for a release that changes the owner; otherwise the owner identifies the acquisition */
 export const change = (
   seq: number,
   at: number,

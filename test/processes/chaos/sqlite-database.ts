@@ -6,7 +6,7 @@ import type { ChaosDatabase } from './chaos-database'
 import { DataDirectory } from '../servers/data-directory'
 import { noteDestroyed, readWitness } from './witness'
 
-/** What the harness uses of better-sqlite3, which brings no types. */
+/** What the harness uses of better-sqlite3, which has no type declarations. */
 interface Connection {
   exec(text: string): unknown
   pragma(text: string): unknown
@@ -34,9 +34,9 @@ const SCHEMA = [
   'create table task_commit (run text primary key, name text, guarded integer, seen text)',
 ]
 
-/** A SQLite file of its own, with a write-ahead log. */
+/** Creates a private SQLite file with a write-ahead log. */
 export function sqliteDatabase(names: readonly string[], url?: string): Promise<ChaosDatabase> {
-  if (url !== undefined) throw new Error('SQLite has no server, and so no --url.')
+  if (url !== undefined) throw new Error('SQLite has no server, so --url is not possible.')
   const directory = new DataDirectory(100)
   const database = join(directory.path, 'chaos.sqlite')
   const admin = async <T>(work: (connection: Connection) => T | Promise<T>): Promise<T> => {
@@ -47,7 +47,7 @@ export function sqliteDatabase(names: readonly string[], url?: string): Promise<
       connection.close()
     }
   }
-  /** In small steps: waiting inside of SQLite would stop the harness. */
+  /** Polls, because waiting inside SQLite would block the harness. */
   const begin = async (connection: Connection): Promise<void> => {
     for (let attempt = 0; ; attempt++) {
       try {

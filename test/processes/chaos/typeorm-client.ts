@@ -48,8 +48,8 @@ function greet(dataSource: DataSource, greeting: string): void {
 }
 
 /**
- * When SQLite itself rolled back (SQLITE_FULL), TypeORM 1.1 fails to roll back again, and counts one transaction too many
- * from then on: its next rollback goes to a savepoint only, and leaves the file locked for everybody.
+ * Resets TypeORM's transaction state. When SQLite itself has rolled back (SQLITE_FULL), TypeORM 1.1 fails to roll back again and from
+ * then on counts one transaction too many: its next rollback only returns to a savepoint, so the file stays locked.
  */
 function forgetTransaction(dataSource: DataSource): void {
   const { databaseConnection } = dataSource.driver as unknown as {
@@ -70,7 +70,7 @@ function breakConnection(connection: PromisingConnection, rewrite: (text: string
   connection.query = (statement, ...rest) => {
     if (typeof statement === 'string') return query(statement, ...rest)
     const text = rewrite(statement.text)
-    // A name belongs to one text.
+    // A prepared statement's name belongs to the original text.
     return query(text === statement.text ? statement : { ...statement, name: undefined, text }, ...rest)
   }
   const promise = connection.promise?.bind(connection)
@@ -98,7 +98,7 @@ function breakDataSource(dataSource: DataSource, rewrite: (text: string) => stri
     ) => Promise<unknown>
     queryRunner.query = (text: string, ...rest: unknown[]) => query(rewrite(text), ...rest) as Promise<never>
     const connect = queryRunner.connect.bind(queryRunner) as () => Promise<PromisingConnection>
-    // There the lock says all by the query runner's own `query`.
+    // On these databases the lock only uses the query runner's own `query`.
     if (dataSource.options.type === 'mssql' || dataSource.options.type === 'oracle') return queryRunner
     queryRunner.connect = async () => {
       const connection = await connect()
@@ -108,7 +108,7 @@ function breakDataSource(dataSource: DataSource, rewrite: (text: string) => stri
     }
     return queryRunner
   }
-  // The lock opens a SQLite file a second time, and speaks to the driver itself.
+  // The lock opens a SQLite file a second time, and uses that connection directly.
   const driver = dataSource.driver as unknown as { createDatabaseConnection?(): Promise<PreparingDatabase> }
   const connect = driver.createDatabaseConnection?.bind(driver)
   if (!connect) return

@@ -5,7 +5,7 @@ import type { ChaosDatabase, DialectByUrl } from './chaos-database'
 import { TcpProxy } from '../servers/tcp-proxy'
 import { readWitness } from './witness'
 
-/** What these call the types of the columns. */
+/** The column types of each database. */
 const WORDS: Readonly<Record<DialectByUrl, { seq: string; text: string; number: string; flag: string }>> = {
   cockroachdb: { seq: 'bigserial', text: 'varchar(255)', number: 'float8', flag: 'boolean' },
   mssql: { seq: 'bigint identity', text: 'nvarchar(255)', number: 'float', flag: 'bit' },
@@ -17,18 +17,18 @@ const WORDS: Readonly<Record<DialectByUrl, { seq: string; text: string; number: 
   },
 }
 
-/** The lock table, the tables of the tasks, and the trigger that writes down what becomes of each lock. */
+/** Returns the statements that create the lock table, the tables of the tasks, and the trigger that records each change of a lock. */
 export function chaosTables(dialectName: DialectByUrl): string[] {
   const dialect = dialects[dialectName]
   const { seq, text, number, flag } = WORDS[dialectName]
   const epoch = (time: string): string => render(dialect.epochMilliseconds(raw(time)))
   const note = 'insert into lock_history (changed_at, name, locked_by, lock_until, locked_at)'
   const now = render(dialect.epochMilliseconds(dialect.now))
-  /** Of a row that is not there everything is null. */
+  /** All columns of a missing old or new row are null. */
   const seen = (after: string, before: string): string =>
     `${now}, coalesce(${after}.name, ${before}.name), ${after}.locked_by, coalesce(${epoch(`${after}.lock_until`)}, 0), coalesce(${epoch(`${after}.locked_at`)}, 0)`
   const triggers: Readonly<Record<DialectByUrl, readonly string[]>> = {
-    // It wants parentheses around the rows.
+    // CockroachDB requires parentheses around the rows.
     cockroachdb: [
       `create function witness() returns trigger language plpgsql as $$ begin
        ${note} select ${seen('(new)', '(old)')};
@@ -36,7 +36,7 @@ export function chaosTables(dialectName: DialectByUrl): string[] {
      end $$`,
       'create trigger witness after insert or update or delete on shedlock for each row execute function witness()',
     ],
-    // Once for each statement, those without rows too.
+    // SQL Server fires a trigger once for each statement, even if it affects no rows.
     mssql: [
       `create trigger witness on shedlock after insert, update, delete as begin
        set nocount on;
@@ -98,15 +98,15 @@ export async function urlDatabase(
     witness: () => readWitness(async (query) => (await ask(databaseUrl, query)).map(inLowerCase)),
     close: async () => {
       await proxy.close()
-      // What was found out counts, also where a session of a killed process still keeps its database.
+      // A session of a killed process may still use the database. Then dropping it fails, which must not hide the results.
       await ask(url, ...server.dropDatabase(chaos)).catch((error: unknown) => {
-        console.error(`${chaos} stays on the server: ${String(error)}`)
+        console.error(`${chaos} could not be dropped from the server: ${String(error)}`)
       })
     },
   }
 }
 
-/** Oracle's columns are in capitals. */
+/** Converts column names to lower case, because Oracle returns them in upper case. */
 function inLowerCase(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [column.toLowerCase(), value]))
 }

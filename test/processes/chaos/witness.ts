@@ -1,13 +1,13 @@
 import type { Commit, LockChange, Resource } from './history'
 
-/** What went on, as the database kept it. */
+/** What the database has recorded. */
 export interface Witness {
   readonly changes: LockChange[]
   readonly commits: Commit[]
   readonly resources: Resource[]
 }
 
-/** Drivers give whole numbers as number or text, and truths as themselves or as 1. */
+/** Drivers return whole numbers as numbers or strings, and booleans as booleans or as 0 and 1. */
 interface Rows {
   readonly changes: {
     seq: unknown
@@ -21,7 +21,7 @@ interface Rows {
   readonly resources: { name: string; value: unknown }[]
 }
 
-/** Reads what triggers and tasks wrote down. */
+/** Reads what triggers and tasks have recorded. */
 export async function readWitness(rows: (query: string) => unknown): Promise<Witness> {
   const found = {
     changes: await rows(
@@ -46,7 +46,7 @@ export async function readWitness(rows: (query: string) => unknown): Promise<Wit
   }
 }
 
-/** Notes that all locks were taken away, where no trigger sees it. */
+/** Returns a statement that records the destruction of all locks, for operations that fire no trigger. */
 export function noteDestroyed(now: string): string {
   return `insert into lock_history (changed_at, name, locked_by, lock_until, locked_at) select ${now}, name, null, 0, 0 from task_resource`
 }

@@ -4,23 +4,26 @@ import { monotonic, type ProcessEntry } from './history'
 import type { Phases } from './phases'
 import type { Random } from './random'
 
-/** How long after the end of the lease an awake process may take to abort its signal: on a busy machine it may sleep for long within one turn of its event loop. */
+/**
+ * How long after the end of the lease an awake process may take to abort its signal. Turns of the event loop count as well as time,
+ * because a busy machine may suspend the process for long within a single turn.
+ */
 const ABORT_GRACE = { milliseconds: 250, turns: 10 }
 
-/** How long an extension asks for, as a multiple of `lockAtMostFor`: shorter and longer than what the holder has. */
+/** The lengths of extensions as multiples of `lockAtMostFor`: some are shorter than the remaining lease, some longer. */
 const EXTENSIONS = [0.15, 0.3, 0.6, 2, 3]
 export const LONGEST_EXTENSION = Math.max(...EXTENSIONS)
 
 type Holder = Pick<TaskContext, 'signal' | 'lock'>
 
-/** How one task spends its time: shorter than its lease, longer with extensions, or longer without. */
+/** How one task spends its time. It takes less than its lease, or more, with or without extensions. */
 export class Work {
   readonly keepAlive: boolean
   readonly lockAtLeastFor: number
-  /** Extends once more, and ends without looking what became of it. */
+  /** Whether the task extends once more at its end. */
   readonly #hasty: boolean
   readonly #duration: number
-  /** At each look at the signal. */
+  /** The probability of an extension at each check of the signal. */
   readonly #chanceToExtend: number
 
   constructor(
@@ -49,7 +52,7 @@ export class Work {
       signal.throwIfAborted()
       if (this.random.chance(this.#chanceToExtend)) {
         const answered = await this.#extend(run, { signal, lock }, this.random.pick(EXTENSIONS))
-        // Without an answer some tasks go on with the lease that they have, and some hurry to their end.
+        // Without an answer, some tasks continue with the lease that they have and some end early.
         willing = answered || this.random.chance(0.6)
       }
     }
@@ -78,12 +81,12 @@ export class Work {
     this.record({ type: 'extended', at, run, until: at + lock.remaining(), lockAtLeastFor })
   }
 
-  /** A process that just woke up needs a turn of its event loop before its timers have fired. */
+  /** Expects the signal to abort, but only after a grace period: a process that just woke up must first run its timers. */
   async #expectAbort(run: string, { signal, lock }: Holder): Promise<void> {
     const since = monotonic()
-    // An extension that was under way may bring the lease back: the database has held the lock all the time.
+    // An extension in progress may still prolong the lease, because the lock was held in the database all along.
     const over = (): boolean => !signal.aborted && lock.remaining() === 0
-    // The turns come after the grace: the machine may let the process sleep at any point before.
+    // Count turns only after the grace period, because the machine may suspend the process at any point before.
     for (let turns = 0; over() && turns < ABORT_GRACE.turns;) {
       await turn()
       if (monotonic() - since >= ABORT_GRACE.milliseconds) turns++

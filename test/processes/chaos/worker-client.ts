@@ -6,7 +6,7 @@ import type { WorkerConnection } from './chaos-database'
 import { prismaClient } from './prisma-client'
 import { typeOrmClient } from './typeorm-client'
 
-/** One way to use the library: an ORM with its lock provider, its transactions and its guard. */
+/** A worker's access to the library: an ORM with its lock provider, its transactions and its guard. */
 export interface WorkerClient {
   readonly provider: LockProvider
   transaction<T>(work: (transaction: WorkerTransaction) => Promise<T>): Promise<T>
@@ -23,7 +23,7 @@ interface WorkerTransaction {
 export const ORMS = ['typeorm', 'prisma'] as const
 export type Orm = (typeof ORMS)[number]
 
-/** Prisma has no Oracle. */
+/** Returns the ORMs that support the database. Prisma does not support Oracle. */
 export function ormsOf(db: string): readonly Orm[] {
   return db === 'oracle' ? ['typeorm'] : ORMS
 }
@@ -40,7 +40,7 @@ export async function workerClient(options: WorkerClientOptions): Promise<Worker
   return options.broken === 'busy' ? { ...client, provider: neverBusy(client.provider) } : client
 }
 
-/** Calls a lock held when the database was too busy to tell. */
+/** Breaks a provider: it refuses a lock as held when the database was too busy to answer. */
 function neverBusy(provider: LockProvider): LockProvider {
   return providerOf((...all) =>
     provider.acquire(...all).catch((error: unknown) => {
@@ -50,7 +50,7 @@ function neverBusy(provider: LockProvider): LockProvider {
   )
 }
 
-/** Spells `?` as the client wants it; default: as TypeORM's driver does. */
+/** Replaces each `?` by the client's placeholder. Default: the placeholder of TypeORM's driver. */
 export function spelled(
   statement: string,
   dialect: WorkerConnection['dialect'],

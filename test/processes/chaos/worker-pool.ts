@@ -12,21 +12,21 @@ export interface WorkerPoolOptions {
   readonly names: readonly string[]
   readonly lockAtMostFor: number
   readonly timeLimit: number
-  /** Of every other pair of processes, so that answers often come when nobody waits for them any more. */
+  /** The time limit of every other pair of processes. It is so short that many answers arrive too late. */
   readonly shortTimeLimit: number
   readonly broken: Break | undefined
-  /** The processes take turns. */
+  /** The ORMs, which the processes use in turn. */
   readonly orms: readonly Orm[]
-  /** Where the processes keep their histories. */
+  /** The folder in which the processes write their histories. */
   readonly directory: string
 }
 
-/** What is special about one process. */
+/** Settings of a single process that differ from the others'. */
 export interface WorkerWishes extends ConnectionWishes {
   readonly clock?: string
 }
 
-/** The app instances: as many as asked for, a new one for each that dies. */
+/** Keeps a fixed number of app instances running: each one that dies is replaced. */
 export class WorkerPool {
   readonly #workers: WorkerProcess[] = []
   readonly #current: WorkerProcess[] = []
@@ -51,7 +51,7 @@ export class WorkerPool {
     return this.#current
   }
 
-  /** Puts a new process in the place of one that may be let go. */
+  /** Starts a process with these settings in place of a random one, which is stopped. */
   async replace(wishes: WorkerWishes): Promise<void> {
     const slot = Math.floor(this.random.next() * this.options.size)
     const old = this.#current[slot]
@@ -70,7 +70,7 @@ export class WorkerPool {
 
   #spawn(slot: number, { clock, ...wishes }: WorkerWishes): void {
     const { names, lockAtMostFor, timeLimit, shortTimeLimit, broken, orms, directory } = this.options
-    // Without one database clock the clocks differ everywhere, or nothing would come of it.
+    // If locks use the processes' clocks instead of the database's, those must differ, or the break would have no effect.
     const wrongClock = clock ?? (broken === 'clock' && canFakeTime && slot % 2 === 1 ? '+3h' : undefined)
     const worker = new WorkerProcess({
       orm: orms[slot % orms.length] ?? 'typeorm',
@@ -78,7 +78,7 @@ export class WorkerPool {
       historyFile: join(directory, `${this.#workers.length}.jsonl`),
       seed: Math.floor(this.random.next() * 2 ** 32),
       names,
-      // One connection for everything, so one transaction at a time.
+      // SQLite has one connection, and so one transaction at a time.
       loops: this.database.dialect === 'sqlite' ? 1 : 2,
       lockAtMostFor,
       timeLimit: Math.floor(slot / 2) % 2 === 0 ? shortTimeLimit : timeLimit,

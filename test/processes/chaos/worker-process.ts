@@ -7,11 +7,11 @@ import { monotonic, readProcessHistory, type ProcessEntry } from './history'
 import type { Ambush, Phase } from './phases'
 import type { MessageFromWorker, MessageToWorker, WorkerOptions } from './worker'
 
-/** How long to wait for a process to come to the phase where an ambush lies. */
+/** In milliseconds, how long to wait until a process reaches the phase of an ambush. */
 export const PATIENCE = 3_000
 
 export interface WorkerProcessOptions extends WorkerOptions {
-  /** How wrong the process's clock is, such as `+3h`; its monotonic clock stays right. */
+  /** The error of the process's wall clock, such as `+3h`. Its monotonic clock is not affected. */
   readonly clock: string | undefined
 }
 
@@ -67,7 +67,7 @@ export class WorkerProcess {
     this.send({ type: 'ambush', ambush: { phase, action, milliseconds, expires } })
   }
 
-  /** When the process reaches a phase of a `tell` ambush, acts and lets it go on. */
+  /** Acts when the process reaches the phase of a `report` ambush, and then lets the process continue. */
   async whenReached(act: () => Promise<void> | void): Promise<boolean> {
     const reached = await Promise.race([
       new Promise<true>((resolve) => {
@@ -87,7 +87,7 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL')
   }
 
-  /** Lets a stopped process sleep on, and then wakes it. */
+  /** Waits until the process has been stopped, and continues it after this many milliseconds. */
   async wakeAfter(milliseconds: number): Promise<boolean> {
     if (!(await this.#waitUntil(() => this.#isStopped(), PATIENCE + 500))) return false
     await sleep(milliseconds)

@@ -20,7 +20,7 @@ export interface WorkerOptions extends WorkerClientOptions {
   readonly historyFile: string
   readonly seed: number
   readonly names: readonly string[]
-  /** How many runs the process tries at the same time. */
+  /** How many loops compete for locks in the process. */
   readonly loops: number
   /** Milliseconds. */
   readonly lockAtMostFor: number
@@ -29,7 +29,7 @@ export interface WorkerOptions extends WorkerClientOptions {
 export type MessageToWorker =
   | { readonly type: 'ambush'; readonly ambush: Ambush }
   | { readonly type: 'done' }
-  /** Take this many connections out of the pool for this long. */
+  /** Occupy this many connections of the pool for this long. */
   | { readonly type: 'exhaust'; readonly connections: number; readonly milliseconds: number }
   | { readonly type: 'stop' }
 
@@ -39,7 +39,7 @@ export type MessageFromWorker =
 const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions
 const { names, loops, lockAtMostFor } = options
 const ofPostgres = ['postgres', 'cockroachdb'].includes(options.connection.dialect)
-/** What this process holds, by name. */
+/** The locks that this process holds, by name. */
 const held = new Map<string, { readonly run: string; readonly lock: ActiveLock }>()
 const failedUnlocks = new Map<string, number>()
 const random = new Random(options.seed)
@@ -49,11 +49,11 @@ const phases = new Phases(
   (phase) =>
     new Promise<void>((resolve) => {
       acted = resolve
-      tell({ type: 'reached', phase })
+      report({ type: 'reached', phase })
     }),
 )
 
-function tell(message: MessageFromWorker): void {
+function report(message: MessageFromWorker): void {
   process.send?.(message)
 }
 
@@ -75,13 +75,13 @@ process.on('unhandledRejection', (reason, promise) => {
   crash(error, originOf(error, promise))
 })
 
-/** A process of an app that has no handler for it would end as well. */
+/** Ends the process, as an app without a handler would. */
 function crash(error: Error, origin: 'library' | 'driver'): void {
   record({ type: 'crash', at: monotonic(), error: error.stack ?? error.message, origin })
   process.exit(1)
 }
 
-/** Notes when a lock is handed out, how long it may be trusted, and when it is refused. */
+/** Records each acquisition with the end of its lease, and each refusal. */
 function witnessed(provider: LockProvider): LockProvider {
   return providerOf(async (configuration, options) => {
     const asked = monotonic()
@@ -92,7 +92,7 @@ function witnessed(provider: LockProvider): LockProvider {
     const { name, lockAtMostFor, lockAtLeastFor } = configuration
     if ('reason' in acquired) record({ type: 'refused', at, asked, name })
     else if (acquired.lease.remaining() > 0) {
-      // Whose lease is over when the answer comes is refused to its caller.
+      // A lock whose lease is over when the answer arrives is not given to the caller, so it is not recorded.
       const run = (acquired as SqlAcquisition).row.lockedBy
       const until = at + acquired.lease.remaining()
       record({
@@ -111,7 +111,7 @@ function witnessed(provider: LockProvider): LockProvider {
 }
 
 const listener: LockingTaskExecutorListener = {
-  /** By hand or by keep-alive. */
+  /** Extended by the task or by keep-alive. */
   onLockExtended: ({ name }) => {
     const holder = held.get(name)
     const at = monotonic()
@@ -126,7 +126,7 @@ function runOf(lock: ActiveLock): string {
   return sqlAcquisition(lock).row.lockedBy
 }
 
-/** A task such as people write: reads, works, writes what it computed – and looks at its signal in between. */
+/** A typical task: reads a value, works, checks its signal, and writes the result. */
 async function task(
   client: WorkerClient,
   name: string,
@@ -144,7 +144,7 @@ async function task(
   })
   await work.on(run, { signal, lock })
   await phases.reach(guarded ? 'checked-guarded' : 'checked')
-  // Here a process may sleep for hours: only the guard sees it.
+  // A process that is suspended here can only be stopped by the guard.
   await client.transaction(async (transaction) => {
     await transaction.execute('update task_resource set value = ? where name = ?', [value + 1, name])
     await transaction.execute(
@@ -220,7 +220,7 @@ async function connected(): Promise<WorkerClient> {
 }
 
 async function main(): Promise<void> {
-  // At once: the harness may be gone before there is a connection.
+  // Register this first, because the harness may end before the process has connected.
   process.on('disconnect', () => process.exit(1))
   record({ type: 'started', at: monotonic(), orm: options.orm, timeLimit: options.timeLimit })
   const client = await connected()
@@ -233,7 +233,7 @@ async function main(): Promise<void> {
     else if (message.type === 'stop') stopping = true
     else void exhaust(client, message.connections, message.milliseconds)
   })
-  tell({ type: 'ready' })
+  report({ type: 'ready' })
   await Promise.all(Array.from({ length: loops }, () => loop(client, executor)))
   record({ type: 'stopped', at: monotonic() })
   await client.close().catch(() => undefined)

@@ -126,7 +126,7 @@ export async function galera(): Promise<Cluster> {
   const comeBack = async (node: GaleraNode, address: TcpProxy, clock?: string): Promise<void> => {
     await node.join(clock === undefined ? {} : { clock })
     await whole()
-    address.lead(node.port)
+    address.redirect(node.port)
     address.cutAll()
   }
 
@@ -134,7 +134,7 @@ export async function galera(): Promise<Cluster> {
     'kill -9': async (reachable) => {
       const { node, other, address, goOn } = next()
       await node.kill()
-      address.lead(other.port)
+      address.redirect(other.port)
       address.cutAll()
       await goOn()
       reachable()
@@ -142,7 +142,7 @@ export async function galera(): Promise<Cluster> {
     },
     'planned switch': async (reachable) => {
       const { node, other, address, goOn } = next()
-      address.lead(other.port)
+      address.redirect(other.port)
       await node.shutDown()
       address.cutAll()
       await goOn()
@@ -172,7 +172,7 @@ export async function galera(): Promise<Cluster> {
     'silent machine': async (reachable) => {
       const { node, other, address, goOn } = next()
       node.freeze()
-      address.lead(other.port)
+      address.redirect(other.port)
       await goOn()
       reachable()
       await sleep(SILENT)
@@ -183,7 +183,7 @@ export async function galera(): Promise<Cluster> {
       'one clock ahead': async (reachable: Parameters<Fault>[0]) => {
         const { node, other, address } = next()
         const restart = async (clock?: string): Promise<void> => {
-          address.lead(other.port)
+          address.redirect(other.port)
           await node.shutDown()
           await comeBack(node, address, clock)
         }

@@ -110,14 +110,14 @@ export async function groupReplication(): Promise<Cluster> {
   const whole = () => until('all members are online', async () => (await current().online()) === MEMBERS)
   await changed()
   await whole()
-  address.lead(current().port)
+  address.redirect(current().port)
 
   const faults: Record<string, Fault> = {
     'kill -9': async (reachable) => {
       const former = current()
       await former.kill()
       await changed(former)
-      address.lead(current().port)
+      address.redirect(current().port)
       address.cutAll()
       reachable()
       await former.comeBack()
@@ -130,22 +130,22 @@ export async function groupReplication(): Promise<Cluster> {
       await former.query(`select group_replication_set_as_primary('${uuid}')`)
       await changed(former)
       // Connections to the former primary stay.
-      address.lead(current().port)
+      address.redirect(current().port)
       reachable()
       await whole()
     },
     'stale address': async (reachable) => {
-      address.lead(members.find((member) => member !== current())?.port ?? 0)
+      address.redirect(members.find((member) => member !== current())?.port ?? 0)
       address.cutAll()
       await sleep(STALE)
-      address.lead(current().port)
+      address.redirect(current().port)
       reachable()
     },
     'silent machine': async (reachable) => {
       const former = current()
       former.freeze()
       await changed(former)
-      address.lead(current().port)
+      address.redirect(current().port)
       reachable()
       await sleep(SILENT)
       await former.kill()

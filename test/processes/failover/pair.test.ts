@@ -33,7 +33,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   })
   afterAll(() => pair.close())
   afterEach(async () => {
-    lead('primary')
+    redirect('primary')
     const closed = Promise.all(opened.splice(0).map((client) => client.close()))
     // What is silent would not end by itself.
     pair.address.cutAll()
@@ -42,7 +42,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   })
 
   /** For those who connect anew. */
-  const lead = (role: 'primary' | 'standby'): void => pair.address.lead(pair.ports[role])
+  const redirect = (role: 'primary' | 'standby'): void => pair.address.redirect(pair.ports[role])
   const open = async (orm: ClientOptions['orm'], more: Partial<ClientOptions> = {}): Promise<Client> => {
     const client = await openClient({ orm, dialect: pair.dialect, port: pair.address.port, max: 2, ...more })
     opened.push(client)
@@ -62,10 +62,10 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     // error. `npm run failover` has these cases in processes of their own, and counts those that the driver ended.
     const whenConnectionsBreak = backend === 'mariadb' && orm === 'prisma' ? it.skip : it
     it('a pool whose connections lead to a standby leaves it as soon as its address leads to the primary', async () => {
-      lead('standby')
+      redirect('standby')
       const client = await open(orm)
       await fill(client)
-      lead('primary')
+      redirect('primary')
       for (let run = 0; run < 3; run++) {
         const lock = await client.provider.lock(configuration())
         expect(lock).toBeDefined()
@@ -74,10 +74,10 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     })
 
     it('a pool half of whose connections lead to a standby leaves those', async () => {
-      lead('standby')
+      redirect('standby')
       const client = await open(orm)
       await client.query('select 1')
-      lead('primary')
+      redirect('primary')
       await fill(client)
       for (let run = 0; run < 4; run++) {
         const lock = await client.provider.lock(configuration())
@@ -87,7 +87,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     })
 
     it('where nobody but a standby answers, the error says what it is', async () => {
-      lead('standby')
+      redirect('standby')
       const client = await open(orm, { timeLimit: SHORT })
       await expect(client.provider.lock(configuration())).rejects.toMatchObject({
         code: 'DATABASE_ERROR',
@@ -108,7 +108,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
         const migrate = () => executeOnce(provider, once, () => Promise.resolve(runs++))
         await migrate()
 
-        lead('standby')
+        redirect('standby')
         pair.address.cutAll()
         const unanswered = { code: 'DATABASE_ERROR' }
         await expect(lock?.fencingToken()).rejects.toMatchObject(unanswered)
@@ -116,7 +116,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
         await expect(provider.findLock(name)).rejects.toMatchObject(unanswered)
         await expect(migrate()).rejects.toMatchObject(unanswered)
 
-        lead('primary')
+        redirect('primary')
         pair.address.cutAll()
         expect(await lock?.fencingToken()).toBeGreaterThan(0)
         expect(await provider.findLock(name)).toMatchObject({ held: true })
@@ -143,10 +143,10 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       async () => {
         const client = await open(orm, { timeLimit: SHORT })
         const lock = await client.provider.lock(configuration())
-        lead('standby')
+        redirect('standby')
         pair.address.cutAll()
         await expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-        lead('primary')
+        redirect('primary')
         await eventually(async () =>
           expect(await client.provider.findLock(name)).toMatchObject({ held: false }),
         )

@@ -52,12 +52,12 @@ export async function startPair<Node extends PairNode>(
   let standby = await make(link.port, primary)
   const nodes = [primary, standby]
   await primary.startAsPrimary()
-  link.lead(primary.port)
+  link.redirect(primary.port)
   const address = await TcpProxy.listen(primary.port)
   const addresses = [address, await TcpProxy.listen(primary.port)]
 
   const lead = (port: number): void => {
-    for (const each of addresses) each.lead(port)
+    for (const each of addresses) each.redirect(port)
   }
   const cutAll = (): void => {
     for (const each of addresses) each.cutAll()
@@ -80,7 +80,7 @@ export async function startPair<Node extends PairNode>(
     ;[primary, standby] = [standby, primary]
   }
   const rejoin = async (clock?: string): Promise<void> => {
-    link.lead(primary.port)
+    link.redirect(primary.port)
     link.blackHole(false)
     await standby.startAsCopy(primary, clock)
     await whole()
@@ -106,7 +106,7 @@ export async function startPair<Node extends PairNode>(
       // Connections to the old one stay, where it has not closed them.
       lead(primary.port)
       reachable()
-      link.lead(primary.port)
+      link.redirect(primary.port)
       link.cutAll()
       await standby.follow()
       await whole()
@@ -122,12 +122,12 @@ export async function startPair<Node extends PairNode>(
       link.blackHole(true)
       await promote()
       const [, away] = addresses
-      away?.lead(primary.port)
+      away?.redirect(primary.port)
       away?.cutAll()
       reachable(away)
       await sleep(PARTED)
       await standby.kill()
-      address.lead(primary.port)
+      address.redirect(primary.port)
       address.cutAll()
       reachable(address)
       await rejoin()

@@ -177,14 +177,14 @@ export async function patroni({ asynchronous = false }: PatroniOptions = {}): Pr
   await changed()
   await askPostgres(leader.port, ...POSTGRES_SCHEMA)
   await whole()
-  address.lead(leader.port)
+  address.redirect(leader.port)
 
   const faults: Record<string, Fault> = {
     'kill -9': async (reachable) => {
       const former = leader
       await former.kill()
       await changed(former)
-      address.lead(leader.port)
+      address.redirect(leader.port)
       address.cutAll()
       reachable()
       await former.start()
@@ -196,23 +196,23 @@ export async function patroni({ asynchronous = false }: PatroniOptions = {}): Pr
       const candidate = members.find(({ role }) => role === (asynchronous ? 'replica' : 'sync_standby'))
       await former.switchOver(candidate?.name ?? '')
       await changed(former)
-      address.lead(leader.port)
+      address.redirect(leader.port)
       reachable()
       await whole()
     },
     'stale address': async (reachable) => {
       const standby = nodes[0] === leader ? nodes[1] : nodes[0]
-      address.lead(standby.port)
+      address.redirect(standby.port)
       address.cutAll()
       await sleep(STALE)
-      address.lead(leader.port)
+      address.redirect(leader.port)
       reachable()
     },
     'silent machine': async (reachable) => {
       const former = leader
       former.freeze()
       await changed(former)
-      address.lead(leader.port)
+      address.redirect(leader.port)
       reachable()
       await sleep(SILENT)
       await former.kill()

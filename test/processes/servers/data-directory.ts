@@ -3,10 +3,10 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync, chmodSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where a database keeps its files: a small disk of its own if this process may mount one, so that it can be filled up. */
+/** A database's data directory. It is a small disk of its own, which can be filled up, if this process may mount one. */
 export class DataDirectory {
   readonly path = mkdtempSync(join(tmpdir(), 'shedlock-chaos-'))
-  /** Whether it is a disk of its own. */
+  /** Whether the directory is a disk of its own. */
   readonly mounted: boolean
 
   constructor(megabytes: number) {
@@ -15,7 +15,7 @@ export class DataDirectory {
     process.once('exit', this.#remove)
   }
 
-  /** Leaves no byte free until the work is done. */
+  /** Fills the disk completely until the work is done. */
   async whileFull(work: () => Promise<void>): Promise<void> {
     const file = join(this.path, 'fill')
     try {

@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { runAs } from './server-process'
 
-/** A server program of this family: how its data directory is made, and how it is started. */
+/** A server program of the MySQL family: how to create its data directory and how to start it. */
 export interface ServerProgram {
   readonly dialect: 'mariadb' | 'mysql'
-  /** Runs it where the harness is root's. */
+  /** The user that runs the server if the harness runs as root. */
   readonly user: string
   readonly command: string
   readonly options: readonly string[]
   readonly initialize: (data: string) => Promise<unknown>
 }
 
-/** Whether there is a server to start. */
+/** Whether MariaDB's server is installed. */
 export const hasMariaDb = (process.env['PATH'] ?? '')
   .split(':')
   .some((folder) => existsSync(join(folder, 'mariadbd')))
@@ -35,7 +35,7 @@ export const MARIADB: ServerProgram = {
     ]),
 }
 
-/** MariaDB brings a `mysqld` of its own, so what is on the path may be the wrong one. */
+/** MariaDB also installs a `mysqld`, so the one on the path may not be MySQL's. */
 const mysqld = process.env['MYSQLD'] ?? 'mysqld'
 
 export const MYSQL: ServerProgram = {
@@ -47,7 +47,7 @@ export const MYSQL: ServerProgram = {
     const version = await runAs('nobody', mysqld, ['--version']).catch(String)
     if (!version.includes('Ver') || version.includes('MariaDB')) {
       throw new Error(
-        `${mysqld} is no MySQL server (${version.trim()}) – set MYSQLD; '.ci/start-mysql DIRECTORY' makes DIRECTORY/mysqld.`,
+        `${mysqld} is not a MySQL server (${version.trim()}) – set MYSQLD; '.ci/start-mysql DIRECTORY' creates DIRECTORY/mysqld.`,
       )
     }
     await runAs('nobody', mysqld, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`])

@@ -2,19 +2,19 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runAs, startAs } from './server-process'
 
-/** PostgreSQL refuses to be root's. */
+/** The user that runs PostgreSQL if the harness runs as root, because PostgreSQL refuses to. */
 export const POSTGRES_USER = 'postgres'
 
-/** Debian keeps them out of the path, one folder for each version. */
+/** Debian installs each version's programs in a folder of its own, which is not on the path. */
 const FOLDER = '/usr/lib/postgresql'
 const versions = existsSync(FOLDER)
   ? readdirSync(FOLDER).sort((one, other) => Number(one) - Number(other))
   : []
 const newest = versions.at(-1)
-/** The folder of its programs. */
+/** The folder with the programs of the newest installed version. */
 export const POSTGRES_BINARIES = newest === undefined ? undefined : join(FOLDER, newest, 'bin')
 
-/** Whether there is a server to start. */
+/** Whether PostgreSQL's server is installed. */
 export const hasPostgres = POSTGRES_BINARIES !== undefined && existsSync(join(POSTGRES_BINARIES, 'postgres'))
 
 const program = (name: string): string =>
@@ -25,7 +25,7 @@ export function runPostgres(name: string, args: readonly string[]): Promise<stri
   return runAs(POSTGRES_USER, program(name), args)
 }
 
-/** Makes a data directory whose user `postgres` may do everything. */
+/** Creates a data directory whose superuser is `postgres`. */
 export async function initializePostgres(data: string): Promise<void> {
   await runPostgres('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '--wal-segsize=1'])
 }

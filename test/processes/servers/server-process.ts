@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Database servers refuse to run as root. */
+/** Returns the ids of the user if this process runs as root, because database servers refuse to run as root. */
 function identity(user: string): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const id = (flag: string): number => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }))
@@ -17,7 +17,7 @@ export async function runAs(user: string, command: string, args: readonly string
   return stdout
 }
 
-/** @param environment besides that of this process */
+/** @param environment variables to add to those of this process */
 export function startAs(
   user: string,
   command: string,
@@ -37,15 +37,15 @@ function isRunning({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid !== undefined && exitCode === null && signalCode === null
 }
 
-/** To a server and the processes that it made: stopped, all of it is silent; killed, nothing of it says goodbye. */
+/** Signals a server and its child processes, so that all of them stop at once, or are killed without closing their connections. */
 export function signalFamily({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   const family = [pid, ...childrenOf(pid)]
-  for (const each of family) {
+  for (const member of family) {
     try {
-      process.kill(each, signal)
+      process.kill(member, signal)
     } catch {
-      // It ended meanwhile.
+      // The process has already ended.
     }
   }
 }
@@ -66,11 +66,11 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await exited
 }
 
-/** A database server that is started, stopped, and started again on the same data. */
+/** A database server that can be stopped and started again on the same data. */
 export class ServerProcess {
   #child: ChildProcess | undefined
 
-  /** @param ask rejects while the server does not answer */
+  /** @param ask queries the server, and rejects while it does not answer */
   constructor(
     private readonly spawnServer: () => ChildProcess,
     private readonly ask: () => Promise<void>,
@@ -85,7 +85,7 @@ export class ServerProcess {
     if (this.#child) await end(this.#child, signal)
   }
 
-  /** All its processes stop, and nobody is told. */
+  /** Suspends all of the server's processes. Its connections stay open but are silent. */
   freeze(): void {
     if (this.#child) signalFamily(this.#child, 'SIGSTOP')
   }
@@ -94,7 +94,7 @@ export class ServerProcess {
     if (this.#child) signalFamily(this.#child, 'SIGCONT')
   }
 
-  /** Starts it if it gave up by itself. */
+  /** Starts the server if it has ended by itself, and waits until it answers. */
   async revive(): Promise<void> {
     if (this.#child && isRunning(this.#child)) await this.#whenReady()
     else await this.start()

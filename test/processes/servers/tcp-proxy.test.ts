@@ -17,7 +17,7 @@ afterEach(async () => {
   server.close()
 })
 
-/** What comes back: all of it, or that the connection was cut. */
+/** Sends a request, and returns whether it was answered or the connection was cut. */
 async function said(request: Buffer): Promise<string> {
   const client = connect(proxy.port, '127.0.0.1')
   client.on('error', () => undefined)
@@ -32,10 +32,10 @@ async function said(request: Buffer): Promise<string> {
 
 it.each([
   ['PostgreSQL', Buffer.from('update "shedlock" set'), 'cut'],
-  ['SQL Server, whose texts are in UTF-16', Buffer.from('update [shedlock] set', 'utf16le'), 'cut'],
-  ['Oracle, whose names are in capitals', Buffer.from('update "SHEDLOCK" set'), 'cut'],
+  ['SQL Server, whose statements are in UTF-16', Buffer.from('update [shedlock] set', 'utf16le'), 'cut'],
+  ['Oracle, whose names are in upper case', Buffer.from('update "SHEDLOCK" set'), 'cut'],
   ["a task's own statement", Buffer.from('update task_resource set', 'utf16le'), 'answered'],
-])('knows a statement about a lock: %s', async (_database, request, outcome) => {
+])('recognises a statement about a lock: %s', async (_database, request, outcome) => {
   proxy.cutNext('before')
   expect(await said(request)).toBe(outcome)
 })

@@ -1,17 +1,17 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Begins the owner's text of every lock of a worker. */
+/** The prefix of the owner of every lock that a worker acquires. */
 export const WORKER = 'chaos-worker'
 
-/** Cut `before` the server gets the statement, or `after` it, so that only the answer is lost. */
+/** Whether to cut the connection `before` the server gets the statement, or `after`, so that only the answer is lost. */
 export type Cut = 'before' | 'after'
 
-/** Milliseconds: no request and no answer is under way for longer than this, apart from what never comes. */
+/** In milliseconds, the longest that a request or an answer is in transit, unless it is lost. */
 export const LATEST_DELIVERY = 2_500
 
 export interface RequestAboutLock {
-  /** Its owner has spoken before, so it extends, guards or unlocks; others look or take. */
+  /** Whether the request is a holder's: its owner has occurred before, so it extends, guards or releases. Others acquire. */
   readonly ofHolder: boolean
 }
 type Choose<T> = (request: RequestAboutLock) => T
@@ -21,7 +21,7 @@ const OWNER = new RegExp(`${WORKER}/[0-9a-f-]{36}`)
 interface Pair {
   readonly client: Socket
   readonly upstream: Socket
-  /** Neither side gets anything from the other any more, and nobody notices. */
+  /** Whether the traffic is swallowed in both directions while both connections stay open. */
   silent?: true
 }
 
@@ -30,9 +30,9 @@ export class TcpProxy {
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
   readonly #cuts: Cut[] = []
-  /** One after the other for each direction, or the pieces of a stream would change places. */
+  /** The last write to each socket. Writes wait for each other, because delayed pieces of a stream must not be reordered. */
   readonly #sent = new WeakMap<Socket, Promise<void>>()
-  /** The owners that were sent to the server before. */
+  /** The owners that have occurred in requests. */
   readonly #owners = new Set<string>()
   #holdBack: Choose<number> = () => 0
   #loseAnswer: Choose<number | undefined> = () => undefined
@@ -58,26 +58,32 @@ export class TcpProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** The next connection that speaks of the lock table is cut. */
+  /** Cuts the connection of the next request about a lock. */
   cutNext(cut: Cut): void {
     this.#cuts.push(cut)
   }
 
-  /** @param choose called for each request about a lock: for how many milliseconds it stays behind, while other connections go on */
+  /**
+   * Delays requests about locks, but not those of other connections.
+   *
+   * @param choose returns for each request by how many milliseconds it is delayed
+   */
   holdBack(choose: Choose<number> = () => 0): void {
     this.#holdBack = choose
   }
 
   /**
-   * @param choose called for each request about a lock: after how many milliseconds its connection is cut instead of
-   *   answered; `undefined`: it is answered
+   * Loses answers to requests about locks.
+   *
+   * @param choose returns for each request after how many milliseconds its connection is cut instead of answered; `undefined` lets
+   *   the answer through
    */
   loseAnswers(choose: Choose<number | undefined> = () => undefined): void {
     this.#loseAnswer = choose
   }
 
-  /** New connections lead to the server on this port; those that are there stay. */
-  lead(serverPort: number): void {
+  /** Directs new connections to the server on this port. Existing connections stay. */
+  redirect(serverPort: number): void {
     this.serverPort = serverPort
   }
 
@@ -88,19 +94,19 @@ export class TcpProxy {
     }
   }
 
-  /** Swallows everything in both directions, and tells nobody. */
+  /** Swallows the traffic of all connections in both directions. The connections stay open until it ends. */
   blackHole(on: boolean): void {
     this.#blackHole = on
-    // What was swallowed will never come, so those connections are of no use any more.
+    // The swallowed data is missing from the streams, so these connections can no longer be used.
     if (!on) this.cutAll()
   }
 
-  /** The machine behind the connections that are there is gone, and sends no reset. New ones are answered. */
+  /** Swallows the traffic of existing connections for good, as if the server's machine had vanished. New connections work. */
   silence(): void {
     for (const pair of this.#pairs) pair.silent = true
   }
 
-  /** Milliseconds that each piece of traffic takes longer, each way. */
+  /** Delays all traffic by this many milliseconds in each direction. */
   slowDown(delay: number): void {
     this.#delay = delay
   }
@@ -126,11 +132,11 @@ export class TcpProxy {
       socket.setNoDelay(true)
       socket.on('error', end)
     }
-    // A client that died in a black hole is not heard of by its server.
+    // A connection that is closed in a black hole stays open on the other side.
     upstream.on('close', () => {
       if (!this.#isSilent(pair)) end()
     })
-    // What it sent before still comes to the server.
+    // Let the server still get what the client sent before it closed.
     client.on('close', () => {
       if (!this.#isSilent(pair)) void (this.#sent.get(upstream) ?? Promise.resolve()).then(end)
     })
@@ -171,9 +177,9 @@ export class TcpProxy {
     this.#sent.set(to, (this.#sent.get(to) ?? Promise.resolve()).then(send))
   }
 
-  /** A prepared statement's text is sent once, but its values each time, and the lock's are known by its owner. */
+  /** Recognises a request by the name of the lock table, or by an owner: the text of a prepared statement is sent only once. */
   #requestAboutLock(data: Buffer): RequestAboutLock | undefined {
-    // SQL Server's texts are in UTF-16, Oracle's names in capitals.
+    // SQL Server's statements are in UTF-16, and Oracle's names in upper case.
     const text = data.toString('latin1').replaceAll('\0', '')
     if (text.includes('resource') || !(/shedlock/i.test(text) || text.includes(WORKER))) return undefined
     const owner = OWNER.exec(text)?.[0]
