@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { APP, createLockTable, type HeldRow } from './cluster'
 
-/** As the superuser. @returns the rows of the last statement */
+/** Runs statements as the superuser. @returns the rows of the last statement */
 export async function askPostgres(port: number, ...statements: string[]): Promise<Record<string, unknown>[]> {
   const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' })
   client.on('error', () => undefined)
@@ -15,7 +15,7 @@ export async function askPostgres(port: number, ...statements: string[]): Promis
   }
 }
 
-/** The lock table, and the user of the workers. */
+/** The statements that create the lock table and the workers' user. */
 export const POSTGRES_SCHEMA: readonly string[] = [
   'create table synchronous (id serial primary key)',
   ...createLockTable('postgres'),

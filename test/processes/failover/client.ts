@@ -9,18 +9,18 @@ import { APP, type Cluster } from './cluster'
 export const ORMS = ['typeorm', 'prisma'] as const
 export type Orm = (typeof ORMS)[number]
 
-/** How a process reaches its cluster. */
+/** How a process connects to its cluster. */
 export interface ClientOptions {
   readonly orm: Orm
   readonly dialect: Cluster['dialect']
   readonly port: number
-  /** Connections of the pool at most. */
+  /** The maximum size of the connection pool. */
   readonly max: number
-  /** Of one call, in milliseconds. Default: the library's. */
+  /** The time limit of one call, in milliseconds. Default: the library's. */
   readonly timeLimit?: number
 }
 
-/** An app's client of its database, with the lock provider on it. */
+/** An app's database client, and a lock provider that uses it. */
 export interface Client {
   readonly provider: SqlLockProvider
   /** Runs a query of the app. */
@@ -28,7 +28,7 @@ export interface Client {
   close(): Promise<unknown>
 }
 
-/** With the ORM's defaults, apart from the size of the pool. */
+/** Opens a client with the ORM's defaults, except for the pool and its timeouts. */
 export function openClient(options: ClientOptions): Promise<Client> {
   return options.orm === 'typeorm' ? openTypeOrm(options) : openPrisma(options)
 }
@@ -51,7 +51,7 @@ async function openPrisma({ dialect, port, max, timeLimit }: ClientOptions): Pro
     dialect === 'postgres'
       ? `postgres://${APP}@127.0.0.1:${port}/postgres`
       : `mysql://${APP}@127.0.0.1:${port}/${APP}`
-  // mariadb throws where nobody can catch it if a connection breaks that its pool makes in reserve.
+  // If an idle connection that the pool opened in reserve breaks, mariadb throws an error that cannot be caught. Keep few of them.
   const pool =
     dialect === 'postgres'
       ? { max, query_timeout: 4_000 }

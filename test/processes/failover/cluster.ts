@@ -2,30 +2,33 @@ import type { DialectName } from '../../../src/sql/internal'
 import { dialects, tableDefinition } from '../../../src/sql/internal'
 import type { TcpProxy } from '../servers/tcp-proxy'
 
-/** The database, and the user of the workers: an ordinary one, who may select, insert and update. */
+/** The name of the database and of the workers' user. The user has no special privileges: it may select, insert and update. */
 export const APP = 'app'
 
-/** Makes something happen; calls `reachable` when whoever connects anew, by this address or by any, finds a server that acquires locks; and ends when the cluster is whole again. */
+/**
+ * Injects a fault and resolves when the cluster is whole again. Meanwhile it calls `reachable` when new connections to an address, or
+ * to any address if none is given, lead to a server on which locks can be acquired.
+ */
 export type Fault = (reachable: (address?: TcpProxy) => void) => Promise<void>
 
-/** A row that somebody holds. */
+/** The row of a held lock. */
 export interface HeldRow {
   readonly name: string
   readonly lockedBy: string
 }
 
-/** Several servers with one database, behind one or more virtual addresses. */
+/** Several servers that replicate one database, behind one or more virtual addresses. */
 export interface Cluster {
-  /** With its replication, as the table says it. */
+  /** The name of the cluster and its kind of replication, for the report. */
   readonly title: string
   readonly dialect: DialectName & ('postgres' | 'mariadb' | 'mysql')
   readonly version: string
-  /** Workers take turns. */
+  /** The virtual addresses, among which the workers are distributed. */
   readonly addresses: readonly TcpProxy[]
   readonly faults: Readonly<Record<string, Fault>>
-  /** Whether a failover may lose what was acknowledged: then overlaps are no violations, and have to be seen. */
+  /** Whether a failover may lose acknowledged writes. A run must then show overlaps, to prove that the harness detects them. */
   readonly loses: boolean
-  /** What is held now, by the primary's clock. */
+  /** Returns the rows that are held now, by the primary's clock. */
   heldRows(): Promise<HeldRow[]>
   close(): Promise<void>
 }
@@ -35,18 +38,18 @@ export interface Pair extends Cluster {
   /** The address of the first group of workers. */
   readonly address: TcpProxy
   readonly ports: { readonly primary: number; readonly standby: number }
-  /** On the primary, as its superuser. */
+  /** Executes statements on the primary as its superuser. */
   execute(...statements: string[]): Promise<void>
-  /** Whether a commit waits for the standby. */
+  /** Sets whether a commit waits for the standby. */
   synchronous(on: boolean): Promise<void>
-  /** The standby gets nothing, and nobody notices, until `true` comes again. */
+  /** Stops replication without closing its connections (`false`), or resumes it (`true`). */
   replicate(on: boolean): Promise<void>
-  /** Kills the primary, makes the standby the primary, and leads the addresses there. */
+  /** Kills the primary, promotes the standby, and redirects the addresses to it. */
   failOver(): Promise<void>
-  /** The former primary comes back as the standby. */
+  /** Starts the former primary again as the standby. */
   rejoin(): Promise<void>
 }
 
-/** The lock table, as its migration makes it. */
+/** The statements of the migration that creates the lock table. */
 export const createLockTable = (dialect: Cluster['dialect']): readonly string[] =>
   tableDefinition(dialects[dialect]).up

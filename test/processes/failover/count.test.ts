@@ -14,8 +14,8 @@ const section = (from: number, to: number, more: Partial<Section> = {}): Section
 })
 const kill: Segment = { fault: 'kill -9', from: 0, to: 100, reachable: [10] }
 
-describe('what the harness counts', () => {
-  it('overlaps, with the fault before, also with a run that began long ago', () => {
+describe('The harness counts', () => {
+  it('overlaps, including those with a run that began long ago, and attributes them to the preceding fault', () => {
     const sections = [section(5, 90), section(10, 20), section(80, 95), section(95, 99)]
     expect(overlapsIn(sections, [kill])).toEqual([
       { job: 'job', fault: 'kill -9', milliseconds: 10 },
@@ -24,7 +24,7 @@ describe('what the harness counts', () => {
     expect(overlapsIn([section(0, 1), section(1, 2)], [kill])).toEqual([])
   })
 
-  it('slots that run twice; one that may be repeated only after a success that was recorded', () => {
+  it('slots that run twice, but with untilSucceeded only if they run again after a recorded success', () => {
     expect(slotsTwiceIn([section(0, 1, { slot: 7 }), section(2, 3, { slot: 7 })])).toBe(1)
     const job = 'five seconds, until succeeded'
     const run = (recorded: boolean) => section(0, 1, { job, slot: 7, recorded })

@@ -2,44 +2,50 @@ import type { Attempt, History, Instance, Section, Segment } from './history'
 
 export interface Overlap {
   readonly job: string
-  /** During or after which fault it began. */
+  /** The fault during or after which the overlap began. */
   readonly fault: string
   readonly milliseconds: number
 }
 
-/** What came of the faults of one kind. */
+/** The effect of all faults of one kind. */
 export interface FaultFigures {
   readonly fault: string
   readonly times: number
-  /** Milliseconds from the moment at which the new primary was reachable: to the first lock of anybody, one for each fault. */
+  /** For each fault, milliseconds from when the new primary was reachable until any process acquired a lock. */
   readonly firstLock: readonly number[]
-  /** And to the first answer that the last process got. `Infinity`: some got none before the harness gave up. */
+  /**
+   * For each fault, milliseconds from when the new primary was reachable until every process had got an answer. `Infinity` if a
+   * process got none before the harness gave up.
+   */
   readonly answered: readonly number[]
-  /** Attempts that began when the new primary was reachable, and failed. */
+  /** The number of failed attempts that began after the new primary was reachable. */
   readonly failed: number
 }
 
 export interface Figures {
   readonly sections: number
-  /** Runs that began while another one of the same job was under way: where, and for how many milliseconds. */
+  /** Runs that began while another run of the same job was in progress. */
   readonly overlaps: readonly Overlap[]
   readonly slotsTwice: number
   readonly fallingTokens: number
   /** Locks that their holders lost. */
   readonly lost: number
-  /** Rows that were held for more than a second after their runs had ended and the primary could be reached: for how many milliseconds. */
+  /**
+   * For each row that stayed held for more than a second after its run had ended and the primary was reachable, for how many
+   * milliseconds.
+   */
   readonly heldByNobody: readonly number[]
   readonly faults: readonly FaultFigures[]
-  /** Processes that an error of a driver ended, out of a handler of its socket. */
+  /** Processes that ended because a driver threw an error in its socket's event handlers. */
   readonly driverCrashes: number
-  /** How often which error was thrown. */
+  /** The number of times that each error was thrown. */
   readonly errors: Readonly<Record<string, number>>
   readonly violations: readonly string[]
 }
 
 const HELD_BY_NOBODY = 1_000
 
-/** @param loses whether a failover of this cluster may lose what was acknowledged */
+/** @param loses whether a failover of this cluster may lose acknowledged writes */
 export function count({ instances, segments, samples, crashes, broken }: History, loses: boolean): Figures {
   const entries = instances.flatMap((instance) => instance.entries)
   const sections = entries
@@ -76,9 +82,9 @@ export function count({ instances, segments, samples, crashes, broken }: History
   }
 }
 
-function groups<T>(all: readonly T[], keyOf: (each: T) => string): Map<string, T[]> {
+function groups<T>(all: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const found = new Map<string, T[]>()
-  for (const each of all) found.set(keyOf(each), [...(found.get(keyOf(each)) ?? []), each])
+  for (const item of all) found.set(keyOf(item), [...(found.get(keyOf(item)) ?? []), item])
   return found
 }
 
@@ -89,23 +95,23 @@ function violationsOf(
   const broken = {
     overlaps: overlaps.filter(isBroken).length,
     'slots run twice': slotsTwice,
-    'tokens that fall': fallingTokens,
+    'falling tokens': fallingTokens,
   }
   const promises = Object.entries(broken).flatMap(([what, times]) => (times > 0 ? [`${times} ${what}`] : []))
   const seen =
     loses && overlaps.length === 0
-      ? ['no overlap, though what was acknowledged got lost: this harness sees nothing']
+      ? ['no overlap although acknowledged writes were lost, so the harness detects nothing']
       : []
-  // How long it took is a figure: a busy machine adds to it.
+  // Slow answers are figures, not violations, because a busy machine delays them.
   const pinned = faults.flatMap(({ fault, firstLock, answered }) =>
     [...firstLock, ...answered]
       .filter((time) => time === Infinity)
       .map(() => `${fault}: a process got no answer from the new primary`),
   )
-  return [...(sections === 0 ? ['nothing ran'] : []), ...(loses ? seen : promises), ...pinned]
+  return [...(sections === 0 ? ['no job ran'] : []), ...(loses ? seen : promises), ...pinned]
 }
 
-/** Locks expire earlier by as much as the clock of the new primary is ahead: that is no promise. In milliseconds. */
+/** In milliseconds, by how much the new primary's clock is ahead. Locks expire earlier by that much, which breaks no promise. */
 const AHEAD = 2_000
 const isBroken = ({ fault, milliseconds }: Overlap): boolean =>
   fault !== 'one clock ahead' || milliseconds > AHEAD
@@ -121,7 +127,7 @@ export function overlapsIn(sections: readonly Section[], segments: readonly Segm
   })
 }
 
-/** A slot that may be repeated until it has succeeded counts only after a success that was recorded. */
+/** Counts repeated slots. With `untilSucceeded` a repetition counts only after a recorded success. */
 export function slotsTwiceIn(sections: readonly Section[]): number {
   const done = new Set<number>()
   let twice = 0
@@ -144,7 +150,9 @@ export function fallingTokensIn(sections: readonly Section[]): number {
   return falling
 }
 
-/** While the primary cannot be reached, nobody could release them. */
+/**
+ * Returns how long rows stayed held without a run, not counting the time in which the primary could not be reached to release them.
+ */
 function heldByNobody(
   sections: readonly Section[],
   { samples, segments }: Pick<History, 'samples' | 'segments'>,
@@ -162,7 +170,7 @@ function heldByNobody(
   return [...held.values()]
 }
 
-/** New processes take the places of others: those count that tried something before the fault, and went on after it. */
+/** Selects the processes that made an attempt before the fault and outlived it: others were started or stopped meanwhile. */
 function livedThrough(from: number, to: number) {
   return ({ entries, endedAt }: Instance): boolean =>
     endedAt > to && entries.some((entry) => entry.type === 'attempt' && entry.at < from)
@@ -173,7 +181,7 @@ function faultFigures(
   segments: readonly Segment[],
   { instances }: Pick<History, 'instances'>,
 ): FaultFigures {
-  const each = segments.map(({ from, to, reachable }) => {
+  const effects = segments.map(({ from, to, reachable }) => {
     const attempts = instances.filter(livedThrough(from, to)).map(({ entries, address }) => {
       const since = reachable[address] ?? Infinity
       return {
@@ -204,9 +212,9 @@ function faultFigures(
   })
   return {
     fault,
-    times: each.length,
-    firstLock: each.map(({ firstLock }) => firstLock),
-    answered: each.map(({ answered }) => answered),
-    failed: each.reduce((sum, { failed }) => sum + failed, 0),
+    times: effects.length,
+    firstLock: effects.map(({ firstLock }) => firstLock),
+    answered: effects.map(({ answered }) => answered),
+    failed: effects.reduce((sum, { failed }) => sum + failed, 0),
   }
 }

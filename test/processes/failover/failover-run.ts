@@ -12,18 +12,18 @@ import { JOBS, MINUTE } from './jobs'
 export interface RunOptions {
   readonly minutes: number
   readonly seed: number
-  /** Only these faults, in this order. Default: all of the cluster. */
+  /** The faults to inject, in this order. If empty, all that the cluster has. */
   readonly faults: readonly string[]
 }
 
-/** Connections of each pool. */
+/** The maximum size of each connection pool. */
 const POOL = 5
-/** How long a process may need until the harness gives it up. In milliseconds. */
+/** In milliseconds, how long the harness waits for a process to get an answer. */
 const PATIENCE = 20_000
 
 /**
- * Lets processes of both ORMs run jobs on a cluster while its servers change their roles. New processes take the places of the old
- * ones from time to time, as apps are deployed.
+ * Lets processes of both ORMs run jobs on a cluster while its servers change their roles. From time to time, new processes replace
+ * the old ones, as when an app is deployed.
  */
 export async function failoverRun(
   cluster: Cluster,
@@ -52,10 +52,10 @@ export async function failoverRun(
   }
   const deploy = async (): Promise<void> => {
     await stop()
-    const wanted = cluster.addresses.flatMap(({ port }, address) =>
+    const deployed = cluster.addresses.flatMap(({ port }, address) =>
       ORMS.map((orm) => ({ port, address, orm })),
     )
-    for (const [index, each] of wanted.entries()) start(index, each)
+    for (const [index, settings] of deployed.entries()) start(index, settings)
     await Promise.all(instances.map((instance) => instance.ready()))
     const now = monotonic()
     await settled(
@@ -71,8 +71,8 @@ export async function failoverRun(
     const from = monotonic()
     const reachable = cluster.addresses.map(() => Infinity)
     await cluster.faults[fault]?.((address) => {
-      for (const [index, each] of cluster.addresses.entries())
-        if (address === undefined || each === address) reachable[index] = monotonic()
+      for (const [index, virtual] of cluster.addresses.entries())
+        if (address === undefined || virtual === address) reachable[index] = monotonic()
     })
     await settled(() => instances, reachable)
     segments.push({ fault, from, to: monotonic(), reachable })
@@ -86,11 +86,11 @@ export async function failoverRun(
       await deploy()
       for (const fault of cycle) await inflict(fault)
     } while (monotonic() < end)
-    // The last releases are answered.
+    // Wait for the answers to the last releases.
     await sleep(1_000)
   } catch (error) {
-    // What was seen before counts.
-    broken = `the cluster did not come back: ${String(error)}`
+    // Report this, but also what was recorded before.
+    broken = `the cluster did not recover: ${String(error)}`
   } finally {
     await stop()
     clearInterval(sampling)
@@ -98,14 +98,14 @@ export async function failoverRun(
   return { instances: all, segments, samples, crashes: all.flatMap(({ crash }) => crash ?? []), broken }
 }
 
-/** The first two of a cluster, which are the most frequent ones, and after each pair of them one of the others. */
-function faultsOf(cluster: Cluster, wanted: readonly string[]): string[] {
-  if (wanted.length > 0) return [...wanted]
+/** Returns one cycle of faults: before each of the others come the cluster's first two, which are the most frequent in practice. */
+function faultsOf(cluster: Cluster, requested: readonly string[]): string[] {
+  if (requested.length > 0) return [...requested]
   const [kill = '', change = '', ...others] = Object.keys(cluster.faults)
   return others.flatMap((other) => [kill, change, other])
 }
 
-/** Until every process got an answer and somebody a lock, or all are given up. */
+/** Waits until every process has got an answer and one has acquired a lock, or until the harness gives up. */
 async function settled(current: () => readonly InstanceProcess[], since: readonly number[]): Promise<void> {
   const has = (outcomes: readonly unknown[]) => (instance: InstanceProcess) =>
     instance.firstSince(since[instance.address] ?? 0, outcomes) !== undefined

@@ -13,7 +13,7 @@ const PARTED = 12_000
 const STOPPED = 10_000
 const SILENT = 14_000
 
-/** Several primaries: each node accepts writes, and what two write at the same time only one may commit. */
+/** One of several primaries: each node accepts writes, and of two conflicting transactions only one can commit. */
 class GaleraNode extends MySqlServer {
   private constructor(
     port: number,
@@ -56,7 +56,7 @@ class GaleraNode extends MySqlServer {
     return nodes
   }
 
-  /** The first node makes the group, the others get their data from it. */
+  /** Starts the node. The first one creates the group, and the others copy its data. */
   async join(how: { first?: true; clock?: string } = {}): Promise<void> {
     await this.start({
       more: ['--wsrep-on=1', ...(how.first ? ['--wsrep-new-cluster'] : [])],
@@ -78,27 +78,27 @@ class GaleraNode extends MySqlServer {
     )
   }
 
-  /** As it sees it itself. */
+  /** Returns the size of the group as this node sees it. */
   async sizeOfGroup(): Promise<number> {
     return (await this.status('wsrep_cluster_status')) === 'Primary'
       ? Number(await this.status('wsrep_cluster_size'))
       : 0
   }
 
-  /** From the other nodes, while its clients still reach it. */
+  /** Isolates the node from the other nodes, but not from its clients. */
   async isolate(on: boolean): Promise<void> {
     await this.execute(`set global wsrep_provider_options = 'gmcast.isolate=${Number(on)}'`)
   }
 }
 
-/** Three nodes, each with an address and clients of its own. */
+/** Starts three nodes, each with an address and clients of its own. */
 export async function galera(): Promise<Cluster> {
-  if (!hasGalera) throw new Error(`${GALERA_LIBRARY} is missing: it is in Debian's package galera-4.`)
+  if (!hasGalera) throw new Error(`${GALERA_LIBRARY} is missing – install Debian's package galera-4.`)
   const nodes = await GaleraNode.several()
   for (const [index, node] of nodes.entries()) await node.begin(index === 0)
   const addresses = await Promise.all(nodes.map(({ port }) => TcpProxy.listen(port)))
   let turn = 0
-  /** Whichever it is, the others go on. */
+  /** Picks the next node to fail, and another one that continues. */
   const next = () => {
     const index = turn++ % NODES
     const node = nodes[index]
@@ -111,12 +111,12 @@ export async function galera(): Promise<Cluster> {
       address,
       goOn: () =>
         until(
-          'the others go on',
+          'the other nodes continue',
           async () => (await other.sizeOfGroup()) === NODES - 1 && (await other.isReady()),
         ),
     }
   }
-  /** A node that was stopped believes for a moment that it never was: the others know. */
+  /** Asks all nodes, because one that was suspended believes for a moment that it still belongs to the group. */
   const whole = () =>
     until('all nodes are back', async () => {
       for (const node of nodes)
@@ -153,7 +153,7 @@ export async function galera(): Promise<Cluster> {
       const { node, address, goOn } = next()
       await node.isolate(true)
       await goOn()
-      for (const each of addresses) if (each !== address) reachable(each)
+      for (const other of addresses) if (other !== address) reachable(other)
       await sleep(PARTED)
       await node.isolate(false)
       await whole()
@@ -163,7 +163,7 @@ export async function galera(): Promise<Cluster> {
       const { node, address, goOn } = next()
       node.freeze()
       await goOn()
-      for (const each of addresses) if (each !== address) reachable(each)
+      for (const other of addresses) if (other !== address) reachable(other)
       await sleep(STOPPED)
       node.thaw()
       await whole()

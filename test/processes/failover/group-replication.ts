@@ -15,7 +15,7 @@ const OF_GROUP = 'from performance_schema.replication_group_members'
 const STALE = 2_000
 const SILENT = 14_000
 
-/** One member of a group with a single primary, as InnoDB Cluster has it. */
+/** One member of a group with a single primary, as in InnoDB Cluster. */
 class GroupMember extends MySqlServer {
   private constructor(port: number, group: number, members: readonly number[]) {
     const ofGroup = {
@@ -51,7 +51,7 @@ class GroupMember extends MySqlServer {
     return members
   }
 
-  /** The first one makes the group. */
+  /** Starts the member. The first one creates the group. */
   async begin(first: boolean): Promise<void> {
     await this.startEmpty()
     await this.execute(
@@ -62,7 +62,7 @@ class GroupMember extends MySqlServer {
     if (first) await this.execute('set global group_replication_bootstrap_group = off')
   }
 
-  /** After it was started anew. */
+  /** Starts the member again after a crash. */
   async comeBack(): Promise<void> {
     await this.start({ more: ['--super-read-only=1'] })
     await this.join()
@@ -77,7 +77,7 @@ class GroupMember extends MySqlServer {
     )
   }
 
-  /** As it sees it. */
+  /** Returns how many members are online, as this member sees it. */
   async online(): Promise<number> {
     return Number(await this.read(`(select count(*) ${OF_GROUP} where member_state = 'ONLINE')`))
   }
@@ -88,7 +88,7 @@ class GroupMember extends MySqlServer {
   }
 }
 
-/** Three members with a single primary, behind an address that leads to it. */
+/** Starts three members with a single primary, behind an address that leads to the primary. */
 export async function groupReplication(): Promise<Cluster> {
   const members = await GroupMember.several()
   for (const [index, member] of members.entries()) await member.begin(index === 0)
@@ -129,7 +129,7 @@ export async function groupReplication(): Promise<Cluster> {
       const uuid = String(await next?.read('@@server_uuid'))
       await former.query(`select group_replication_set_as_primary('${uuid}')`)
       await changed(former)
-      // Connections to the former primary stay.
+      // Existing connections to the former primary stay open.
       address.redirect(current().port)
       reachable()
       await whole()

@@ -1,7 +1,7 @@
 /** Milliseconds on the machine's monotonic clock, which all its processes share. */
 export { monotonic } from '../chaos/history'
 
-/** One request for a lock. `error`: the code and the message. */
+/** One request for a lock. An `error` is the code and the message. */
 export interface Attempt {
   readonly type: 'attempt'
   readonly at: number
@@ -16,45 +16,45 @@ export interface Section {
   readonly job: string
   readonly owner: string
   readonly from: number
-  /** When the task ended, or when its holder could no longer trust the lock, whichever was first. */
+  /** When the task ended, or when the holder's lease was over, whichever was first. */
   readonly to: number
   readonly token?: number | undefined
   readonly slot?: number | undefined
-  /** The run succeeded, and its release was answered. */
+  /** Whether the run succeeded and its release did not fail. */
   readonly recorded: boolean
   readonly lost: boolean
 }
 
 export type Entry = Attempt | Section
 
-/** An error that nobody caught ended its process. */
+/** An uncaught error that ended its process. */
 export interface Crash {
   readonly type: 'crash'
-  /** Drivers throw out of their sockets' handlers. */
+  /** Drivers throw errors in their sockets' event handlers. */
   readonly origin: 'library' | 'driver'
   readonly error: string
 }
 
-/** One process of an app, and what it wrote down. */
+/** One process of an app, and what it recorded. */
 export interface Instance {
   readonly orm: string
-  /** The number of its address. */
+  /** The index of its address. */
   readonly address: number
   readonly entries: readonly Entry[]
   /** When the process ended. */
   readonly endedAt: number
 }
 
-/** A fault, from its begin to the begin of the next. */
+/** A fault, from its start until every process has an answer again. */
 export interface Segment {
   readonly fault: string
   readonly from: number
   readonly to: number
-  /** For each address, since when whoever connects anew finds a server that acquires locks. */
+  /** For each address, since when new connections lead to a server on which locks can be acquired. */
   readonly reachable: readonly number[]
 }
 
-/** Rows that were held at one time. */
+/** The rows that were held at one moment. */
 export interface Sample {
   readonly at: number
   readonly owners: readonly string[]
@@ -64,8 +64,8 @@ export interface History {
   readonly instances: readonly Instance[]
   readonly segments: readonly Segment[]
   readonly samples: readonly Sample[]
-  /** How processes ended that nobody asked to end. */
+  /** The processes that ended without being asked to. */
   readonly crashes: readonly Crash[]
-  /** Why the harness gave up. */
+  /** Why the harness gave up, if it did. */
   readonly broken: string | undefined
 }

@@ -10,7 +10,7 @@ export class InstanceProcess implements Instance {
   readonly #child: ChildProcess
   readonly #ready: Promise<unknown>
   #stopping = false
-  /** How it ended, unless it was asked to. */
+  /** How the process ended, unless it was asked to. */
   crash: Crash | undefined
 
   constructor(
@@ -22,7 +22,7 @@ export class InstanceProcess implements Instance {
     this.orm = options.orm
     this.#child = fork(program, [JSON.stringify(options)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      // Without the compiler of the harness.
+      // Do not load the harness's TypeScript compiler.
       execArgv: [],
     })
     this.#child.on('message', (message: Entry | Crash | 'ready') => {
@@ -49,7 +49,7 @@ export class InstanceProcess implements Instance {
     await this.#ready
   }
 
-  /** When a request that it sent since then had such an outcome first; `undefined`: not yet. */
+  /** Returns when an attempt that began since `moment` first had one of the outcomes; `undefined` if none has had one yet. */
   firstSince(moment: number, outcomes: readonly unknown[]): number | undefined {
     for (const entry of this.entries)
       if (entry.type === 'attempt' && entry.at >= moment && outcomes.includes(entry.outcome)) return entry.to

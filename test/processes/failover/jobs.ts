@@ -1,14 +1,14 @@
 import type { Duration } from '../../../src/core/internal'
 
-/** A job of an app, as often as people have them. In milliseconds. */
+/** A typical job of an app. Numbers are in milliseconds. */
 export interface Job {
   readonly name: string
   readonly every: number
   readonly lockAtMostFor: Duration
   readonly runsFor: readonly [number, number]
-  /** Each slot runs once. */
+  /** Whether each slot runs at most once. */
   readonly slot?: true
-  /** Each slot runs until it has succeeded. */
+  /** Whether each slot is repeated until it has succeeded. */
   readonly untilSucceeded?: true
   readonly keepAlive?: true
 }
@@ -28,7 +28,7 @@ export const JOBS: readonly Job[] = [
   },
 ]
 
-/** In the long form besides. */
+/** An additional job for runs of three minutes or more. */
 export const MINUTE: Job = {
   name: 'minute',
   every: 60_000,

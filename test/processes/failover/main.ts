@@ -28,7 +28,7 @@ function report({ faults, errors, violations, ...counts }: Figures): void {
         'times',
         'first lock after (median / longest)',
         's, every process answered after',
-        's, attempts failed then',
+        's, attempts failed since',
       ],
       ...faults.map(({ fault, times, firstLock, answered, failed }) => [
         fault,
@@ -40,10 +40,12 @@ function report({ faults, errors, violations, ...counts }: Figures): void {
     ]),
   )
   console.log(
-    `${counts.sections} sections, ${counts.overlaps.length} overlaps, ${counts.slotsTwice} slots run twice, ${counts.fallingTokens} tokens that fall, ${counts.lost} locks lost, ${counts.heldByNobody.length} rows held by nobody${counts.heldByNobody.length > 0 ? ` for up to ${seconds(Math.max(...counts.heldByNobody))} s` : ''}`,
+    `${counts.sections} sections, ${counts.overlaps.length} overlaps, ${counts.slotsTwice} slots run twice, ${counts.fallingTokens} falling tokens, ${counts.lost} locks lost, ${counts.heldByNobody.length} rows held by nobody${counts.heldByNobody.length > 0 ? ` for up to ${seconds(Math.max(...counts.heldByNobody))} s` : ''}`,
   )
   if (counts.driverCrashes > 0)
-    console.log(`${counts.driverCrashes} processes ended because a driver threw out of its socket's handlers`)
+    console.log(
+      `${counts.driverCrashes} processes ended because a driver threw an error in its socket's event handlers`,
+    )
   for (const [error, times] of Object.entries(errors)) console.log(`  ${times} × ${error.slice(0, 200)}`)
   for (const { job, fault, milliseconds } of counts.overlaps)
     console.log(`  overlap of ${milliseconds} ms: ${job}, after ${fault}`)
@@ -51,7 +53,7 @@ function report({ faults, errors, violations, ...counts }: Figures): void {
 }
 
 async function main(): Promise<void> {
-  // Each server that it starts listens for its end, so that it ends as well.
+  // Each server that this process starts adds an exit listener, so that it ends with the process, also on a signal.
   process.setMaxListeners(0)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   const { clusters, asynchronous, json, ...options } = parseOptions(process.argv.slice(2))

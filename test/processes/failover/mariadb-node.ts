@@ -13,7 +13,7 @@ const SNAPSHOT = ['FILE', 'POSITION'].map(
     `(select variable_value from information_schema.session_status where variable_name = 'BINLOG_SNAPSHOT_${part}')`,
 )
 
-/** One MariaDB server, which is a primary or follows one by its GTIDs. */
+/** One MariaDB server, which is a primary or replicates from one by GTID. */
 export class MariaDbNode extends MySqlServer implements PairNode {
   private constructor(
     port: number,
@@ -23,10 +23,10 @@ export class MariaDbNode extends MySqlServer implements PairNode {
       '--log-bin=binlog',
       '--log-slave-updates',
       '--binlog-format=ROW',
-      // Whoever it is, it accepts no writes until it is told to.
+      // Every server starts read-only; it accepts writes only after it has been made the primary.
       '--read-only=1',
       '--skip-slave-start',
-      // A standby that was cut off comes back at once.
+      // A standby that was cut off reconnects quickly.
       '--slave-net-timeout=2',
       '--rpl-semi-sync-master-timeout=3600000',
       '--rpl-semi-sync-master-wait-point=AFTER_SYNC',
@@ -34,8 +34,8 @@ export class MariaDbNode extends MySqlServer implements PairNode {
   }
 
   /**
-   * @param followed the port at which it finds the primary as long as it is a standby
-   * @param first begins as this one did
+   * @param followed the port at which a standby finds the primary
+   * @param first a server whose initial data to copy
    */
   static async at(followed: number, first?: MariaDbNode): Promise<MariaDbNode> {
     const node = new MariaDbNode(await freePort(), followed)
@@ -73,7 +73,7 @@ export class MariaDbNode extends MySqlServer implements PairNode {
 
   async promote(): Promise<void> {
     await this.execute('stop slave io_thread')
-    await until('all that was received is there', async () => {
+    await until('everything received has been applied', async () => {
       const [status] = await this.query('show slave status')
       return status?.['Gtid_IO_Pos'] === (await this.read('@@gtid_slave_pos'))
     })
@@ -103,7 +103,7 @@ export class MariaDbNode extends MySqlServer implements PairNode {
         (await this.status('Rpl_semi_sync_master_clients')) === '1' &&
         (await this.status('Rpl_semi_sync_master_status')) === 'ON',
     )
-    // What was committed before is there as soon as this is.
+    // When the standby has acknowledged this row, it also has everything that was committed before.
     await this.execute(`insert into ${APP}.synchronous values ()`)
   }
 
@@ -125,7 +125,7 @@ export class MariaDbNode extends MySqlServer implements PairNode {
     )
   }
 
-  /** The rows of the lock table as values of SQL, and after which GTID they were so. */
+  /** Reads the rows of the lock table as SQL values, and the GTID position to which they correspond. */
   #snapshot(): Promise<{ position: string; rows: string[] }> {
     return this.connected(async (connection) => {
       const read = async (statement: string): Promise<RowDataPacket[]> =>

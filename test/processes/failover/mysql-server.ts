@@ -7,7 +7,7 @@ import type { ServerProgram } from '../servers/mysql-programs'
 import { runAs, ServerProcess, startAs } from '../servers/server-process'
 import { APP, createLockTable, type HeldRow } from './cluster'
 
-/** One server of MySQL's family, with the lock table and its user. */
+/** One server of the MySQL family, with the lock table and its user. */
 export class MySqlServer {
   readonly #directory = new DataDirectory(1_500)
   protected readonly data = join(this.#directory.path, 'data')
@@ -17,7 +17,7 @@ export class MySqlServer {
   #more: readonly string[] = []
   #clock: string | undefined
 
-  /** @param options of each start */
+  /** @param options used at each start */
   protected constructor(
     private readonly program: ServerProgram,
     readonly port: number,
@@ -41,10 +41,10 @@ export class MySqlServer {
   }
 
   /**
-   * Makes a data directory, once for all servers that begin as the first did.
+   * Creates a data directory, or copies the initial one of the first server.
    *
-   * @param statements what is there besides
-   * @param initial options of this one start
+   * @param statements to execute in addition to those that create the lock table
+   * @param initial options for the start in which they are executed
    */
   protected async initialize(
     first: MySqlServer | undefined,
@@ -72,7 +72,7 @@ export class MySqlServer {
     await this.#copy(this.data, this.#empty)
   }
 
-  /** On the data that it has. */
+  /** Starts the server on its present data. */
   async start({
     more = [],
     clock,
@@ -82,7 +82,7 @@ export class MySqlServer {
     await this.#server.start()
   }
 
-  /** As it was before there was a lock. */
+  /** Starts the server on its initial data, without any locks. */
   async startEmpty(how?: Parameters<MySqlServer['start']>[0]): Promise<void> {
     await this.kill()
     rmSync(this.data, { recursive: true, force: true })
@@ -118,7 +118,7 @@ export class MySqlServer {
     return row?.['Value']
   }
 
-  /** In good order. */
+  /** Shuts the server down cleanly. */
   shutDown(): Promise<void> {
     return this.#server.stop('SIGTERM')
   }
@@ -151,10 +151,10 @@ export class MySqlServer {
     }
   }
 
-  /** As the server's own user. */
+  /** Copies a data directory as the server's own user. */
   async #copy(from: string, to: string): Promise<void> {
     await runAs(this.program.user, 'cp', ['-a', from, to])
-    // MySQL's name for the server that made it.
+    // Contains the id of the server that created the directory, which must not be copied.
     rmSync(join(to, 'auto.cnf'), { force: true })
   }
 }

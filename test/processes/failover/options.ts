@@ -7,7 +7,7 @@ import type { PairOptions } from './pair'
 import { patroni } from './patroni'
 import { postgresPair } from './postgres-pair'
 
-/** How to start each. */
+/** Starts each kind of cluster. */
 export const CLUSTERS: Readonly<Record<string, (options: PairOptions) => Promise<Cluster>>> = {
   pair: postgresPair,
   'mariadb-pair': mariaDbPair,
@@ -26,8 +26,8 @@ export interface FailoverOptions {
 }
 
 const USAGE = `npm run failover -- [--cluster ${Object.keys(CLUSTERS).join('|')}]... [--async] [--minutes N] [--seed N] [--fault NAME]... [--json]
-  Without a cluster: the short form, a few faults of both pairs.`
-/** Once each. */
+  Without --cluster, runs the short form: a few faults of both pairs.`
+/** The short form, in which each fault occurs once. */
 const SHORT = {
   clusters: ['pair', 'mariadb-pair'],
   minutes: 0,
@@ -49,7 +49,7 @@ export function parseOptions(args: readonly string[]): FailoverOptions {
   const isShort = values.cluster === undefined
   const clusters = values.cluster ?? SHORT.clusters
   for (const cluster of clusters)
-    if (!(cluster in CLUSTERS)) throw new Error(`'${cluster}' is no cluster.\n${USAGE}`)
+    if (!(cluster in CLUSTERS)) throw new Error(`'${cluster}' is not a cluster.\n${USAGE}`)
   return {
     clusters,
     asynchronous: values.async,

@@ -14,13 +14,13 @@ const PAIRS = [
   { backend: 'postgres', start: postgresPair, isInstalled: hasPostgres, wait: 'select 1 from pg_sleep(0.3)' },
   { backend: 'mariadb', start: mariaDbPair, isInstalled: hasMariaDb, wait: 'select sleep(0.3)' },
 ]
-/** Milliseconds; where a call is to fail. */
+/** The time limit of calls that are expected to fail, in milliseconds. */
 const SHORT = 1_500
 
 describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait }) => {
-  const isWanted = isInstalled && availableBackends().some(({ name }) => name === backend)
-  if (!isWanted) {
-    it.skip('needs the backend, and its programs', () => undefined)
+  const isRun = isInstalled && availableBackends().some(({ name }) => name === backend)
+  if (!isRun) {
+    it.skip('needs the backend and its programs', () => undefined)
     return
   }
 
@@ -35,13 +35,13 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   afterEach(async () => {
     redirect('primary')
     const closed = Promise.all(opened.splice(0).map((client) => client.close()))
-    // What is silent would not end by itself.
+    // Silent connections would not end by themselves.
     pair.address.cutAll()
     await closed
     await pair.replicate(true)
   })
 
-  /** For those who connect anew. */
+  /** Redirects new connections. */
   const redirect = (role: 'primary' | 'standby'): void => pair.address.redirect(pair.ports[role])
   const open = async (orm: ClientOptions['orm'], more: Partial<ClientOptions> = {}): Promise<Client> => {
     const client = await openClient({ orm, dialect: pair.dialect, port: pair.address.port, max: 2, ...more })
@@ -54,14 +54,14 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     lockAtMostFor: '1m',
     ...more,
   })
-  /** Connects all that the pool may have. */
+  /** Opens all connections that the pool may have. */
   const fill = (client: Client): Promise<unknown> => Promise.all([client.query(wait), client.query(wait)])
 
   describe.each(ORMS)('through %s', (orm) => {
-    // When a connection breaks at the wrong moment, mariadb throws where nobody can catch it, and Jest takes that for the test's
-    // error. `npm run failover` has these cases in processes of their own, and counts those that the driver ended.
+    // When a connection breaks at the wrong moment, mariadb throws an error that cannot be caught, and Jest attributes it to the
+    // test. `npm run failover` covers these cases in separate processes, and counts those that the driver ended.
     const whenConnectionsBreak = backend === 'mariadb' && orm === 'prisma' ? it.skip : it
-    it('a pool whose connections lead to a standby leaves it as soon as its address leads to the primary', async () => {
+    it('a pool whose connections lead to a standby replaces them as soon as its address leads to the primary', async () => {
       redirect('standby')
       const client = await open(orm)
       await fill(client)
@@ -73,7 +73,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       }
     })
 
-    it('a pool half of whose connections lead to a standby leaves those', async () => {
+    it('a pool with half of its connections to a standby replaces those', async () => {
       redirect('standby')
       const client = await open(orm)
       await client.query('select 1')
@@ -86,7 +86,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       }
     })
 
-    it('where nobody but a standby answers, the error says what it is', async () => {
+    it('the error names the cause if only a standby answers', async () => {
       redirect('standby')
       const client = await open(orm, { timeLimit: SHORT })
       await expect(client.provider.lock(configuration())).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     })
 
     whenConnectionsBreak(
-      'a row that a standby has not is no answer: to the holder, to a reader, to executeOnce',
+      'a missing row on a standby is an error for the holder, for findLock and for executeOnce',
       async () => {
         const client = await open(orm, { timeLimit: SHORT })
         const { provider } = client
@@ -126,7 +126,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     )
 
     whenConnectionsBreak(
-      'a release finds the new primary after a planned switch, though its connection leads to the old one',
+      'a release reaches the new primary after a planned switch, although its connection leads to the old one',
       async () => {
         const client = await open(orm, { max: 1 })
         const lock = await client.provider.lock(configuration())
@@ -138,26 +138,23 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       },
     )
 
-    whenConnectionsBreak(
-      'a release that only a standby answered is made up for in the background',
-      async () => {
-        const client = await open(orm, { timeLimit: SHORT })
-        const lock = await client.provider.lock(configuration())
-        redirect('standby')
-        pair.address.cutAll()
-        await expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-        redirect('primary')
-        await eventually(async () =>
-          expect(await client.provider.findLock(name)).toMatchObject({ held: false }),
-        )
-      },
-    )
+    whenConnectionsBreak('a release that only a standby answered is repeated in the background', async () => {
+      const client = await open(orm, { timeLimit: SHORT })
+      const lock = await client.provider.lock(configuration())
+      redirect('standby')
+      pair.address.cutAll()
+      await expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+      redirect('primary')
+      await eventually(async () =>
+        expect(await client.provider.findLock(name)).toMatchObject({ held: false }),
+      )
+    })
 
     whenConnectionsBreak(
-      'an end that was recorded is on the new primary when the old one is killed at once',
+      'a recorded outcome is on the new primary even if the old one is killed at once',
       async () => {
         const client = await open(orm)
-        // Whatever is left to the writer in the background gets lost.
+        // With this delay, a commit that is left to the background writer gets lost.
         if (pair.dialect === 'postgres')
           await pair.execute("alter system set wal_writer_delay = '10s'", 'select pg_reload_conf()')
         const slot = Math.floor(Date.now() / 1_000) * 1_000
@@ -175,7 +172,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   })
 
   it.each(['its first lock', 'a later lock'])(
-    'a pool of two whose connections fall silent has new ones when two calls have waited in vain: at %s',
+    'a pool of two with silent connections has new ones after two calls have timed out: at %s',
     async (which) => {
       const client = await open('typeorm', { timeLimit: SHORT })
       const lock = (): Promise<unknown> => client.provider.lock(configuration())
@@ -189,7 +186,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   )
 
   if (backend === 'postgres') {
-    it('a synchronous standby that is away is named as a cause where the database gives no answer', async () => {
+    it('the error names an absent synchronous standby as a possible cause if the database does not answer', async () => {
       const client = await open('typeorm', { timeLimit: SHORT })
       await client.provider.findLock(name)
       await pair.replicate(false)
@@ -200,7 +197,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       await pair.replicate(true)
     })
 
-    it('a lock is not handed out when the wait for the synchronous standby was cancelled, and its row is released', async () => {
+    it('a lock is not given to the caller if the wait for the synchronous standby was cancelled, and its row is released', async () => {
       const client = await open('typeorm')
       await client.provider.findLock(name)
       await pair.replicate(false)

@@ -9,14 +9,14 @@ export interface PairNode {
   readonly port: number
   version(): Promise<string>
   startAsPrimary(): Promise<void>
-  /** With the primary's data, whatever it had before. @param clock how wrong its clock is, such as `+2s` */
+  /** Starts as a standby with a copy of the primary's data. @param clock the error of its clock, such as `+2s` */
   startAsCopy(primary: this, clock?: string): Promise<void>
-  /** Accepts no more writes, and waits until the standby has everything. */
+  /** Stops accepting writes, and waits until the standby has everything. */
   stepDown(standby: this): Promise<void>
   promote(): Promise<void>
-  /** As the standby, with its own data, after it stepped down. */
+  /** Starts as a standby with its own data, after it has stepped down. */
   follow(): Promise<void>
-  /** Commits wait for the standby from now on, or no more. */
+  /** Sets whether commits wait for the standby. */
   synchronous(on: boolean): Promise<void>
   isFollowed(): Promise<boolean>
   heldRows(): Promise<HeldRow[]>
@@ -28,7 +28,7 @@ export interface PairNode {
 }
 
 export interface PairOptions {
-  /** Commits do not wait for the standby, and it is behind when the primary fails. */
+  /** Whether commits do not wait for the standby, which is then behind when the primary fails. */
   readonly asynchronous?: boolean
 }
 
@@ -40,7 +40,10 @@ const SILENT = 14_000
 const CUT_OFF = 6_500
 const STOPPED = 4_000
 
-/** @param make a server that looks for the primary at this port while it is the standby; the second may begin as the first did */
+/**
+ * @param make creates a server that as a standby finds the primary at this port; the second one may copy the first one's initial
+ * data
+ */
 export async function startPair<Node extends PairNode>(
   dialect: Pair['dialect'],
   replication: Readonly<Record<'synchronous' | 'asynchronous', string>>,
@@ -56,11 +59,11 @@ export async function startPair<Node extends PairNode>(
   const address = await TcpProxy.listen(primary.port)
   const addresses = [address, await TcpProxy.listen(primary.port)]
 
-  const lead = (port: number): void => {
-    for (const each of addresses) each.redirect(port)
+  const redirect = (port: number): void => {
+    for (const virtual of addresses) virtual.redirect(port)
   }
   const cutAll = (): void => {
-    for (const each of addresses) each.cutAll()
+    for (const virtual of addresses) virtual.cutAll()
   }
   const whole = async (): Promise<void> => {
     await until('the standby follows', () => primary.isFollowed())
@@ -88,7 +91,7 @@ export async function startPair<Node extends PairNode>(
   const failOver = async (): Promise<void> => {
     await primary.kill()
     await promote()
-    lead(primary.port)
+    redirect(primary.port)
     cutAll()
   }
   await rejoin()
@@ -103,8 +106,8 @@ export async function startPair<Node extends PairNode>(
     'planned switch': async (reachable) => {
       await primary.stepDown(standby)
       await promote()
-      // Connections to the old one stay, where it has not closed them.
-      lead(primary.port)
+      // Existing connections stay, unless the old primary has closed them.
+      redirect(primary.port)
       reachable()
       link.redirect(primary.port)
       link.cutAll()
@@ -112,10 +115,10 @@ export async function startPair<Node extends PairNode>(
       await whole()
     },
     'stale address': async (reachable) => {
-      lead(standby.port)
+      redirect(standby.port)
       cutAll()
       await sleep(STALE)
-      lead(primary.port)
+      redirect(primary.port)
       reachable()
     },
     partition: async (reachable) => {
@@ -136,7 +139,7 @@ export async function startPair<Node extends PairNode>(
       await behind()
       primary.freeze()
       await promote()
-      lead(primary.port)
+      redirect(primary.port)
       reachable()
       await sleep(SILENT)
       await rejoin()

@@ -21,9 +21,12 @@ interface Member {
   readonly state: string
 }
 
-/** A PostgreSQL server and the agent that decides about its role. */
+/** A PostgreSQL server and the Patroni agent that decides its role. */
 class PatroniNode {
-  /** The server is no child of this process; and before its folder goes, which says who it is. */
+  /**
+   * Kills the server, which is not a child of this process. Registered before the folder's removal, because the pid is in the
+   * folder.
+   */
   readonly #onExit = (): void => {
     this.#signalServer('SIGKILL')
   }
@@ -42,7 +45,7 @@ class PatroniNode {
     const config = join(this.#directory.path, 'patroni.yml')
     const address = `${LOCAL}:${api}`
     const trusted = ['all', 'replication'].map((database) => `host ${database} all ${LOCAL}/32 trust`)
-    // JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(
       config,
       JSON.stringify({
@@ -91,7 +94,7 @@ class PatroniNode {
     return this.#agent.start()
   }
 
-  /** What it knows of all nodes. */
+  /** Returns all nodes as this one sees them. */
   async members(): Promise<Member[]> {
     const response = await fetch(`http://${LOCAL}:${this.api}/cluster`, {
       signal: AbortSignal.timeout(1_000),
@@ -99,7 +102,7 @@ class PatroniNode {
     return ((await response.json()) as { members: Member[] }).members
   }
 
-  /** Whether it accepts writes, as its agent tells a load balancer. */
+  /** Returns whether the node accepts writes, as its agent reports to a load balancer. */
   isLeader(): Promise<boolean> {
     return fetch(`http://${LOCAL}:${this.api}/primary`, { signal: AbortSignal.timeout(1_000) }).then(
       ({ ok }) => ok,
@@ -110,10 +113,10 @@ class PatroniNode {
   async switchOver(candidate: string): Promise<void> {
     const body = JSON.stringify({ leader: this.name, candidate })
     const response = await fetch(`http://${LOCAL}:${this.api}/switchover`, { method: 'POST', body })
-    if (!response.ok) throw new Error(`no switchover: ${await response.text()}`)
+    if (!response.ok) throw new Error(`the switchover failed: ${await response.text()}`)
   }
 
-  /** The agent and the server, which is no child of it. */
+  /** Kills the agent, and the server, which is not its child. */
   async kill(): Promise<void> {
     this.#signalServer('SIGKILL')
     await this.#agent.stop('SIGKILL')
@@ -142,7 +145,7 @@ export interface PatroniOptions {
   readonly asynchronous?: boolean
 }
 
-/** Three nodes under one agent each, and a load balancer that asks the agents. */
+/** Starts three nodes with an agent each, behind an address that follows the leader as a load balancer does. */
 export async function patroni({ asynchronous = false }: PatroniOptions = {}): Promise<Cluster> {
   const store = await startStore()
   const make = (name: string) => PatroniNode.at(name, store.port, !asynchronous)
@@ -227,7 +230,7 @@ export async function patroni({ asynchronous = false }: PatroniOptions = {}): Pr
     version: await versionOfPostgres(leader.port),
     addresses: [address, address],
     faults,
-    // Patroni waits for a standby that is behind, and here none is.
+    // Even if asynchronous, nothing is lost here: no standby is ever behind.
     loses: false,
     heldRows: () => heldRowsOf(leader.port),
     close: async () => {
@@ -238,7 +241,7 @@ export async function patroni({ asynchronous = false }: PatroniOptions = {}): Pr
   }
 }
 
-/** Where the agents keep who leads. */
+/** Starts etcd, in which the agents record who the leader is. */
 async function startStore(): Promise<{ port: number; close(): Promise<void> }> {
   const directory = new DataDirectory(200)
   const [port, peers] = [await freePort(), await freePort()]

@@ -10,7 +10,7 @@ import type { HeldRow } from './cluster'
 import type { PairNode } from './pair'
 import { until } from './until'
 
-/** One PostgreSQL server, which is a primary or follows one. */
+/** One PostgreSQL server, which is a primary or replicates from one. */
 export class PostgresNode implements PairNode {
   readonly #directory = new DataDirectory(600)
   readonly #data = join(this.#directory.path, 'data')
@@ -28,7 +28,7 @@ export class PostgresNode implements PairNode {
       max_connections: 150,
       max_wal_size: '64MB',
       primary_conninfo: `host=127.0.0.1 port=${followed} user=postgres application_name=standby`,
-      // A standby that was cut off comes back at once.
+      // A standby that was cut off reconnects quickly.
       wal_receiver_status_interval: '1s',
       wal_receiver_timeout: '2s',
       wal_sender_timeout: '2s',
@@ -38,7 +38,7 @@ export class PostgresNode implements PairNode {
     this.#server = new ServerProcess(spawn, () => this.execute('select 1'))
   }
 
-  /** @param followed the port at which it finds the primary as long as it is a standby */
+  /** @param followed the port at which a standby finds the primary */
   static async at(followed: number): Promise<PostgresNode> {
     return new PostgresNode(await freePort(), followed)
   }
@@ -57,7 +57,7 @@ export class PostgresNode implements PairNode {
     return heldRowsOf(this.port)
   }
 
-  /** With a copy of the primary's data, whatever it had before. @param clock how wrong its clock is, such as `+2s` */
+  /** Starts as a standby with a copy of the primary's data. @param clock the error of its clock, such as `+2s` */
   async startAsCopy(primary: PostgresNode, clock?: string): Promise<void> {
     await this.kill()
     rmSync(this.#data, { recursive: true, force: true })
@@ -77,7 +77,7 @@ export class PostgresNode implements PairNode {
   }
 
   async promote(): Promise<void> {
-    // Before it accepts writes, or the first would wait for the standby that it was itself.
+    // Reset this before the server accepts writes: its first write would wait for a synchronous standby that does not exist.
     await this.execute(
       'alter system reset synchronous_standby_names',
       'select pg_reload_conf()',
@@ -86,7 +86,7 @@ export class PostgresNode implements PairNode {
     await until('promoted', async () => (await this.#read('pg_is_in_recovery()')) === false)
   }
 
-  /** Commits wait for the standby from now on, or no more. */
+  /** Sets whether commits wait for the standby. */
   async synchronous(on: boolean): Promise<void> {
     await this.execute(
       `alter system set synchronous_standby_names = '${on ? '*' : ''}'`,
@@ -99,7 +99,7 @@ export class PostgresNode implements PairNode {
         (await this.#read("(select sync_state from pg_stat_replication where state = 'streaming')")) ===
         'sync',
     )
-    // What was committed before is there as soon as this is.
+    // When the standby has acknowledged this row, it also has everything that was committed before.
     await this.execute('insert into synchronous default values')
   }
 
@@ -111,7 +111,7 @@ export class PostgresNode implements PairNode {
     await askPostgres(this.port, ...statements)
   }
 
-  /** @returns the rows of the last one */
+  /** @returns the rows of the last statement */
   query(statements: readonly string[]): Promise<Record<string, unknown>[]> {
     return askPostgres(this.port, ...statements)
   }
@@ -125,7 +125,7 @@ export class PostgresNode implements PairNode {
     return this.#server.stop('SIGKILL')
   }
 
-  /** A server that shuts down in good order waits until its standby has everything. */
+  /** Shuts the server down. A clean shutdown waits until the standby has everything. */
   stepDown(): Promise<void> {
     return this.#server.stop('SIGINT')
   }

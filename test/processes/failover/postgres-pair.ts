@@ -2,7 +2,7 @@ import type { Pair } from './cluster'
 import { startPair, type PairOptions } from './pair'
 import { PostgresNode } from './postgres-node'
 
-/** Streaming replication. */
+/** Starts a pair with streaming replication. */
 export function postgresPair(options?: PairOptions): Promise<Pair> {
   const replication = {
     synchronous: "synchronous_standby_names = '*'",

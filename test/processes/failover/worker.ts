@@ -32,14 +32,14 @@ process.on('unhandledRejection', (reason, promise) => {
   crash(error, originOf(error, promise))
 })
 
-/** A process of an app that has no handler for it would end as well. */
+/** Ends the process, as an app without a handler would. */
 function crash(error: Error, origin: Crash['origin']): void {
   process.send?.({ type: 'crash', origin, error: error.stack ?? error.message } satisfies Crash, () =>
     process.exit(1),
   )
 }
 
-/** Notes what becomes of each request. */
+/** Records the outcome of each request. */
 class Witness extends LockProvider {
   constructor(private readonly provider: SqlLockProvider) {
     super()
@@ -63,7 +63,7 @@ class Witness extends LockProvider {
   override drain = (drainOptions?: DrainOptions): Promise<void> => this.provider.drain(drainOptions)
 }
 
-/** Runs each job whenever it is due, unless its last run in this process goes on. */
+/** Runs each job whenever it is due, unless its last run in this process is still in progress. */
 async function main(): Promise<void> {
   process.on('disconnect', () => process.exit(1))
   const client = await openClient(options)
@@ -85,7 +85,7 @@ async function main(): Promise<void> {
       const asked = lock.fencingToken().catch(() => undefined)
       while (monotonic() < end && !signal.aborted) {
         await sleep(10)
-        // In this order: between the two the process may be stopped for long.
+        // Read the clock first: if the process is suspended between the two, the lease must not appear longer than it is.
         const now = monotonic()
         const left = lock.remaining()
         if (left > 0) trusted = now + left
@@ -108,7 +108,7 @@ async function main(): Promise<void> {
     try {
       await executor.executeWithLock({ name, lockAtMostFor, keepAlive, slot, untilSucceeded }, task)
     } catch {
-      // The witness noted what failed.
+      // The witness has recorded the error.
     }
     if (section) record({ ...section, recorded: !section.lost && !failedUnlocks.has(name) })
   }
