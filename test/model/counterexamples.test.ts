@@ -6,11 +6,11 @@ import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
-/** Breaks a statement on its way as a mutant of the model does. */
+/** Breaks a statement before it is sent, as a mutant of the model does. */
 type Break = (statement: Sql, values: SqlValues) => readonly [Sql, SqlValues]
 
 const intact: Break = (...all) => all
-/** `locked_by = ?` in the condition becomes true, and so does the comparison with the end of the lease that was seen. */
+/** Makes the condition `locked_by = ?` true, and also the comparison with the end of the lease that was read. */
 const releasesOthers: Break = (statement, values) => {
   if (!statement.parameters.includes('unlockedBy')) return [statement, values]
   const pieces = statement.pieces.map((piece) =>
@@ -23,11 +23,11 @@ const keepsOwner: Break = (statement, values) => [
   values.unlockedBy === undefined ? values : { ...values, unlockedBy: String(values.lockedBy) },
 ]
 
-/** @returns whether what the model calls WRONG has happened */
+/** Replays a counterexample. @returns whether what the model calls WRONG has happened */
 type Story = (connect: () => Connection, client: Pick<OpenClient, 'table'>, name: string) => Promise<boolean>
 type Connection = readonly [provider: SqlLockProvider, post: PostalSqlExecutor]
 
-const twoTrustTheLock: Story = async (connect, { table }, name) => {
+const twoHoldTheLock: Story = async (connect, { table }, name) => {
   const [a, postOfA] = connect()
   const [b, postOfB] = connect()
   postOfA.next = 'late'
@@ -37,19 +37,19 @@ const twoTrustTheLock: Story = async (connect, { table }, name) => {
   const lockOfC = await connect()[0].lock({ name, lockAtMostFor: '1h' })
   const { sent } = postOfB
   await eventually(async () => {
-    // The second release of B is sent when the first one was answered.
+    // B sends its second release after the first one was answered.
     expect(postOfB.sent > sent + 1 || !(await table.isHeld(name))).toBe(true)
   })
   await postOfA.deliver('late')
-  const trusted = [await lockOfA, lockOfC].filter((lock) => (lock?.remaining() ?? 0) > 0)
+  const holders = [await lockOfA, lockOfC].filter((lock) => (lock?.remaining() ?? 0) > 0)
   await b.drain()
-  return trusted.length > 1
+  return holders.length > 1
 }
 
 const aReleasedLockIsProlonged: Story = async (connect, { table }, name) => {
   const [provider, post] = connect()
   const lock = await provider.lock({ name, lockAtMostFor: '1h', lockAtLeastFor: '30m' })
-  // It is sent again, in time.
+  // The extension is sent again, in time.
   post.next = 'cut off'
   await lock?.extend('1h')
   await lock?.unlock()
@@ -60,7 +60,7 @@ const aReleasedLockIsProlonged: Story = async (connect, { table }, name) => {
 
 const aRunHasLostItsRow: Story = async (connect, { table }, name) => {
   const [provider, post] = connect()
-  await provider.pauseLock(name, { duration: '1h', reason: 'a look' })
+  await provider.pauseLock(name, { duration: '1h', reason: 'a test' })
   post.next = 'cut off'
   await expect(provider.resumeLock(name)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   expect(await provider.resumeLock(name)).toBe(true)
@@ -75,33 +75,33 @@ const anEarlierSlotIsRunAgain: Story = async (connect, { table }, name) => {
   const job = { name, lockAtMostFor: '1h' }
   await (await provider.lock({ ...job, slot: slot - 1 }))?.unlock()
   const next = await provider.lock({ ...job, slot })
-  // It is sent again, so that it arrives twice.
+  // The release is sent again, so it arrives twice.
   post.next = 'answer lost'
   await next?.unlock({ outcome: 'unused' })
   return (await provider.lock({ ...job, slot: slot - 1 })) !== undefined
 }
 
 const stories: readonly (readonly [mutant: string, broken: Break, story: Story])[] = [
-  ['exclusion RELEASES_OTHERS', releasesOthers, twoTrustTheLock],
+  ['exclusion RELEASES_OTHERS', releasesOthers, twoHoldTheLock],
   ['exclusion RELEASE_KEEPS_OWNER', keepsOwner, aReleasedLockIsProlonged],
   ['pause RESUMES_OTHERS', releasesOthers, aRunHasLostItsRow],
   ['slots UNUSED_KEEPS_OWNER', keepsOwner, anEarlierSlotIsRunAgain],
 ]
 
-// The broken statements are spelled for SQLite.
+// The breaks match the statements as they are written for SQLite.
 const sqlite = everyClient().filter(({ orm, dialect }) => orm === 'TypeORM' && dialect === 'sqlite')
 
-describeBackends(sqlite)('the counterexamples of the model by $title', (each) => {
-  const client = openedClient(each)
+describeBackends(sqlite)('the counterexamples of the model by $title', (sqliteClient) => {
+  const client = openedClient(sqliteClient)
 
-  /** A provider with a network of its own. */
+  /** Creates providers, each with a network of its own. */
   const connectWith = (broken: Break) => (): Connection => {
     const executor: SqlExecutor = {
       execute: (statement, values, attempt) => client.executor.execute(...broken(statement, values), attempt),
       query: (...all) => client.executor.query(...all),
     }
     const post = new PostalSqlExecutor(executor)
-    return [new SqlLockProvider(post, dialects[each.dialect], { timeLimit: '1m' }), post]
+    return [new SqlLockProvider(post, dialects[sqliteClient.dialect], { timeLimit: '1m' }), post]
   }
 
   it.each(stories)('%s: the real statements refuse what the mutant does', async (mutant, broken, story) => {
@@ -109,9 +109,9 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (each) =>
     expect(await story(connectWith(intact), client, mutant)).toBe(false)
   })
 
-  it('silence LOOKS_AFTERWARDS: a lock that nobody uses is released', async () => {
+  it('silence LOOKS_AFTERWARDS: an unused lock is released', async () => {
     const name = 'silence LOOKS_AFTERWARDS'
-    const [delivered, acquired, arrived, heard] = Array.from({ length: 4 }, () => promiseWithResolvers())
+    const [delivered, acquired, arrived, answered] = Array.from({ length: 4 }, () => promiseWithResolvers())
     const sent: Sql[] = []
     const executor: SqlExecutor = {
       query: (...all) => client.executor.query(...all),
@@ -121,19 +121,19 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (each) =>
         if (!isRelease) await delivered?.promise
         const changed = await client.executor.execute(...all)
         setImmediate(() => (isRelease ? arrived : acquired)?.resolve())
-        if (isRelease) await heard?.promise
+        if (isRelease) await answered?.promise
         return changed
       },
     }
-    const provider = new SqlLockProvider(executor, dialects[each.dialect], { timeLimit: '200ms' })
-    // On a slow machine the time may be over before it is sent.
+    const provider = new SqlLockProvider(executor, dialects[sqliteClient.dialect], { timeLimit: '200ms' })
+    // On a slow machine the time limit may pass before the acquisition is sent.
     while (sent.length === 0)
       await expect(provider.lock({ name, lockAtMostFor: '1h' })).rejects.toMatchObject({ code: 'TIMEOUT' })
-    // Its first release arrives before it, and is answered after it.
+    // The first release arrives before the acquisition, and is answered after it.
     await arrived?.promise
     delivered?.resolve()
     await acquired?.promise
-    heard?.resolve()
+    answered?.resolve()
     const released = async (): Promise<void> => expect(await client.table.isHeld(name)).toBe(false)
     await eventually(released, { timeout: 3_000 })
   })

@@ -1,26 +1,27 @@
 /*
- * No two trust the lock, however late the statements of three acquisitions arrive.
+ * No two acquisitions hold the lock at the same time, however late the statements of three acquisitions arrive.
  *
- * One row; acquire, extend, release and releaseLater as in ../sql/golden. Each acquisition has an owner of its own. A statement that was
- * sent arrives at any time later, or never. An extension and a release are sent again while they have no answer, so they may arrive
- * any number of times. An answer is heard at any time after that, or never. A process may stop at any point: nothing here has to happen.
+ * There is one row. Its statements are acquire, extend, release and releaseLater, as in ../sql/golden. Each acquisition has an
+ * owner of its own. A statement arrives at any time after it was sent, or never. An extension and a release are sent again while
+ * they have no answer, so they may arrive any number of times. An answer arrives at any time after its statement, or never. A
+ * process may stop at any point, so no step has to happen.
  *
- * Time is what is left: of the row's lease (lock_until - now), and of the lease that each holder counts for itself. A tick takes one from
- * all of them. The database cuts its clock, so that what it writes may last one tick less than it was told.
+ * Time is modelled as what is left of the row's lease (lock_until - now), and of the lease that each holder counts for itself. A tick
+ * subtracts one from all of them. The database truncates its clock, so a lease in the row may last one tick less than requested.
  *
  * safety: three acquisitions
  * safety, large -DLEASE=4: with longer leases
- * mutant ACQUIRES_HELD -DACQUISITIONS=2 -DONLY_EXCLUSION: acquire does not look at lock_until <= now
- * mutant EXTENDS_OTHERS -DACQUISITIONS=2: extend does not look at the owner
- * mutant EXTENDS_EXPIRED -DACQUISITIONS=2: extend does not look at lock_until > now
- * mutant EXTEND_SHORTENS -DACQUISITIONS=2 -DONLY_EXCLUSION: extend sets lock_until even where it was later
- * mutant RELEASES_OTHERS -DONLY_EXCLUSION: release does not look at the owner
- * mutant RELEASE_KEEPS_OWNER -DACQUISITIONS=2: release leaves locked_by as it was
- * mutant RELEASE_PROLONGS -DACQUISITIONS=2: releaseLater sets lock_until even where it was earlier
- * mutant ONE_OWNER -DONLY_EXCLUSION: all acquisitions have the same owner, that of their process
+ * mutant ACQUIRES_HELD -DACQUISITIONS=2 -DONLY_EXCLUSION: acquire does not check lock_until <= now
+ * mutant EXTENDS_OTHERS -DACQUISITIONS=2: extend does not check the owner
+ * mutant EXTENDS_EXPIRED -DACQUISITIONS=2: extend does not check lock_until > now
+ * mutant EXTEND_SHORTENS -DACQUISITIONS=2 -DONLY_EXCLUSION: extend sets lock_until even if it is later already
+ * mutant RELEASES_OTHERS -DONLY_EXCLUSION: release does not check the owner
+ * mutant RELEASE_KEEPS_OWNER -DACQUISITIONS=2: release leaves locked_by unchanged
+ * mutant RELEASE_PROLONGS -DACQUISITIONS=2: releaseLater sets lock_until even if it is earlier already
+ * mutant ONE_OWNER -DONLY_EXCLUSION: all acquisitions have the same owner, which is that of their process
  * mutant LEASE_FROM_ANSWER -DACQUISITIONS=2 -DONLY_EXCLUSION: the holder counts its lease from the answer, not from before the request
- * mutant EXTENSION_FROM_ANSWER -DACQUISITIONS=2 -DONLY_EXCLUSION: the same of an extension
- * mutant NO_CLOCK_STEP -DACQUISITIONS=2 -DONLY_EXCLUSION: the holder does not take the step of the database's clock from its lease
+ * mutant EXTENSION_FROM_ANSWER -DACQUISITIONS=2 -DONLY_EXCLUSION: the holder counts an extension from its answer, not from before the request
+ * mutant NO_CLOCK_STEP -DACQUISITIONS=2 -DONLY_EXCLUSION: the holder does not subtract the step of the database's clock from its lease
  */
 #ifndef ACQUISITIONS
 #define ACQUISITIONS 3 /* at most */
@@ -45,10 +46,10 @@
 
 /* ---- The row */
 
-byte locked_by = NOBODY /* NOBODY: nobody acquired it yet, or its owner released it */
-byte left /* lock_until - now; 0 where lock_until <= now */
-byte holder = NOBODY /* not in the row: who acquired it last */
-bool released[3] /* not in the row: which release changed it */
+byte locked_by = NOBODY /* NOBODY: not acquired yet, or released by its owner */
+byte left /* lock_until - now; 0 if lock_until <= now */
+byte holder = NOBODY /* not in the row: the last acquisition */
+bool released[3] /* not in the row: whether this acquisition's release has changed the row */
 
 #ifndef ACQUIRES_HELD
 #define is_free (left == 0)
@@ -68,14 +69,14 @@ bool released[3] /* not in the row: which release changed it */
 #define may_release(me) true
 #endif
 
-/* ---- What is on its way, and what each acquisition knows */
+/* ---- The statements in transit, and what each acquisition knows */
 
-mtype = { none, waits, changed, unchanged } /* what it knows of its statement */
+mtype = { none, waits, changed, unchanged } /* the state of a statement's answer */
 bool acquire_sent[3], long_sent[3], short_sent[3], release_sent[3];
 mtype acquire_answer[3] = none, extend_answer[3] = none;
-byte extends_for[3] /* lockAtMostFor of the extension that it waits for */
-byte lease[3], longer[3] /* what is left of its lease on its own clock, and of the one that the extension would give */
-bool is_held[3] /* from the answer to the end */
+byte extends_for[3] /* lockAtMostFor of the extension whose answer is awaited */
+byte lease[3], longer[3] /* what is left, on the holder's own clock, of its lease and of the lease that the extension would give */
+bool is_held[3] /* from the answer to the acquisition until the end of the task */
 
 #define trusts(me) (is_held[me] && lease[me] > 0)
 #define has_row(me) (!trusts(me) || (holder == me && left >= lease[me]))
@@ -85,20 +86,20 @@ bool is_held[3] /* from the answer to the end */
 
 inline check() {
   d_step {
-    must(trusts(0) + trusts(1) + trusts(2) <= 1, "WRONG: two trust the lock\n");
+    must(trusts(0) + trusts(1) + trusts(2) <= 1, "WRONG: two hold the lock at the same time\n");
 #ifndef ONLY_EXCLUSION
-    must(has_row(0) && has_row(1) && has_row(2), "WRONG: somebody trusts the lock for longer than the row says\n");
+    must(has_row(0) && has_row(1) && has_row(2), "WRONG: a holder considers the lock held for longer than the row does\n");
 #endif
   }
 }
 
-/* What must be true of an extension or a release by `me` after `before` was left of the row's lease, which `of` held. */
+/* What must hold after an extension or a release by `me`; `before` is what was left of the row's lease before it. */
 inline check_late(me) {
 #ifndef ONLY_EXCLUSION
   d_step {
     must(before == left || holder == me, "WRONG: a late statement changed the row of another acquisition\n");
-    must(before > 0 || left == 0, "WRONG: a late statement revived a lease that was over\n");
-    must(!released[me] || left <= before, "WRONG: a late statement prolonged a lock that was released\n");
+    must(before > 0 || left == 0, "WRONG: a late statement revived an expired lease\n");
+    must(!released[me] || left <= before, "WRONG: a late statement prolonged a released lock\n");
   }
 #endif
   before = 0;
@@ -109,7 +110,7 @@ inline check_late(me) {
 inline plus_now(lockAtMostFor) {
   if
   :: until = lockAtMostFor;
-  :: until = lockAtMostFor - 1 /* the database's clock is cut */
+  :: until = lockAtMostFor - 1 /* the database's clock is truncated */
   fi;
 }
 
@@ -222,7 +223,7 @@ inline end_extend(me) {
 
 proctype Acquisition(byte me) {
   atomic {
-    /* The first is A: it does not matter which one is called so. */
+    /* Acquisitions are sent in the order of their letters. They are symmetric, so this only reduces the number of states. */
     me == 0 || acquire_answer[me - 1] != none ->
     acquire_sent[me] = true; acquire_answer[me] = waits; lease[me] = lease_of(LEASE);
     printf("%c sends its acquire\n", letter(me));
@@ -234,7 +235,7 @@ proctype Acquisition(byte me) {
       lease[me] = lease_of(LEASE);
 #endif
       is_held[me] = true;
-      printf("%c hears that it acquired the lock, and trusts it for %d ticks\n", letter(me), lease[me]);
+      printf("%c learns that it acquired the lock, and holds it for %d ticks\n", letter(me), lease[me]);
       check();
     }
     do
@@ -250,13 +251,13 @@ proctype Acquisition(byte me) {
         :: else
         fi;
         end_extend(me);
-        printf("%c hears that its lock was extended, and trusts it for %d ticks\n", letter(me), lease[me]);
+        printf("%c learns that its lock was extended, and holds it for %d ticks\n", letter(me), lease[me]);
         check();
       }
-    :: atomic { extend_answer[me] == waits -> end_extend(me); printf("%c gives its extension up\n", letter(me)) }
-    :: break /* the task has ended, or the lease is over, or an extension was refused */
+    :: atomic { extend_answer[me] == waits -> end_extend(me); printf("%c gives up its extension\n", letter(me)) }
+    :: break /* the task has ended, the lease is over, or an extension was refused */
     od;
-  :: acquire_answer[me] != none /* no answer in time; or it was refused, and there is nothing to release */
+  :: acquire_answer[me] != none /* no answer in time, or a refusal, after which there is nothing to release */
   fi;
   atomic {
     is_held[me] = false; lease[me] = 0; end_extend(me); release_sent[me] = true;

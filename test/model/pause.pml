@@ -1,20 +1,20 @@
 /*
- * A pause is no run, interrupts none, and stays until it is resumed or over; to resume ends a pause and nothing else.
+ * A pause does not count as a run, interrupts no run, and lasts until it is resumed or over. Resuming ends a pause and nothing else.
  *
- * One row; acquire, release, pause, find, and the step of acquire a slot that makes the row, as in ../sql/golden. A run, two pauses, and one
- * who resumes whatever pause `find` shows. What was sent arrives at any time later, or never; a release may arrive any number of
- * times. Each pause has an owner of its own. One that got no answer is released behind; silence.pml has more of that.
- * Time is what is left, as in exclusion.pml.
+ * There is one row. Its statements are acquire, release, pause, find, and the step of `acquire a slot` that inserts the row, as in
+ * ../sql/golden. There are a run, two pauses, and an operator who resumes any pause that `find` returns. A statement arrives at any
+ * time after it was sent, or never; a release may arrive any number of times. Each pause has an owner of its own. A pause without
+ * an answer is released afterwards, which silence.pml models in more detail. Time is modelled as what is left, as in exclusion.pml.
  *
  * safety: one run, two pauses
  * safety, large -DRUNS=2: two runs
- * mutant PAUSES_HELD: pause does not look at lock_until <= now
+ * mutant PAUSES_HELD: pause does not check lock_until <= now
  * mutant PAUSE_IS_RUN: pause writes locked_at
- * mutant OVERWRITES_ROW: the step that makes a missing row does not look at locked_at < slot
- * mutant RESUMES_OTHERS: the release that resumes does not look at the owner
- * mutant RESUMES_RUN: to resume does not look whether it is a pause that find showed
+ * mutant OVERWRITES_ROW: the step that inserts a missing row does not check locked_at < slot
+ * mutant RESUMES_OTHERS: the release that resumes a pause does not check the owner
+ * mutant RESUMES_RUN: resuming does not check that find returned a pause
  * mutant ONE_PAUSE_OWNER: all pauses have the same owner
- * mutant CLEANS_UP_ONCE: a pause that got no answer is released once, and not again
+ * mutant CLEANS_UP_ONCE: a pause without an answer is released only once
  */
 #ifndef LEASE
 #define LEASE 2 /* lockAtMostFor of a run, and how long a pause lasts */
@@ -23,16 +23,16 @@
 #ifndef RUNS
 #define RUNS 1
 #endif
-#define ALL (RUNS + 2) /* the runs, then two pauses */
+#define ALL (RUNS + 2) /* the runs, followed by two pauses */
 #define NOBODY 255
 
 /* ---- The row */
 
 bool exists;
-byte left; /* lock_until - now; 0 where lock_until <= now */
+byte left; /* lock_until - now; 0 if lock_until <= now */
 byte locked_at;
 byte locked_by = NOBODY;
-byte holder = NOBODY; /* not in the row: who acquired it last */
+byte holder = NOBODY; /* not in the row: the last run or pause that acquired it */
 byte last_token = NEVER; /* not in the row: locked_at of the last run */
 
 #ifndef ONE_PAUSE_OWNER
@@ -52,16 +52,16 @@ byte last_token = NEVER; /* not in the row: locked_at of the last run */
 #define may_insert (!exists || left == 0)
 #endif
 
-/* ---- What is on its way, and what each knows */
+/* ---- The statements in transit, and what each process knows */
 
 mtype = { none, waits, changed, unchanged };
 bool write_sent[ALL], insert_sent[ALL], release_sent[RUNS];
 mtype answer[ALL] = none;
-byte lease[ALL]; /* what is left of it, counted from before the request */
-bool is_held[ALL]; /* from the answer to the end */
+byte lease[ALL]; /* what is left of the lease, counted from before the request */
+bool is_held[ALL]; /* from the answer until the end */
 bool resumed[ALL];
-byte found = NOBODY; /* the owner whom to resume */
-byte found_holder = NOBODY; /* the pause that is meant by it */
+byte found = NOBODY; /* the owner of the pause to be resumed */
+byte found_holder = NOBODY; /* the pause with this owner */
 
 #define trusts(me) (is_held[me] && !resumed[me] && lease[me] > 0)
 #define has_row(me) (!trusts(me) || (holder == me && left >= lease[me]))
@@ -70,7 +70,7 @@ byte found_holder = NOBODY; /* the pause that is meant by it */
 inline check() {
   d_step {
     must(has_row(0) && (RUNS == 1 || has_row(1)), "WRONG: a run has lost its row\n");
-    must(has_row(RUNS) && has_row(RUNS + 1), "WRONG: a pause has ended that nobody resumed\n");
+    must(has_row(RUNS) && has_row(RUNS + 1), "WRONG: a pause ended without being resumed\n");
     must(!exists || locked_at == last_token, "WRONG: locked_at is not that of the last run\n");
   }
 }
@@ -126,13 +126,13 @@ inline arrive_insert(me) {
     :: may_insert ->
       exists = true; left = LEASE; locked_at = NEVER; locked_by = owner_of(me); holder = me; answer[me] = changed;
       printf("the row of pause %d arrives: paused\n", me);
-    :: else -> answer[me] = unchanged; printf("the row of pause %d arrives, and is there already\n", me);
+    :: else -> answer[me] = unchanged; printf("the row of pause %d arrives, but already exists\n", me);
     fi;
     check();
   }
 }
 
-/* The clean-up behind a pause, once. */
+/* Releases a pause once, as the clean-up does. */
 inline release_pause(me) {
   if
   :: locked_by == owner_of(me) && left > 0 ->
@@ -141,15 +141,15 @@ inline release_pause(me) {
   fi
 }
 
-/* ---- Runs, pauses, and who resumes */
+/* ---- Runs, pauses, and the operator who resumes them */
 
 proctype Run(byte me) {
   atomic {
-    me == 0 || answer[me - 1] != none -> /* the first is 0 */
+    me == 0 || answer[me - 1] != none -> /* runs are symmetric, so their order does not matter */
     write_sent[me] = true; answer[me] = waits; lease[me] = LEASE; printf("run %d sends its acquire\n", me);
   }
   if
-  :: atomic { answer[me] == changed -> is_held[me] = true; printf("run %d trusts the lock for %d ticks\n", me, lease[me]); check(); }
+  :: atomic { answer[me] == changed -> is_held[me] = true; printf("run %d holds the lock for %d ticks\n", me, lease[me]); check(); }
   :: true
   fi;
   atomic { is_held[me] = false; lease[me] = 0; release_sent[me] = true; printf("run %d stops\n", me); }
@@ -162,12 +162,12 @@ proctype Pause(byte me) {
     write_sent[me] = true; answer[me] = waits; lease[me] = LEASE; printf("pause %d is sent\n", me);
   }
   do
-  :: atomic { answer[me] == changed -> is_held[me] = true; printf("pause %d is told\n", me); check(); goto told; }
+  :: atomic { answer[me] == changed -> is_held[me] = true; printf("pause %d is reported as successful\n", me); check(); goto told; }
   :: atomic {
       answer[me] == unchanged && !inserts ->
       inserts = true; insert_sent[me] = true; answer[me] = waits; printf("the row of pause %d is sent\n", me);
     }
-  :: answer[me] == unchanged && inserts -> goto told; /* somebody holds the lock */
+  :: answer[me] == unchanged && inserts -> goto told; /* the lock is held */
   :: atomic { answer[me] == waits || answer[me] == changed -> printf("pause %d gets no answer\n", me); break; }
   od;
   do
@@ -185,7 +185,7 @@ proctype Pause(byte me) {
   od;
 cleaned:
   atomic {
-    must(!write_sent[me] && !insert_sent[me] && !(locked_by == owner_of(me) && left > 0), "WRONG: a pause that got no answer may stay\n");
+    must(!write_sent[me] && !insert_sent[me] && !(locked_by == owner_of(me) && left > 0), "WRONG: a pause without an answer may stay in effect\n");
   }
 told: skip
 }
@@ -199,7 +199,7 @@ proctype Resume() {
 #else
       !sent && left > 0 && locked_by != NOBODY ->
 #endif
-      found = locked_by; found_holder = holder; sent = true; printf("find shows owner %d, and its release is sent\n", found);
+      found = locked_by; found_holder = holder; sent = true; printf("find returns owner %d, and its release is sent\n", found);
     }
   :: atomic {
       sent ->

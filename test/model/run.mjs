@@ -1,7 +1,7 @@
 /**
- * `npm run model`: checks the models of this folder with spin, breaks them in each way that they name, and compares the shortest
- * way to each failure with the one in counterexamples/. `--large` checks the large ones only, `--write` writes the
- * counterexamples anew, and a word takes the models and mutants whose names have it. docs/maintainers/model.md says more.
+ * `npm run model`: checks the models in this folder with spin, breaks them in each way that their heads list, and compares the
+ * shortest path to each failure with the one in counterexamples/. `--large` checks only the large models, `--write` rewrites the
+ * counterexamples, and a word selects the models and mutants whose names contain it. See docs/maintainers/model.md.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const { values: options, positionals: words } = parseArgs({
 })
 const CHECK = /^ \* (safety|liveness|mutant|limit)(?: (\w+))?(?: of (\w+))?(, large)?((?: -D\S+)*): (.*)$/gm
 
-/** Every line of a model's head that says what is to be checked. */
+/** Returns the checks that are listed at the head of a model. */
 function checksOf(file) {
   return [...readFileSync(join(here, file), 'utf8').matchAll(CHECK)].map(
     ([, kind, name, of, large, flags, text]) => ({
@@ -34,12 +34,12 @@ function checksOf(file) {
   )
 }
 
-/** Deeper than any of them goes. */
+/** A search depth that no model reaches. */
 const DEEPEST = 1_000_000
 const run = promisify(execFile)
 const number = (text, pattern) => Number(pattern.exec(text)?.[1] ?? NaN)
 
-/** Searches all states; for a mutant, the shortest way to a failure. */
+/** Searches all states of a model, or, for a mutant, the shortest path to a failure. */
 async function check({ file, title, mustFail, claim, flags, text }) {
   const cwd = mkdtempSync(join(tmpdir(), 'model-'))
   try {
@@ -52,7 +52,8 @@ async function check({ file, title, mustFail, claim, flags, text }) {
     const search = claim ? ['-a', '-f', '-N', claim] : ['-E']
     const started = performance.now()
     let stdout
-    // What fails for ever is not searched breadth first: the shortest of these depths at which it fails is near enough.
+    // A liveness failure cannot be searched breadth first, so increase the depth until it fails: the path is then nearly the
+    // shortest.
     for (let depth = claim && mustFail ? 30 : DEEPEST; ; depth = Math.min(DEEPEST, Math.ceil(depth * 1.1))) {
       const pan = ['./pan', [...search, `-m${depth}`, '-w22']]
       stdout = (await run(...pan, { cwd, maxBuffer: 2 ** 28 })).stdout
@@ -62,7 +63,7 @@ async function check({ file, title, mustFail, claim, flags, text }) {
     if (!stdout.includes('errors:') || (!mustFail && /search depth too small/.test(stdout)))
       throw new Error(stdout)
     const hasFailed = !stdout.includes('errors: 0')
-    const steps = hasFailed ? await wayTo(file, flags, cwd) : []
+    const steps = hasFailed ? await pathOf(file, flags, cwd) : []
     const states = number(stdout, /([\d.e+]+) states, stored/).toLocaleString('en')
     const memory = Math.ceil(number(stdout, /([\d.]+)\s+total actual memory/))
     console.log(
@@ -71,18 +72,18 @@ async function check({ file, title, mustFail, claim, flags, text }) {
       hasFailed ? `fails in ${steps.length} steps` : 'holds',
     )
     if (!mustFail && hasFailed) console.log(steps.join('\n'))
-    return { file, title, text, steps, isAsItMust: hasFailed === mustFail }
+    return { file, title, text, steps, isAsExpected: hasFailed === mustFail }
   } finally {
     rmSync(cwd, { recursive: true })
   }
 }
 
-/** What the model prints on the way that was found. */
-async function wayTo(file, flags, cwd) {
+/** Returns what the model prints on the path that was found. */
+async function pathOf(file, flags, cwd) {
   const { stdout } = await run('spin', [...flags, '-t', '-T', '-B', file], { cwd, maxBuffer: 2 ** 28 })
   const lines = stdout
     .split('\n')
-    .map((line) => line.trim().replace(/^<+START OF CYCLE>+$/, 'and from here on again and again:'))
+    .map((line) => line.trim().replace(/^<+START OF CYCLE>+$/, 'and this repeats for ever:'))
     .filter((line) => line !== '' && !/^(ltl |spin: |#|\d+ processes created|Never claim moves)/.test(line))
   return lines.flatMap((line, index) => {
     if (line === lines[index - 1]) return []
@@ -100,7 +101,9 @@ const missing = ['spin', 'cc'].filter((program) => {
   }
 })
 if (missing.length > 0) {
-  console.log(`Skipped: ${missing.join(' and ')} not found – on Debian and Ubuntu, apt-get install spin gcc.`)
+  console.log(
+    `Skipped: ${missing.join(' and ')} not found – on Debian and Ubuntu, run apt-get install spin gcc.`,
+  )
   process.exit()
 }
 
@@ -112,7 +115,7 @@ const queue = files
   )
 const inOrder = [...queue]
 const results = new Map()
-// A large one takes gigabytes.
+// A large model takes gigabytes of memory, so check one at a time.
 const lanes = options.large ? 1 : Math.min(2, availableParallelism())
 await Promise.all(
   Array.from({ length: lanes }, async () => {
@@ -126,8 +129,8 @@ const fail = (message) => {
   console.error(message)
 }
 for (const file of files) {
-  const ways = inOrder.filter((each) => each.file === file && each.mustFail).map((each) => results.get(each))
-  const texts = ways.map(
+  const failed = inOrder.filter((one) => one.file === file && one.mustFail).map((one) => results.get(one))
+  const texts = failed.map(
     ({ title, text, steps }) =>
       `${title.split(' ')[1]}: ${text}\n\n${steps.map((step) => `  ${step}\n`).join('')}`,
   )
@@ -135,8 +138,9 @@ for (const file of files) {
   if (texts.length === 0) continue
   if (options.write && words.every((word) => file.startsWith(word))) writeFileSync(stored, texts.join('\n'))
   const expected = readFileSync(stored, 'utf8')
-  for (const text of texts.filter((each) => !expected.includes(each)))
-    fail(`Not the counterexample of ${stored} – if that is wanted, npm run model -- --write:\n${text}`)
+  for (const text of texts.filter((found) => !expected.includes(found)))
+    fail(`Differs from the counterexample in ${stored} – to accept it, npm run model -- --write:\n${text}`)
 }
-for (const { title, isAsItMust } of results.values()) if (!isAsItMust) fail(`${title} does what it must not.`)
+for (const { title, isAsExpected } of results.values())
+  if (!isAsExpected) fail(`${title} does not hold or fail as expected.`)
 process.exitCode = failures > 0 ? 1 : 0

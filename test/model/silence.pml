@@ -1,41 +1,41 @@
 /*
- * No silence: no lock stays free while somebody tries to acquire it, not even a dead holder's; and what got no answer is cleaned up, but
- * not for ever.
+ * No silence: no lock stays free while an instance tries to acquire it, not even a dead holder's. What got no answer is cleaned up,
+ * but not for ever.
  *
- * One row; acquire (look, then write) and release as in ../sql/golden. Two instances acquire again and again; A may die at any point, and
- * may be shut down, which drains its clean-up as in ../../src/sql/background-releases.ts. What goes wrong is counted, and there is an end to it: a
- * statement that is late, lost or not answered, a database that is busy, a death. What is not lost arrives one day, a task ends one day,
- * and a lease is over one day: that is weak fairness, for each process of the model.
- * Time is what is left, as in exclusion.pml. While A is drained no lease ends: leases may be of hours.
+ * There is one row. Its statements are acquire (read, then write) and release, as in ../sql/golden. Two instances keep acquiring. A
+ * may die at any point, and may be shut down, which drains its clean-up as in ../../src/sql/background-releases.ts. The number of
+ * faults is limited: a statement that is late, lost or not answered, a busy database, a death. By weak fairness for each process of
+ * the model, every statement that is not lost arrives eventually, every task ends, and every lease expires. Time is modelled as
+ * what is left, as in exclusion.pml. While A is drained no lease ends, because leases may last for hours.
  *
- * safety: nothing is forgotten, and held is told only by who has seen it; with two faults
+ * safety: nothing is forgotten, and only a lock that was seen held is refused as held; with two faults
  * safety, large -DFAULTS=3: the same with three
- * liveness acquired_again -DFAULTS=1: no lock stays free while somebody tries to acquire it, not even a dead holder's
+ * liveness acquired_again -DFAULTS=1: no lock stays free while an instance tries to acquire it, not even a dead holder's
  * liveness acquired_again, large: the same with two faults
  * liveness cleaned -DFAULTS=1: nothing is cleaned up for ever
  * liveness cleaned, large: the same with two faults
  * liveness drained -DFAULTS=1: a shutdown ends
  * liveness drained, large: the same with two faults
- * mutant NEVER_EXPIRES of acquired_again -DFAULTS=1 -DFIRST=1: acquire does not see that a lease is over, only that its owner released it
+ * mutant NEVER_EXPIRES of acquired_again -DFAULTS=1 -DFIRST=1: acquire sees only that the owner released the lock, not that a lease is over
  * mutant CLEANS_FOREVER of cleaned -DFAULTS=1 -DFIRST=1: the clean-up does not end with the lease
  * mutant DRAIN_WAITS of drained -DFAULTS=1 -DLAST=0: a shutdown waits for an acquisition that may still arrive
  * mutant SENDS_AFTER_DRAIN: a shutdown does not end the clean-up
- * mutant BUSY_IS_HELD: an acquisition that found the database busy, or lost a race, is told that the lock is held
- * mutant CLEANS_NOTHING: nobody cleans up behind an acquisition without an answer
- * mutant CLEANS_UP_ONCE: an acquisition without an answer is released once, and not again
- * mutant LOOKS_AFTERWARDS: a release that found nothing is the last one if its acquisition was answered meanwhile, though it arrived before
- * mutant STEPS_GO_ON: the next step of an acquisition is sent though nobody waits for it any more
- * mutant KEEPS_LATE: a lock whose answer came after its lease is not released
+ * mutant BUSY_IS_HELD: an acquisition that found the database busy, or lost a race, is refused as held
+ * mutant CLEANS_NOTHING: an acquisition without an answer is not cleaned up
+ * mutant CLEANS_UP_ONCE: an acquisition without an answer is released only once
+ * mutant LOOKS_AFTERWARDS: a release that found nothing is the last one if its acquisition was answered meanwhile, although the release arrived first
+ * mutant STEPS_GO_ON: the next step of an abandoned acquisition is still sent
+ * mutant KEEPS_LATE: a lock whose answer arrived after its lease is not released
  * mutant RELEASES_ONCE: a release without an answer is not sent again
  */
 #ifndef FAULTS
 #define FAULTS 2
 #endif
 #ifndef FIRST
-#define FIRST 0 /* 1: B alone */
+#define FIRST 0 /* 1: only B */
 #endif
 #ifndef LAST
-#define LAST 1 /* 0: A alone */
+#define LAST 1 /* 0: only A */
 #endif
 #define LEASE 2 /* lockAtMostFor */
 #define TIME_LIMIT 1
@@ -43,7 +43,7 @@
 
 /* ---- The row */
 
-byte left; /* lock_until - now; 0 where lock_until <= now */
+byte left; /* lock_until - now; 0 if lock_until <= now */
 byte locked_by = NOBODY;
 
 #ifndef NEVER_EXPIRES
@@ -52,16 +52,16 @@ byte locked_by = NOBODY;
 #define is_free (locked_by == NOBODY)
 #endif
 
-/* ---- What is on its way, and what each instance knows */
+/* ---- The statements in transit, and what each instance knows */
 
 mtype = { none, waits, acquired, held, busy };
 byte faults = FAULTS;
 bool look_sent[2], write_sent[2];
 mtype answer[2] = none;
-bool is_wanted[2]; /* somebody waits for the acquisition */
+bool is_wanted[2]; /* whether a caller waits for the acquisition */
 byte lease[2];
-bool changes; /* the other with each lock that is acquired */
-bool is_cleaning[2], may_arrive_later[2], is_left[2]; /* left to its lease, because that of the clean-up is over */
+bool changes; /* toggled by each acquisition that gets its answer in time */
+bool is_cleaning[2], may_arrive_later[2], is_left[2]; /* is_left: left to expire, because the clean-up's own lease is over */
 byte clean_lease[2];
 bool is_draining, is_drained;
 
@@ -85,15 +85,15 @@ inline arrive_look(me) {
     look_sent[me] ->
     look_sent[me] = false;
     if
-    :: !is_free -> answer[me] = held; printf("%c's look arrives: held\n", letter(me));
+    :: !is_free -> answer[me] = held; printf("%c's read arrives: held\n", letter(me));
 #ifndef STEPS_GO_ON
-    :: is_free && !is_wanted[me] -> printf("%c's look arrives too late\n", letter(me));
+    :: is_free && !is_wanted[me] -> printf("%c's read arrives too late\n", letter(me));
     :: is_free && is_wanted[me] ->
 #else
     :: is_free ->
 #endif
-      write_sent[me] = true; printf("%c's look arrives: free; it sends its write\n", letter(me));
-    :: faults > 0 && is_wanted[me] -> faults--; answer[me] = busy; printf("%c's look arrives: busy\n", letter(me));
+      write_sent[me] = true; printf("%c's read arrives: free; it sends its write\n", letter(me));
+    :: faults > 0 && is_wanted[me] -> faults--; answer[me] = busy; printf("%c's read arrives: busy\n", letter(me));
     fi;
   }
 }
@@ -110,7 +110,7 @@ inline arrive_write(me) {
   }
 }
 
-/* Whoever cleans up behind it hears that it has been answered. */
+/* The clean-up learns that the acquisition's write has been answered. */
 inline hear_write(me) {
   atomic {
     is_cleaning[me] && may_arrive_later[me] && answer[me] != waits ->
@@ -145,10 +145,10 @@ proctype Instance(byte me) {
   bool changed;
 again:
   atomic {
-    /* Its next acquisition would have an owner of its own: here it begins when nothing is left of the one before. */
+    /* Each acquisition would have an owner of its own. Here the next one starts only when nothing is left of the one before. */
     !look_sent[me] && !write_sent[me] && !(locked_by == me && left > 0) ->
     look_sent[me] = true; answer[me] = waits; is_wanted[me] = true; lease[me] = LEASE; is_left[me] = false;
-    printf("%c sends its look\n", letter(me));
+    printf("%c sends its read\n", letter(me));
   }
   if
   :: atomic {
@@ -157,7 +157,7 @@ again:
     }
   :: atomic {
       answer[me] == acquired && lease[me] == 0 ->
-      is_wanted[me] = false; printf("%c's lock comes after its lease\n", letter(me));
+      is_wanted[me] = false; printf("%c's lock arrives after its lease\n", letter(me));
 #ifndef KEEPS_LATE
       clean_up(me, false);
 #endif
@@ -169,7 +169,7 @@ again:
       is_wanted[me] = false;
 #ifdef BUSY_IS_HELD
       printf("%c skips: held\n", letter(me));
-      must(!is_free, "WRONG: held is told, and nobody has seen it\n");
+      must(!is_free, "WRONG: a lock was refused as held, but is free\n");
 #endif
       goto again;
     }
@@ -178,7 +178,7 @@ again:
       faults--; is_wanted[me] = false; printf("%c gets no answer\n", letter(me));
 #ifndef CLEANS_NOTHING
       if
-      :: !look_sent[me] -> clean_up(me, true); /* a look changes nothing */
+      :: !look_sent[me] -> clean_up(me, true); /* a read changes nothing, so it needs no clean-up */
       :: else
       fi;
 #endif
@@ -201,8 +201,8 @@ done:
   if
   :: atomic {
       !is_cleaning[me] ->
-      must(is_left[me] || !(locked_by == me && left > 0), "WRONG: a lock that nobody uses is forgotten\n");
-      must(is_left[me] || !write_sent[me], "WRONG: an acquisition that may still arrive is forgotten\n");
+      must(is_left[me] || !(locked_by == me && left > 0), "WRONG: an unused lock is never released\n");
+      must(is_left[me] || !write_sent[me], "WRONG: the clean-up forgets an acquisition that may still arrive\n");
       goto again;
     }
   :: atomic { me == 0 -> is_draining = true; printf("A is shut down\n"); }
@@ -210,30 +210,30 @@ done:
   if
   :: !is_cleaning[me]
 #ifndef SENDS_AFTER_DRAIN
-  :: atomic { faults > 0 -> faults--; is_cleaning[me] = false; printf("the shutdown of A waits no longer\n"); }
+  :: atomic { faults > 0 -> faults--; is_cleaning[me] = false; printf("the shutdown of A stops waiting\n"); }
 #else
-  :: atomic { faults > 0 -> faults--; printf("the shutdown of A waits no longer\n"); }
+  :: atomic { faults > 0 -> faults--; printf("the shutdown of A stops waiting\n"); }
 #endif
   fi;
   atomic { is_drained = true; is_draining = false; printf("A has shut down\n"); }
 dead: skip
 }
 
-/* src/sql/background-releases.ts, for the one row that an instance may have to clean up. */
+/* Models src/sql/background-releases.ts for the single row that an instance may have to clean up. */
 proctype BackgroundRelease(byte me) {
   bool changed, may_arrive;
   do
-  :: atomic { is_cleaning[me] && is_over(me) -> is_cleaning[me] = false; is_left[me] = true; printf("%c's row is left to its lease\n", letter(me)); }
+  :: atomic { is_cleaning[me] && is_over(me) -> is_cleaning[me] = false; is_left[me] = true; printf("%c's row is left to expire\n", letter(me)); }
   :: atomic {
       is_cleaning[me] && !is_over(me) ->
       may_arrive = may_arrive_later[me]; printf("%c's clean-up sends a release\n", letter(me));
-      must(me != 0 || !is_drained, "WRONG: something is sent after the shutdown\n");
+      must(me != 0 || !is_drained, "WRONG: a statement is sent after the shutdown\n");
     }
     if
     :: atomic { release(me); printf("%c's release arrives\n", letter(me)); }
       if
       :: atomic {
-          /* It may be done meanwhile. */
+          /* The clean-up may have ended meanwhile. */
           printf("%c's release is answered\n", letter(me));
 #ifdef LOOKS_AFTERWARDS
           may_arrive = may_arrive_later[me];
@@ -264,7 +264,7 @@ active proctype Clock() {
   do
   :: atomic {
       !is_draining && faults >= is_late(0) + is_late(1) ->
-      faults = faults - is_late(0) - is_late(1); /* an answer that comes after its lease */
+      faults = faults - is_late(0) - is_late(1); /* an answer that arrives after its lease counts as a fault */
       left = (left > 0 -> left - 1 : 0);
       for (i : 0 .. 1) {
         lease[i] = (lease[i] > 0 -> lease[i] - 1 : 0);

@@ -1,23 +1,24 @@
 /*
- * A slot is given once, tokens grow, and a slot whose task never began can be acquired again.
+ * A slot runs once, tokens grow, and a slot whose task never began can be acquired again.
  *
- * One row; acquire, acquire a slot (look, then write), release and releaseUnused as in ../sql/golden. Each acquisition is for one of two
- * slots or for none. What it writes arrives at any time later, or never; a release may arrive any number of times. No answer in time, or
- * an answer after its lease: it releases the row unused. The instances' clocks may be wrong: any slot may be tried at any time.
+ * There is one row. Its statements are acquire, `acquire a slot` (read, then write), release and releaseUnused, as in
+ * ../sql/golden. Each acquisition is for one of two slots or for none. Its write arrives at any time after it was sent, or never; a
+ * release may arrive any number of times. If there is no answer in time, or only after the lease, the acquisition releases the row
+ * unused. The instances' clocks may be wrong, so any slot may be tried at any time.
  *
  * safety: three acquisitions, two slots
  * safety, large -DEND=6: for longer
- * mutant WRITES_SLOT_AGAIN -DACQUISITIONS=2: a slot is written without a look at locked_at < slot
+ * mutant WRITES_SLOT_AGAIN -DACQUISITIONS=2: a slot is written without checking locked_at < slot
  * mutant SLOT_IS_NOW -DACQUISITIONS=2: locked_at becomes the database's time, not the slot
- * mutant SLOT_FAR_AHEAD -DACQUISITIONS=2: the look does not mind a slot that is far ahead of the database's clock
- * mutant TOKEN_IS_NOW -DACQUISITIONS=2: locked_at becomes the database's time even where it was that or later
- * mutant UNUSED_OF_OTHERS -DACQUISITIONS=2: releaseUnused does not look at the owner
- * mutant UNUSED_KEEPS_OWNER -DACQUISITIONS=2: releaseUnused leaves locked_by as it was
- * mutant UNUSED_KEEPS_SLOT -DACQUISITIONS=2: releaseUnused leaves locked_at as it was
- * mutant UNUSED_WHILE_HELD -DACQUISITIONS=2: releaseUnused looks at lock_until > now
+ * mutant SLOT_FAR_AHEAD -DACQUISITIONS=2: the read accepts a slot that is far ahead of the database's clock
+ * mutant TOKEN_IS_NOW -DACQUISITIONS=2: locked_at becomes the database's time even if it is that or later already
+ * mutant UNUSED_OF_OTHERS -DACQUISITIONS=2: releaseUnused does not check the owner
+ * mutant UNUSED_KEEPS_OWNER -DACQUISITIONS=2: releaseUnused leaves locked_by unchanged
+ * mutant UNUSED_KEEPS_SLOT -DACQUISITIONS=2: releaseUnused leaves locked_at unchanged
+ * mutant UNUSED_WHILE_HELD -DACQUISITIONS=2: releaseUnused requires lock_until > now
  * mutant UNUSED_AFTER_RUN -DACQUISITIONS=2: a lock whose task began is released as unused
- * mutant RUNS_AFTER_LEASE -DACQUISITIONS=2: the task begins though the answer came after the lease
- * limit SLOT_LOST_TO_TOKEN -DAT_MOST_AHEAD=2 -DEARLY=3 -DLATE=3 -DEND=3: a slot ahead of its time that was released unused is lost if a lock without a slot comes next, before that time: it gets this very token
+ * mutant RUNS_AFTER_LEASE -DACQUISITIONS=2: the task begins although the answer arrived after the lease
+ * limit SLOT_LOST_TO_TOKEN -DAT_MOST_AHEAD=2 -DEARLY=3 -DLATE=3 -DEND=3: a slot that was acquired before its time and released unused is lost if a lock without a slot comes next, before that time, because that lock gets the slot as its token
  */
 #ifndef ACQUISITIONS
 #define ACQUISITIONS 3
@@ -40,8 +41,8 @@
 /* ---- The row, and the database's clock */
 
 byte now = 1;
-byte lock_until, locked_at; /* 0: there is no row yet */
-byte locked_by = NOBODY; /* NOBODY: there is no row, or its owner released it */
+byte lock_until, locked_at; /* 0: the row does not exist yet */
+byte locked_by = NOBODY; /* NOBODY: the row does not exist, or was released by its owner */
 
 #ifndef WRITES_SLOT_AGAIN
 #define is_free(slot) (lock_until <= now && (slot == 0 || locked_at < slot))
@@ -58,21 +59,21 @@ byte locked_by = NOBODY; /* NOBODY: there is no row, or its owner released it */
 #define may_release_unused(me) (locked_by != NOBODY)
 #endif
 
-/* ---- What is on its way, what each acquisition knows, and what became of it */
+/* ---- The statements in transit, what each acquisition knows, and what has happened */
 
 mtype = { none, waits, changed, unchanged };
 bool acquire_sent[ACQUISITIONS], release_sent[ACQUISITIONS], unused_sent[ACQUISITIONS];
 mtype answer[ACQUISITIONS] = none;
 byte slot_of[ACQUISITIONS], lease_ends[ACQUISITIONS];
-byte holder = NOBODY; /* who acquired the row last */
-byte token[ACQUISITIONS]; /* its locked_at */
-byte acquired; /* how often the row was acquired */
-bool has_run_early, has_run_late; /* whether a task of this slot began */
-byte last_token; /* of the last task that began */
-byte begun; /* how many have begun: they are called A, B, C in this order */
+byte holder = NOBODY; /* the last acquisition of the row */
+byte token[ACQUISITIONS]; /* locked_at at the acquisition */
+byte acquired; /* how many times the row was acquired */
+bool has_run_early, has_run_late; /* whether a task for this slot began */
+byte last_token; /* the token of the last task that began */
+byte begun; /* how many acquisitions have begun; they are called A, B, C in this order */
 #ifdef SLOT_LOST_TO_TOKEN
-byte last_reason; /* the latest slot or token that was acquired, and not released unused */
-bool is_unused; /* the last was */
+byte last_reason; /* the latest slot or token that was acquired and not released unused */
+bool is_unused; /* whether the last one was released unused */
 #endif
 
 #define letter(me) ('A' + me)
@@ -102,7 +103,7 @@ inline arrive_acquire(me) {
 #endif
       token[me] = locked_at; answer[me] = changed;
 #ifdef SLOT_LOST_TO_TOKEN
-      /* Two tokens of one time of the clock: a millisecond, where slots are minutes apart. */
+      /* Ignore a second token within the same tick: in reality it is a millisecond later, and slots are minutes apart. */
       last_reason = (slot_of[me] > 0 || !is_unused -> locked_at : last_reason);
       is_unused = false;
 #endif
@@ -173,19 +174,19 @@ inline choose_slot() {
   fi
 }
 
-/* The first step of acquire a slot: what speaks against it. */
+/* The first step of `acquire a slot`: reads whether the acquisition must be refused. */
 inline look() {
   if
-  :: lock_until > now -> printf("%c looks at %d: held\n", letter(me), now); goto end;
+  :: lock_until > now -> printf("%c reads at %d: held\n", letter(me), now); goto end;
   :: lock_until <= now && slot_of[me] > 0 && locked_at >= slot_of[me] ->
-    printf("%c looks at %d for slot %d: already-run\n", letter(me), now, slot_of[me]);
+    printf("%c reads at %d for slot %d: already-run\n", letter(me), now, slot_of[me]);
 #ifdef SLOT_LOST_TO_TOKEN
-    must(slot_of[me] <= last_reason, "WRONG: nobody has had that slot or a later one, nor run since\n");
+    must(slot_of[me] <= last_reason, "WRONG: the refused slot was never used, nor a later one\n");
 #endif
     goto end;
 #ifndef SLOT_FAR_AHEAD
   :: lock_until <= now && slot_of[me] > now + AT_MOST_AHEAD && locked_at < slot_of[me] ->
-    printf("%c looks at %d for slot %d: slot-too-far-ahead\n", letter(me), now, slot_of[me]); goto end;
+    printf("%c reads at %d for slot %d: slot-too-far-ahead\n", letter(me), now, slot_of[me]); goto end;
 #endif
   :: else
   fi
@@ -218,7 +219,7 @@ proctype Acquisition(byte me) {
 #ifndef UNUSED_AFTER_RUN
     atomic { release_sent[me] = true; printf("%c sends its release\n", letter(me)); goto end; }
 #endif
-  :: answer[me] != unchanged /* no answer in time, or an answer that came too late */
+  :: answer[me] != unchanged /* no answer in time, or an answer after the lease */
   fi;
   atomic {
     printf("%c sends its release, unused\n", letter(me));
@@ -232,7 +233,7 @@ end: skip
 
 active proctype Clock() {
   do
-  :: atomic { now < END -> now++; printf("it is %d\n", now); }
+  :: atomic { now < END -> now++; printf("the time is %d\n", now); }
   od
 }
 
