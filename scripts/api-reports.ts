@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 
-// The public interface as text, a file for each entry point: `npm run api` writes them, `npm run check:api` fails where one is
-// not what is exported, or where an exported name has no docstring. What is `@internal` has no declaration.
+// Writes the public interface as text, in one file per entry point: `npm run api`. `npm run check:api` fails if a file differs from
+// what is exported, or if an exported name has no docstring. `@internal` members are not part of the declarations.
 const root = join(__dirname, '..')
 const folder = join(root, 'api')
 const printer = ts.createPrinter({ removeComments: true })
 
-/** `shedlock-orm/sql` → the declarations of `src/sql/index.ts`. */
+/** Maps each entry point, such as `shedlock-orm/sql`, to the declaration file of `src/sql/index.ts`. */
 function entryFiles(): Map<string, string> {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     name: string
@@ -27,7 +27,7 @@ function entryFiles(): Map<string, string> {
   return new Map(entries)
 }
 
-/** A program of the declarations that the compiler makes of the sources, without a file. */
+/** Compiles the sources to declarations in memory, and returns a program of these declarations. */
 function declarations(entries: readonly string[]): ts.Program {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.build.json'), (file) =>
     ts.sys.readFile(file),
@@ -35,17 +35,22 @@ function declarations(entries: readonly string[]): ts.Program {
     config: object
   }
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
-  const made = new Map<string, string>()
+  const emitted = new Map<string, string>()
   const sources = entries.map((file) => file.replace(/\.d\.ts$/, '.ts'))
   const settings: ts.CompilerOptions = { ...options, declarationMap: false }
   delete settings.outDir
-  ts.createProgram(sources, settings).emit(undefined, (file, text) => made.set(file, text), undefined, true)
+  ts.createProgram(sources, settings).emit(
+    undefined,
+    (file, text) => emitted.set(file, text),
+    undefined,
+    true,
+  )
   const host = ts.createCompilerHost(options)
-  host.fileExists = (file) => made.has(file) || (!isSource(file) && ts.sys.fileExists(file))
-  host.readFile = (file) => made.get(file) ?? ts.sys.readFile(file)
+  host.fileExists = (file) => emitted.has(file) || (!isSource(file) && ts.sys.fileExists(file))
+  host.readFile = (file) => emitted.get(file) ?? ts.sys.readFile(file)
   const getSourceFile = host.getSourceFile.bind(host)
   host.getSourceFile = (file, version, ...rest) => {
-    const text = made.get(file)
+    const text = emitted.get(file)
     return text === undefined
       ? getSourceFile(file, version, ...rest)
       : ts.createSourceFile(file, text, version, true)
@@ -71,7 +76,7 @@ function original(symbol: ts.Symbol): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 
-/** @param known what any entry point exports */
+/** @param known all names that any entry point exports */
 function report(exported: readonly ts.Symbol[], known: ReadonlySet<ts.Symbol>): Report {
   const others = new Set<string>()
   const undocumented: string[] = []
@@ -95,7 +100,7 @@ function report(exported: readonly ts.Symbol[], known: ReadonlySet<ts.Symbol>): 
   return { text: `${parts.join('\n\n')}\n${uses}`, undocumented }
 }
 
-/** A variable alone says neither `const` nor `declare`. */
+/** Returns the node to print. For a variable, this is the whole statement, which contains `declare const`. */
 function statementOf(node: ts.Node): ts.Node {
   return ts.isVariableDeclaration(node) ? node.parent.parent : node
 }
@@ -122,7 +127,7 @@ for (const { name, symbols } of exported) {
   if (!isCheck) writeFileSync(file, text)
   else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
     console.error(
-      `The interface of ${name} is not what ${file} says: read the difference after \`npm run api\`.`,
+      `The interface of ${name} differs from ${file} – run \`npm run api\`, and check the difference.`,
     )
     process.exitCode = 1
   }

@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-// Says what is missing for a release of this checkout, and fails if something is: `npm run before-release [tag]`.
-// What nobody can know before the repository has an address is `repository` and `author` in package.json: npm makes
-// `homepage` and `bugs` of it.
+// Prints what is missing for a release of this checkout, and fails if anything is: `npm run before-release [tag]`.
+// `repository` and `author` in package.json can only be set once the repository has an address. npm derives `homepage` and `bugs`.
 const { version, repository, author } = JSON.parse(readFileSync('package.json', 'utf8'))
 const changelog = readFileSync('CHANGELOG.md', 'utf8')
 const tag = process.argv[2] ?? process.env.GITHUB_REF_NAME ?? `v${version}`
 const here = process.env.GITHUB_REPOSITORY
 
-/** `owner/name` of `github:owner/name`, or of an address. */
+/** The `owner/name` in `github:owner/name` or in an address. */
 const slug = /([^/:]+\/[^/]+?)(\.git)?$/.exec(repository?.url ?? repository ?? '')?.[1]
 
 const missing = [

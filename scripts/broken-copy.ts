@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
-/** How one file is broken. */
+/** A replacement that breaks one file. */
 export interface Break {
   readonly file: string
   readonly find: string
@@ -12,7 +12,7 @@ export interface Break {
 const project = join(__dirname, '..')
 const LEFT_OUT = ['.git', 'node_modules', 'dist']
 
-/** A copy of the project, in which one thing is broken at a time. */
+/** A copy of the project in which one file can be broken at a time. */
 export class BrokenCopy {
   readonly path = mkdtempSync(join(tmpdir(), 'shedlock-broken-'))
 
@@ -24,7 +24,8 @@ export class BrokenCopy {
   whileBroken<T>({ file, find, replace }: Break, work: () => T): T {
     const path = join(this.path, file)
     const original = readFileSync(path, 'utf8')
-    if (!original.includes(find)) throw new Error(`${file} no longer has '${find}' – correct the mutation.`)
+    if (!original.includes(find))
+      throw new Error(`${file} no longer contains '${find}' – correct the mutation.`)
     writeFileSync(
       path,
       original.replaceAll(find, () => replace),

@@ -4,14 +4,14 @@ import { copyFileSync, readFileSync } from 'node:fs'
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const outdir = process.argv[2] ?? 'dist/cli'
 
-// One file with its argument parser inside: the library itself has no dependencies.
+// Bundle the argument parser into the command, because the package has no dependencies.
 await build({
   entryPoints: { shedlock: 'src/cli/main.ts' },
   outdir,
   bundle: true,
   platform: 'node',
   target: 'node20',
-  // Half the size; its errors are sentences, and no stack traces.
+  // Halves the size. The command prints error messages, not stack traces, so readable code is not needed.
   minify: true,
   define: { 'process.env.SHEDLOCK_VERSION': JSON.stringify(version) },
 })

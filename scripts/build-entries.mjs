@@ -4,10 +4,13 @@ import { join, relative } from 'node:path'
 
 const outdir = process.argv[2] ?? 'dist'
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
-/** `./dist/sql/index.js` → `sql`. */
+/** The folders of the entry points, such as `sql` for `./dist/sql/index.js`. */
 const folders = Object.values(exports).flatMap((target) => target.require?.default.split('/')[2] ?? [])
 
-/** What another folder has is loaded from there, in the same format, and an index passes on what its folder has. */
+/**
+ * Leaves imports of another folder's `internal` external, in the same format, and those of an index from its own folder's
+ * `internal`.
+ */
 const loaded = (extension) => ({
   name: 'loaded',
   setup: (bundle) => {
@@ -20,10 +23,10 @@ const loaded = (extension) => ({
   },
 })
 
-// One file for what each folder has inside, and one for what it shows: the core as twenty files took five times as long to load.
-// Not minified: what a debugger shows, and what a stack trace names, can be read.
+// Bundle each folder into one internal file, and one file for its public names: the core as twenty files took five times as long to
+// load. Do not minify them, so that debuggers and stack traces show readable code.
 for (const folder of folders)
-  for (const file of ['internal', 'index'].filter((each) => existsSync(`src/${folder}/${each}.ts`)))
+  for (const file of ['internal', 'index'].filter((name) => existsSync(`src/${folder}/${name}.ts`)))
     for (const [format, extension] of [
       ['cjs', '.js'],
       ['esm', '.mjs'],
@@ -39,6 +42,6 @@ for (const folder of folders)
         target: 'node20',
       })
 
-// One set of declarations for both: a lock of a CommonJS module fits where an ES module wants one.
+// Both formats share one set of declarations, so that a lock from a CommonJS module is assignable in an ES module.
 for (const folder of folders)
   writeFileSync(join(outdir, folder, 'index.d.mts'), "export * from './index.js'\n")

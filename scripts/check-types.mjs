@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import ts from 'typescript'
 
-// Compiles every part of the project: all in one process, and each file once. What `tsc -p` of one part prints is the same.
+// Compiles every part of the project in one process, and each file only once. Prints the same errors as `tsc -p` for each part.
 
-/** The parts that have a tsconfig.json of their own, and whose packages they need. */
+/** The parts that have a tsconfig.json of their own, and the folder whose packages each needs. */
 const PARTS = [
   { project: 'tsconfig.json' },
   { project: 'test/nestjs/tsconfig.json' },
@@ -23,7 +23,7 @@ const format = {
   getNewLine: () => '\n',
 }
 
-/** @returns its errors */
+/** @returns the errors of a part */
 function compile(project) {
   const path = resolve(project)
   const { config, error } = ts.readConfigFile(path, ts.sys.readFile)
@@ -43,7 +43,7 @@ function compile(project) {
     return sourceFiles.get(key)
   }
   const program = ts.createProgram(fileNames, { ...options, noEmit: true }, host)
-  // A part's imports from another part are compiled there.
+  // Files that were checked as part of another project are not checked again.
   const own = fileNames.filter((name) => !checked.has(name)).map((name) => program.getSourceFile(name))
   for (const name of fileNames) checked.add(name)
   return [
@@ -61,8 +61,8 @@ function compile(project) {
 let failed = false
 for (const { project, packages } of PARTS) {
   if (packages && !existsSync(`${packages}/node_modules`)) {
-    console.log(`${project} was not compiled – first: npm --prefix ${packages} install`)
-    // CI installs all of them.
+    console.log(`${project} was not compiled – first run npm --prefix ${packages} install`)
+    // CI installs the packages of all parts, so a missing one is an error there.
     failed ||= Boolean(process.env.CI)
     continue
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const root = join(__dirname, '..')
 
-/** What a checkout needs to be built and packed, beside what the package lists. */
+/** The files that are needed to build and pack a checkout, besides those listed in package.json. */
 const SOURCES = [
   'package.json',
   'tsconfig.json',
@@ -16,7 +16,10 @@ const SOURCES = [
 
 type Manifest = Record<string, unknown> & { files: string[]; publishConfig: object }
 
-/** Copies what is built and packed apart, as a release does, and lends it the installed packages. @returns its package.json */
+/**
+ * Copies the sources into a folder, to be built and packed there as for a release, and links the installed packages. @returns the
+ * package.json
+ */
 export function copySources(folder: string): Manifest {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
   const listed = manifest.files.filter((file) => file !== 'dist' && !file.startsWith('!'))

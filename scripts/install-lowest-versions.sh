@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts the lowest supported version of each peer in the place of the newest, for one run of the tests; the lock file stays.
-# Not Prisma's: the schemas of the tests are written for Prisma 7.
+# Installs the lowest supported version of each peer for a run of the tests, without changing the lock file.
+# Prisma is left out, because the schemas of the tests are written for Prisma 7.
 set -euo pipefail
 npm install --no-save --no-audit --no-fund --legacy-peer-deps \
   typeorm@0.3.20 typeorm-0.3@npm:typeorm@0.3.20 \

@@ -1,9 +1,9 @@
 import { dialects, migrationScripts, type DialectName } from '../src/sql/internal'
 
-/** The databases that dbmate has a driver for. */
+/** The databases for which dbmate has a driver. */
 const DBMATE: readonly DialectName[] = ['postgres', 'cockroachdb', 'mysql', 'mariadb', 'sqlite']
 
-/** All that belongs under `migrations/`: path → text. */
+/** Returns the contents of the folder `migrations`, by path. */
 export function migrationFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
   for (const dialect of Object.values(dialects)) {

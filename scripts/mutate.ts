@@ -1,6 +1,6 @@
 /**
- * Breaks each rule of the lock in a copy of the project, and tells which tests notice: `npm run mutate [rule …]`.
- * Fails when a broken rule stays unnoticed.
+ * Breaks each rule of the lock in a copy of the project, and prints which tests fail: `npm run mutate [rule …]`.
+ * Fails if no test notices a broken rule.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ const copy = new BrokenCopy()
 const report = join(copy.path, 'report.json')
 const jest = join(copy.path, 'node_modules', 'jest', 'bin', 'jest.js')
 
-/** The titles of the tests that fail under the mutation. */
+/** Returns the titles of the tests that fail under the mutation. */
 function redTests(mutation: Mutation): string[] {
   const { tests, backend } = mutation
   rmSync(report, { force: true })
@@ -26,7 +26,8 @@ function redTests(mutation: Mutation): string[] {
     spawnSync(
       process.execPath,
       [jest, ...tests, '--json', `--outputFile=${report}`, '--testTimeout=20000'],
-      // No --bail, which leaves out the report when tests are left. What it prints would not fit a buffer.
+      // Not with --bail, which writes no report if it leaves tests out. The output is ignored, because it would not fit into a
+      // buffer.
       { cwd: copy.path, env: { ...process.env, BACKENDS: backend, CI: 'true' }, stdio: 'ignore' },
     )
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
@@ -37,14 +38,14 @@ function redTests(mutation: Mutation): string[] {
   })
 }
 
-const wanted = process.argv.slice(2).map(Number)
-const chosen = mutations.filter(({ rule }) => wanted.length === 0 || wanted.includes(rule))
+const rules = process.argv.slice(2).map(Number)
+const chosen = mutations.filter(({ rule }) => rules.length === 0 || rules.includes(rule))
 try {
   for (const mutation of chosen) {
     const red = redTests(mutation)
     if (red.length === 0) process.exitCode = 1
     console.log(`Rule ${mutation.rule}: ${mutation.breaks} (${mutation.backend})`)
-    console.log(red.length === 0 ? '  NOBODY NOTICED' : red.map((title) => `  red: ${title}`).join('\n'))
+    console.log(red.length === 0 ? '  NO TEST FAILED' : red.map((title) => `  red: ${title}`).join('\n'))
   }
 } finally {
   copy.remove()

@@ -1,11 +1,11 @@
 import type { Break } from './broken-copy'
 
-/** One way to break a rule of the lock, and the tests that have to notice. */
+/** One way to break a rule of the lock, and the tests that must notice. */
 export interface Mutation extends Break {
   readonly rule: number
   readonly breaks: string
   readonly tests: readonly string[]
-  /** Some rules can be broken on one database alone. */
+  /** The database on which the tests run: some rules can only be broken on one. */
   readonly backend: string
 }
 
@@ -18,7 +18,7 @@ const CORE = ['test/core/locking-task-executor.test.ts']
 export const mutations: readonly Mutation[] = [
   {
     rule: 1,
-    breaks: 'a held row is acquired when two make it at once',
+    breaks: 'a held row is acquired if two processes insert it at once',
     file: 'src/sql/acquire.ts',
     find: 'where ${isFree(dialect, row, slot)}`',
     replace: 'where 1 = 1`',
@@ -36,7 +36,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 1,
-    breaks: 'a lease that is over is extended',
+    breaks: 'an expired lease is extended',
     file: 'src/sql/expressions.ts',
     find: 'return sql`${isMine(dialect, table)} and ${table.lockUntil} > ${dialect.now}`',
     replace: 'return isMine(dialect, table)',
@@ -45,7 +45,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 1,
-    breaks: 'times are those of the time zone of the session',
+    breaks: "times are in the session's time zone",
     file: 'src/sql/dialects/postgres.ts',
     find: "clock_timestamp() at time zone 'UTC'",
     replace: 'clock_timestamp()::timestamp',
@@ -54,7 +54,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 1,
-    breaks: 'times are those of the time zone of the session',
+    breaks: "times are in the session's time zone",
     file: 'src/sql/dialects/mysql.ts',
     find: 'now: sql`utc_timestamp(3)`',
     replace: 'now: sql`now(3)`',
@@ -63,7 +63,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 1,
-    breaks: 'the clock is that of the beginning of the statement',
+    breaks: 'the clock shows the beginning of the statement',
     file: 'src/sql/dialects/postgres.ts',
     find: "clock_timestamp() at time zone 'UTC'",
     replace: "now() at time zone 'UTC'",
@@ -72,7 +72,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 1,
-    breaks: 'times are not cut to milliseconds',
+    breaks: 'times are not truncated to milliseconds',
     file: 'src/sql/dialects/postgres.ts',
     find: "date_trunc('millisecond', clock_timestamp() at time zone 'UTC')",
     replace: "(clock_timestamp() at time zone 'UTC')",
@@ -81,7 +81,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 2,
-    breaks: "a lock on a SQLite file is part of the app's transaction",
+    breaks: "a lock on a SQLite file joins the app's transaction",
     file: 'src/typeorm/sqlite-sql-executor.ts',
     find: "type === 'sqljs' || isInMemory(database) ?",
     replace: 'database !== 1 ?',
@@ -99,7 +99,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 3,
-    breaks: 'unlock and extend do not ask for the owner',
+    breaks: 'a release and an extension do not check the owner',
     file: 'src/sql/expressions.ts',
     find: "return sql`${isNamed(dialect, table)} and ${table.lockedBy} = ${dialect.text(parameter('lockedBy'))}`",
     replace: 'return isNamed(dialect, table)',
@@ -117,7 +117,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 4,
-    breaks: 'names whose row was seen are remembered, and not inserted again',
+    breaks: 'names whose row was seen are remembered and never inserted again',
     file: 'src/sql/acquisition.ts',
     find: 'const answer = runStep(step, values, table, current)',
     replace:
@@ -164,7 +164,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 7,
-    breaks: 'a failed unlock replaces the outcome of the task',
+    breaks: 'a failed release replaces the outcome of the task',
     file: 'src/core/locking-task-executor.ts',
     find: "notify(this.#listeners, 'onUnlockFailed', { ...event, error })",
     replace: "notify(this.#listeners, 'onUnlockFailed', { ...event, error })\n      throw error",
@@ -173,7 +173,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 7,
-    breaks: 'an unlock whose answer was lost is not repeated',
+    breaks: 'a release without an answer is not repeated',
     file: 'src/sql/calls.ts',
     find: "const isRepeated = idempotent || kind !== 'unanswered'",
     replace: "const isRepeated = kind !== 'unanswered'",
@@ -191,7 +191,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'a lock that came too late is kept',
+    breaks: 'a lock whose answer arrived too late is kept',
     file: 'src/sql/acquisition.ts',
     find: 'if (write) releaseLate(table, releases, owned, lockAtMostFor, write)',
     replace: 'void write',
@@ -200,7 +200,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'an unlock that comes before its acquire is not repeated',
+    breaks: 'a release that arrives before its acquisition is not repeated',
     file: 'src/sql/background-releases.ts',
     find: 'changed !== undefined && (changed > 0 || isLast)',
     replace: 'changed !== undefined || isLast',
@@ -209,7 +209,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'an acquisition that nobody waits for goes on',
+    breaks: 'an abandoned acquisition continues',
     file: 'src/sql/acquisition.ts',
     find: 'if (current.isAbandoned) break',
     replace: '',
@@ -218,7 +218,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'what had no connection is released in the background',
+    breaks: 'an acquisition that had no connection is released in the background',
     file: 'src/sql/acquisition.ts',
     find: '&& !(error instanceof DriverError && !error.sent)',
     replace: '',
@@ -227,7 +227,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'a release in the background ends with the lease that was answered',
+    breaks: 'a release in the background ends with the lease of the last answer',
     file: 'src/sql/acquisition.ts',
     find: 'this.#longest = Math.max(this.#longest, lockAtMostFor)',
     replace: '',
@@ -245,7 +245,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 9,
-    breaks: 'the lease of the holder begins with the answer',
+    breaks: 'the holder counts its lease from the answer',
     file: 'src/sql/acquisition.ts',
     find: 'row: result.row, lease }',
     replace: 'row: result.row, lease: leaseOf(lockAtMostFor + 5) }',
@@ -254,7 +254,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 9,
-    breaks: 'the task is not told that its lock is lost',
+    breaks: 'the signal of a task does not abort when its lock is lost',
     file: 'src/core/held-lock.ts',
     find: 'if (this.#controller) this.stop(this.#errorOf(end))',
     replace: '',
@@ -263,7 +263,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'a row is acquired whatever slot it had',
+    breaks: 'a row is acquired without checking its slot',
     file: 'src/sql/acquire.ts',
     find: 'return slot ? sql`${expired} and ${row.lockedAt} < ${slotTime(dialect)}` : expired',
     replace: 'return expired',
@@ -272,7 +272,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'the look lets a slot through that was acquired before',
+    breaks: 'the first read accepts a slot that was already acquired',
     file: 'src/sql/acquire.ts',
     find: "then 'already-run'",
     replace: "then 'free'",
@@ -281,7 +281,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'a slot is acquired twice: it is compared with <=',
+    breaks: 'a slot is acquired twice, because it is compared with <=',
     file: 'src/sql/acquire.ts',
     find: 'max(${table.lockedAt}) >= ${slot}',
     replace: 'max(${table.lockedAt}) > ${slot}',
@@ -290,7 +290,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 14,
-    breaks: 'the time is written, not the slot',
+    breaks: 'the current time is written instead of the slot',
     file: 'src/sql/acquire.ts',
     find: 'const lockedAt = slot ? slotTime(dialect) : dialect.now',
     replace: 'const lockedAt = dialect.now',
@@ -317,7 +317,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 15,
-    breaks: 'two acquisitions have one token',
+    breaks: 'two acquisitions have the same token',
     file: 'src/sql/acquire.ts',
     find: "else ${dialect.plus(row.lockedAt, raw('1'))} end",
     replace: 'else ${row.lockedAt} end',
@@ -326,7 +326,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 15,
-    breaks: 'the time is written even when the one before is not past',
+    breaks: 'the current time is written even if the previous token is not in the past',
     file: 'src/sql/acquire.ts',
     find: 'case when ${row.lockedAt} < ${now} then',
     replace: 'case when 1 = 1 then',
@@ -335,7 +335,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 16,
-    breaks: 'an extension shortens',
+    breaks: 'an extension shortens the lease',
     file: 'src/sql/statements.ts',
     find: 'case when ${extended} > ${lockUntil} then ${extended} else',
     replace: 'case when 1 = 1 then ${extended} else',
@@ -344,7 +344,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 16,
-    breaks: 'an unlock is not final: it leaves the owner',
+    breaks: 'a release is not final, because it leaves the owner',
     file: 'src/sql/owner.ts',
     find: "if (!run) return owner.replace(RANDOM_PART, '/unlocked')",
     replace: 'if (owner) return owner',
@@ -353,7 +353,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 10,
-    breaks: 'a blank at the end of a name is allowed',
+    breaks: 'a space at the end of a name is allowed',
     file: 'src/core/lock-configuration.ts',
     find: 'if (name.trim() !== name)',
     replace: 'if (name.trim() === "")',
@@ -371,7 +371,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'a release makes a client that has disconnected connect again',
+    breaks: 'a release makes a disconnected client connect again',
     file: 'src/prisma/prisma-lock-provider.ts',
     find: 'await provider.drain()',
     replace: '',
@@ -398,7 +398,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 12,
-    breaks: 'a dialect is called by its name in the statements',
+    breaks: 'the code of statements names a dialect',
     file: 'src/sql/calls.ts',
     find: "override readonly name = 'NoAnswer'",
     replace: "override readonly name = 'NoAnswer'\n  readonly dialect = 'postgres'",

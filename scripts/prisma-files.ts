@@ -2,15 +2,15 @@ import { prismaMigration, prismaModel, type PrismaProvider } from '../src/prisma
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
 
-/** Before any migration of an app, because Prisma runs them in the order of their names. */
+/** Sorts before any migration of an app, because Prisma runs migrations in the order of their names. */
 const FOLDER = '20250101000000_create_shedlock'
 
-/** All that belongs under `prisma/`: path → text. */
+/** Returns the contents of the folder `prisma`, by path. */
 export function prismaFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>()
   for (const provider of PROVIDERS) {
     const model = prismaModel(provider)
-    // For a schema in several files: this one beside them.
+    // For apps whose schema is split into several files.
     files.set(`${provider}/shedlock.prisma`, model)
     files.set(`${provider}/schema.prisma`, `datasource db {\n  provider = "${provider}"\n}\n\n${model}`)
     files.set(`${provider}/migrations/migration_lock.toml`, `provider = "${provider}"\n`)

@@ -7,8 +7,8 @@ import { installPackage } from '../test/backends/install-package'
 import { waitForPort } from '../test/backends/wait-for-port'
 import { copySources } from './copy-sources'
 
-// A release on a registry of one's own, on the loopback interface: packed, published, installed, used; and what npm says to a
-// second time. What only npm's registry has, staging and provenance, cannot be seen here.
+// Rehearses a release on a private registry on the loopback interface: packs, publishes, installs and uses the package, and shows
+// that publishing it twice is refused. Staging and provenance exist only on npm's own registry, so they are not covered.
 
 const USE = `
 import assert from 'node:assert'
@@ -20,7 +20,7 @@ assert.deepEqual(result, { executed: true, value: 'ran' })
 console.log(result.value, 'with', Object.keys(dialects).length, 'dialects')
 `
 
-/** What will be known then: an address, and somebody who wrote it. */
+/** Copies the sources, and fills in what a real release needs: a repository and an author. */
 function checkout(folder: string): void {
   const manifest = copySources(folder)
   const known = {
@@ -33,7 +33,7 @@ function checkout(folder: string): void {
 }
 
 async function startRegistry(folder: string): Promise<{ registry: string; stop: () => void }> {
-  // The last that runs on Node.js 20.
+  // The last version that runs on Node.js 20.
   const verdaccio = await installPackage('verdaccio', '6.1.6', { overrides: { 'node-fetch': '2.7.0' } })
   const port = await freePort()
   const config = join(folder, 'registry.yaml')
@@ -48,7 +48,7 @@ async function startRegistry(folder: string): Promise<{ registry: string; stop: 
   return { registry: `http://127.0.0.1:${port}/`, stop: () => void server.kill() }
 }
 
-/** Prints a command and what it says. */
+/** Runs a command, and prints it with its output. */
 function show(cwd: string, command: string, ...args: string[]): void {
   console.log(`\n$ ${[command, ...args].filter((word) => !word.includes('\n')).join(' ')}`)
   execFileSync(command, args, { cwd, stdio: 'inherit', shell: process.platform === 'win32' })
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
     mkdirSync(sources)
     mkdirSync(app)
     checkout(sources)
-    // npm publishes only with a token, whatever it is worth here.
+    // npm refuses to publish without a token, although this registry accepts any.
     const settings = `registry=${registry}\n//${new URL(registry).host}/:_authToken=rehearsal\nloglevel=notice\n`
     for (const place of [sources, app]) writeFileSync(join(place, '.npmrc'), settings)
     writeFileSync(join(app, 'package.json'), '{ "private": true, "type": "module" }')
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
     show(app, 'npm', 'install', 'shedlock-orm', '--no-audit', '--no-fund')
     show(app, process.execPath, '--input-type=module', '--eval', USE)
     show(app, 'npx', 'shedlock-orm', 'sql', 'postgres')
-    console.log('\nStaging, which only npm knows:')
+    console.log('\nStaging, which only npm supports:')
     expectRefusal(sources, 'npm', 'stage', 'publish', '--ignore-scripts')
   } finally {
     stop()

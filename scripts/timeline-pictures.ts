@@ -5,7 +5,7 @@ import { CASES, EVERY, MINUTES, timeline, type Minute } from './timelines'
 // Draws the pictures of docs/guides/durations.md: npm run timelines
 
 const FOLDER = join(__dirname, '../docs/durations')
-/** As wide as the column of a phone, so that a picture is never cut off there. */
+/** The width of a phone's text column, so that pictures are never cut off. */
 const WIDTH = 342
 const LEFT = 24
 const MINUTE = (WIDTH - LEFT - 8) / MINUTES
@@ -32,10 +32,10 @@ const STYLE = `
     }
   `
 
-/** All pictures by the names of their files. */
+/** Draws all pictures. @returns them by file name */
 export async function pictures(): Promise<ReadonlyMap<string, string>> {
   const drawn = new Map([['legend.svg', legend()]])
-  for (const each of CASES) drawn.set(`${each.file}.svg`, picture(await timeline(each)))
+  for (const example of CASES) drawn.set(`${example.file}.svg`, picture(await timeline(example)))
   return drawn
 }
 
@@ -60,7 +60,7 @@ interface Span {
   to: number
 }
 
-/** Minutes in which the same goes on; of two runs for one tick, and of two at once, B's is one too many. */
+/** Joins consecutive minutes with the same state. If both instances run for one tick or at the same time, B's run is one too many. */
 function spans(minutes: Minute[], other: Minute[], isSecond: boolean): Span[] {
   const found: Span[] = []
   for (const [minute, what] of minutes.entries()) {

@@ -1,15 +1,15 @@
 import { InMemoryLockProvider, type Lock } from '../src/core/internal'
 import { FakeClock } from '../src/testing'
 
-/** One picture of docs/guides/durations.md; durations are in minutes. */
+/** One picture of docs/guides/durations.md. Durations are in minutes. */
 export interface Case {
   readonly file: string
   readonly run: number
   readonly lockAtMostFor: number
   readonly lockAtLeastFor?: number
-  /** By how much B's clock is late. */
+  /** How far B's clock is behind. */
   readonly late?: number
-  /** How long the first run lives, if it is killed. */
+  /** After how long the first run is killed. */
   readonly killedAfter?: number
 }
 
@@ -23,11 +23,11 @@ export const CASES: readonly Case[] = [
   { file: 'killed', run: 3, lockAtMostFor: 20, killedAfter: 2 },
 ]
 
-/** A job is due every quarter of an hour. */
+/** The job is due every 15 minutes. */
 export const EVERY = 15
 export const MINUTES = 48
 const MINUTE = 60_000
-/** A tick does not come to the millisecond: each second one comes a little sooner after its minute. */
+/** In milliseconds, how late ticks are: timers are never exact, so every other tick is a little less late. */
 const JITTER = [20, 10]
 
 interface Instance {
@@ -35,14 +35,14 @@ interface Instance {
   readonly late: number
   readonly minutes: Minute[]
   run?: { readonly lock: Lock; readonly since: number }
-  /** Whether the last lock was its own. */
+  /** Whether this instance acquired the lock last. */
   owner: boolean
 }
 
-/** What an instance does in a minute: it runs, skips, keeps the lock after its run or death, is killed, or nothing. */
+/** What an instance does in a minute: it runs, skips, keeps the lock after its run or death, is killed, or does nothing. */
 export type Minute = 'runs' | 'skips' | 'locked' | 'killed' | undefined
 
-/** Two instances, A and B, and one lock, minute by minute, as the library decides. */
+/** Plays a case with the real library: what two instances A and B with one lock do, minute by minute. */
 export async function timeline(given: Case): Promise<readonly [Minute[], Minute[]]> {
   const clock = new FakeClock()
   const provider = new InMemoryLockProvider(clock)
@@ -70,7 +70,7 @@ export async function timeline(given: Case): Promise<readonly [Minute[], Minute[
         delete instance.run
       }
     }
-    // Who is first differs from tick to tick.
+    // The instances take turns at being first.
     const order = Math.floor(minute / EVERY) % 2 === 0 ? instances : instances.toReversed()
     for (const instance of order) {
       if ((minute - instance.late) % EVERY !== 0 || minute < instance.late || instance.run) continue
@@ -82,7 +82,7 @@ export async function timeline(given: Case): Promise<readonly [Minute[], Minute[
       })
       if (!lock) now[instance.label] = 'skips'
       else {
-        for (const each of instances) each.owner = each === instance
+        for (const other of instances) other.owner = other === instance
         instance.run = { lock, since: minute }
       }
     }

@@ -1,7 +1,6 @@
 /**
- * How long the way of one lock is: the files, functions and calls of the library that one `executeWithLock`, `extend` and
- * `unlock` pass, by V8's own count, through TypeORM on PostgreSQL. `index.ts` and `internal.ts` are not counted:
- * they only pass names on.
+ * Counts the files, functions and calls of the library that one `executeWithLock`, `extend` and `unlock` pass through, as V8 counts
+ * them, with TypeORM on PostgreSQL. `index.ts` and `internal.ts` are not counted, because they only re-export names.
  * `node scripts/way-of-a-lock.mjs [--files] [--functions] [another checkout]`
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,12 +11,12 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = resolve(process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? '.')
-// File by file, not bundled as in `dist`; below node_modules, so that packages are found from there.
+// Compile file by file rather than bundled as in `dist`, in a folder below node_modules, so that packages are found.
 const cache = join(root, 'node_modules/.cache')
 mkdirSync(cache, { recursive: true })
 const dist = mkdtempSync(join(cache, 'way-'))
 process.on('exit', () => rmSync(dist, { recursive: true, force: true }))
-// By the compiler, whose exports are properties: esbuild's are functions, which would be counted with each use.
+// Use TypeScript's compiler, because esbuild exports getters, which would be counted at each use.
 for (const file of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
   if (!file.endsWith('.ts')) continue
   const { outputText } = ts.transpileModule(readFileSync(join(root, 'src', file), 'utf8'), {
@@ -32,7 +31,7 @@ for (const file of readdirSync(join(root, 'src'), { recursive: true, encoding: '
   writeFileSync(output, outputText)
 }
 const require = createRequire(`${dist}${sep}`)
-// Of a checkout whose core had another door.
+// In older checkouts the core's entry point was `app`.
 const core = existsSync(`${dist}/app/index.js`) ? 'app' : 'core'
 const { LockingTaskExecutor } = require(`${dist}/${core}/index.js`)
 const { typeOrmLockProvider } = require(`${dist}/typeorm/index.js`)
@@ -51,7 +50,7 @@ const session = new Session()
 session.connect()
 await session.post('Profiler.enable')
 
-/** Once before, so that what is made once is not counted. */
+/** Runs the work once before it counts, so that what happens only once is left out. */
 async function count(title, prepare, work) {
   await work(await prepare())
   const prepared = await prepare()
@@ -69,7 +68,7 @@ async function count(title, prepare, work) {
   const used = files.filter(({ functions }) =>
     functions.some(({ ranges: [whole] }) => (whole?.count ?? 0) > 0),
   )
-  const calls = counts.reduce((sum, each) => sum + each, 0)
+  const calls = counts.reduce((sum, callsOfOne) => sum + callsOfOne, 0)
   console.log(`${title}: ${used.length} files, ${counts.filter(Boolean).length} functions, ${calls} calls`)
   if (process.argv.includes('--files'))
     for (const { url: file } of used) console.log(`  ${fileURLToPath(file).slice(dist.length + 1)}`)

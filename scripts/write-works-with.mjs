@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { COLUMNS, countByBackend } from '../test/jest/count-by-backend.mjs'
 
-// Writes the lists, tables and dates of docs/works-with.md. What a run reported is kept in docs/works-with.json, until another run
-// of the same thing replaces it, so reports may come one at a time:
+// Writes the lists, tables and dates of docs/works-with.md. Results are kept in docs/works-with.json until a newer run of the same
+// database, library, scheduler or runtime replaces them, so reports can be added one at a time:
 //   npm test -- --json --outputFile=tests.json; npm run works-with tests.json
 //   npm run check:package -- --json --outputFile=package.json; npm run works-with package.json
 // `--check` writes nothing, and fails if the page differs.
@@ -14,7 +14,7 @@ const read = (file) => readFileSync(path(file), 'utf8')
 const PAGE = 'docs/works-with.md'
 const RUNS = 'docs/works-with.json'
 
-/** The backends of the tests, as their makers spell them. */
+/** The backends of the tests, as their vendors spell them. */
 const DATABASES = {
   sqlite: 'SQLite, in a file',
   'sqlite-memory': 'SQLite, in memory',
@@ -29,7 +29,7 @@ const DATABASES = {
   oracle: 'Oracle',
   spanner: 'Spanner (emulator)',
 }
-/** What the titles of `npm run check:package` begin with, as its makers spell it. */
+/** The libraries in the titles of `npm run check:package`, as their authors spell them. */
 const LIBRARIES = {
   typeorm: 'TypeORM',
   prisma: 'Prisma',
@@ -44,7 +44,7 @@ for (const report of reports) add(JSON.parse(readFileSync(report, 'utf8')))
 const written = await pretty(PAGE, page())
 if (check) {
   if (written !== read(PAGE)) {
-    console.error(`${PAGE} differs from ${RUNS}: npm run works-with`)
+    console.error(`${PAGE} differs from ${RUNS} – run npm run works-with.`)
     process.exitCode = 1
   }
 } else {
@@ -53,14 +53,14 @@ if (check) {
 }
 
 function parse(args) {
-  return { values: args.filter((each) => each !== '--check'), check: args.includes('--check') }
+  return { values: args.filter((argument) => argument !== '--check'), check: args.includes('--check') }
 }
 
 async function pretty(file, text) {
   return format(text, { ...(await resolveConfig(path(file))), filepath: file })
 }
 
-/** Adds what a report has: of databases, libraries, schedulers or runtimes. */
+/** Adds a report's results for databases, libraries, schedulers and runtimes. */
 function add({ startTime, testResults, versions = {} }) {
   const date = new Date(startTime).toISOString().slice(0, 10)
   const files = testResults.map(({ name, assertionResults }) => ({
@@ -68,9 +68,9 @@ function add({ startTime, testResults, versions = {} }) {
     tests: assertionResults,
   }))
   for (const [name, counts] of countByBackend(Object.keys(DATABASES), files)) {
-    // Tests of texts and fakes name a database, too; what was run was run through an ORM.
+    // Tests of SQL text and of fakes name databases too. A database was really run only if tests with an ORM were.
     if (![counts.TypeORM, counts.Prisma].some(({ passed, failed }) => passed + failed > 0)) continue
-    // A part of the tests is not a run of the database.
+    // Ignore a run of only some of the tests.
     const total = COLUMNS.reduce((sum, column) => sum + counts[column].passed, 0)
     const { total: before = 0 } = runs.databases[name] ?? {}
     if (total < before / 2) continue
@@ -94,7 +94,7 @@ function add({ startTime, testResults, versions = {} }) {
     }
 }
 
-/** A version of which one test failed is not listed. */
+/** Records a version's date, or that one of its tests failed. */
 function set(kind, name, version, date, status) {
   const versions = (kind[name] ??= {})
   if (status === 'failed') versions[version] = 'failed'
@@ -106,7 +106,7 @@ function versionOf(installed) {
     try {
       return JSON.parse(read(`${modules}/${installed}/package.json`)).version
     } catch {
-      // It may be in the other folder.
+      // The package may be installed in the other folder.
     }
   throw new Error(`${installed} is not installed.`)
 }
