@@ -7,26 +7,26 @@ import type { Dialect } from '../../src/sql/internal'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
 
-/** One statement on its way. */
+/** One statement in transit. */
 export interface Request {
   readonly process: SimulatedProcess
   readonly statement: Sql
   readonly values: SqlValues
   readonly transaction?: Transaction | undefined
-  /** Takes the answer, or an error, on the way back. */
+  /** Sends the answer, or an error, back. */
   readonly respond: (answer: Effect | DriverError) => void
 }
 
-/** A transaction of the application that has pinned rows. */
+/** A transaction of the application, with the rows that it has pinned. */
 export interface Transaction {
   readonly process: SimulatedProcess
   readonly pinned: Set<string>
-  /** Under which locks it commits, by their names: the owners. */
+  /** The locks under which it commits: their owners by name. */
   readonly guarded: Map<string, string>
   isOver: boolean
 }
 
-/** Another storage that runs the same statements, to be compared with the model. */
+/** Another database that runs the same statements, to be compared with the model. */
 export interface Twin {
   run(
     statement: Sql,
@@ -40,16 +40,16 @@ export interface Twin {
 
 export interface DatabaseObserver {
   onChange(change: Change, request: Request, now: number): void
-  /** A statement found no row. */
+  /** A statement changed no row. */
   onNothing(request: Request): void
   onCommit(transaction: Transaction): void
   onUnlockUndone(name: string): void
 }
 
-/** What the owner of a row ends in whose lock was released. */
+/** Matches the owner in the row of a released lock. */
 export const ENDED = /[/ ](succeeded|failed|unlocked)$/
 
-/** How many statements take a moment between their reading and their writing. */
+/** The share of statements that take a moment between reading and writing. */
 const SLOW = 0.1
 
 const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column) => ({
@@ -58,16 +58,16 @@ const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column) =>
 }))
 
 /**
- * The database server: it runs each statement at one moment, keeps what it has acknowledged, and has a clock of its own. It knows
- * transactions, but nothing of locks.
+ * The database server. It runs each statement at one moment, keeps what it has acknowledged, and has its own clock. It implements
+ * transactions, but knows nothing about locks.
  */
 export class Database {
   readonly table = new Table()
   observer: DatabaseObserver | undefined
   twin: Twin | undefined
-  /** Accepts no writes: as a standby, or as with a full disk where the dialect cannot see that it is one. */
+  /** Whether it rejects writes, as a standby does, or, if the dialect cannot detect a standby, as a server with a full disk does. */
   isReadOnly = false
-  /** How often somebody else is faster, or the server too busy. */
+  /** The probability that a statement loses a race, or finds the server too busy. */
   conflicts = 0
   busy = 0
   #isDown = false
@@ -78,7 +78,7 @@ export class Database {
   readonly #answering = new Set<Request>()
   readonly #transactions = new Set<Transaction>()
   readonly #compiled = new WeakMap<Sql, Compiled>()
-  /** Releases that a crash may undo. */
+  /** The releases that a crash may undo. */
   #unsynced: { change: Change; undo: () => void }[] = []
 
   constructor(
@@ -86,21 +86,21 @@ export class Database {
     private readonly dialect: Dialect & Behaviour,
     private readonly random: Random,
     private readonly rate: number,
-    /** What a broken rule makes of a statement. */
+    /** Breaks statements, to show that the simulation notices. */
     private readonly broken: (statement: Sql) => Sql = (statement) => statement,
   ) {}
 
-  /** Milliseconds since 1970 by the database's clock, with their fractions. */
+  /** Returns the time of the database's clock, in milliseconds since 1970 with fractions. */
   now(): number {
     if (this.#clockStoppedAt !== undefined) return this.#clockStoppedAt
     return this.world.epoch + 1234.5 + this.world.now * this.rate + this.#clockOffset
   }
 
-  /** How often that happened, and by how much in all. */
+  /** How many times the clock was set back, and by how much in total. */
   clocksSetBack = 0
   setBackBy = 0
 
-  /** How far its clock is behind, in milliseconds. */
+  /** How far the database's clock is behind, in milliseconds. */
   get behind(): number {
     return -this.#clockOffset
   }
@@ -128,12 +128,12 @@ export class Database {
     this.#isStalled = true
     this.world.at(length, undefined, 'other', () => {
       this.#isStalled = false
-      this.world.trace('database', 'goes on')
+      this.world.trace('database', 'continues')
       this.#runWaiting()
     })
   }
 
-  /** Keeps what is committed; what waits is lost, and so are the answers on their way. */
+  /** Crashes and comes back. What was committed is kept; waiting statements and answers in transit are lost. */
   restart(length: number): void {
     this.world.trace('database', `crashes; it is back in ${length} ms`)
     this.#isDown = true
@@ -172,7 +172,7 @@ export class Database {
     return true
   }
 
-  /** A process is gone: after a while the server notices. */
+  /** Rolls back the transactions of a dead process, after the time that the server takes to notice its death. */
   forgetTransactions(process: SimulatedProcess, pause: number): void {
     for (const transaction of this.#transactions) {
       if (transaction.process !== process) continue
@@ -186,13 +186,13 @@ export class Database {
     this.#unsynced = []
   }
 
-  /** A statement has come over the network. */
+  /** Receives a statement from the network. */
   arrive(request: Request): void {
     if (this.#isDown) request.respond(new DriverError(undefined, 'connection refused', false))
     else this.#run(request, this.now())
   }
 
-  /** The answer has left the server for good. */
+  /** Marks a request as answered. Returns false if the server has crashed since it executed the statement. */
   answered(request: Request): boolean {
     return this.#answering.delete(request)
   }
@@ -200,7 +200,7 @@ export class Database {
   #runWaiting(): void {
     const waiting = this.#waiting
     this.#waiting = []
-    // Nobody promises an order.
+    // Waiting statements run in any order.
     for (let index = waiting.length - 1; index > 0; index--) {
       const other = Math.floor(this.random.next() * (index + 1))
       const [one, two] = [waiting[index], waiting[other]]
@@ -221,7 +221,7 @@ export class Database {
     if (this.random.chance(this.conflicts)) {
       this.#answer(
         request,
-        new DriverError(Object.keys(this.dialect.transientErrors)[1], 'another was faster'),
+        new DriverError(Object.keys(this.dialect.transientErrors)[1], 'another session was faster'),
       )
       return
     }
@@ -230,7 +230,7 @@ export class Database {
       this.#answer(request, new DriverError(busy, 'busy'))
       return
     }
-    // What a statement has seen may have changed when it writes; but a read that locks its row sees the row as it is.
+    // A row may change between a statement's reading and its writing. A read that locks its row sees the current row.
     if (!this.twin && this.random.chance(SLOW)) {
       const snapshot = request.transaction ? undefined : this.table.copy()
       this.world.at(this.random.next() * 3, undefined, 'other', () => this.#decide(request, since, snapshot))
@@ -248,7 +248,7 @@ export class Database {
     else this.#answer(request, effect)
   }
 
-  /** @returns what it did; `undefined` when a transaction keeps it waiting */
+  /** Executes a statement. @returns its effect; `undefined` if it must wait for a transaction */
   #effect(request: Request, now: number, snapshot?: Table): Effect | DriverError | undefined {
     const { statement, values, transaction } = request
     if (statement === DESCRIBE) return { rows: COLUMNS, changes: [] }
@@ -269,7 +269,7 @@ export class Database {
     this.#compare(statement, values, now, effect)
     this.table.apply(effect.changes)
     const difference = this.twin?.rowsEqual(this.table, values.name)
-    if (difference !== undefined) this.world.fail('the model is SQLite', difference)
+    if (difference !== undefined) this.world.fail('the model matches SQLite', difference)
     if (transaction) this.#pin(transaction, effect, values)
     if (effect.changes.length === 0) this.observer?.onNothing(request)
     for (const change of effect.changes) {
@@ -282,15 +282,15 @@ export class Database {
   #compare(statement: Sql, values: SqlValues, now: number, effect: Effect): void {
     if (!this.twin) return
     const { rows, changed } = this.twin.run(statement, values, now)
-    const told = (found: readonly SqlRow[], count: number): string =>
-      JSON.stringify([found.map((row) => Object.values(row)), count])
-    const expected = told(effect.rows, effect.changes.length)
-    const found = told(rows, changed)
+    const resultOf = (returned: readonly SqlRow[], count: number): string =>
+      JSON.stringify([returned.map((row) => Object.values(row)), count])
+    const expected = resultOf(effect.rows, effect.changes.length)
+    const found = resultOf(rows, changed)
     if (expected !== found)
-      this.world.fail('the model is SQLite', `the model says ${expected}, SQLite ${found}`)
+      this.world.fail('the model matches SQLite', `the model returns ${expected}, SQLite ${found}`)
   }
 
-  /** @param own a transaction that may change what it has pinned itself */
+  /** @param own a transaction whose own pins do not count */
   isPinned(name: string, own?: Transaction): boolean {
     for (const transaction of this.#transactions)
       if (transaction !== own && transaction.pinned.has(name)) return true
@@ -301,7 +301,7 @@ export class Database {
     if (rows.length + changes.length > 0) transaction.pinned.add(name)
   }
 
-  /** A commit that waits for the disk takes those before it along. */
+  /** Records a release that a crash may undo. Any other commit waits for the disk, and so makes earlier releases durable. */
   #sync(statement: Sql, change: Change): void {
     const { before } = change
     if (!before || !isNotSynced(statement)) {

@@ -1,6 +1,6 @@
 import type { SimulatedProcess } from './simulated-process'
 
-/** Something that happens at a moment: in a process, or, without one, in the network or the database. */
+/** An event in a process, or, if it has no process, in the network or the database. */
 export interface SimulatedEvent {
   at: number
   order: number
@@ -9,7 +9,7 @@ export interface SimulatedEvent {
   callback: (() => void) | undefined
 }
 
-/** What is to happen, the earliest first; what is to happen at the same moment in the order in which it was added. */
+/** The future events, the earliest first. Events at the same moment come in the order in which they were added. */
 export class EventQueue {
   readonly #heap: SimulatedEvent[] = []
   #order = 0

@@ -7,12 +7,12 @@ import type { Referee } from './referee'
 import { nameOf } from './simulate'
 import type { World } from './world'
 
-/** Long enough for an operator. */
+/** In milliseconds, how long an operator pauses a job if the pause is not ended earlier. */
 const PAUSE = 30_000
 
-/** Starts the processes of a plan, and lets its faults happen. */
+/** Starts the processes of a plan and injects its faults. */
 export class Faults {
-  /** All that were ever started. */
+  /** All instances that were ever started. */
   readonly instances: Instance[] = []
   readonly #alive: Instance[] = []
   readonly #random: Random
@@ -34,7 +34,7 @@ export class Faults {
     }
   }
 
-  /** From now on nothing goes wrong any more. */
+  /** Ends all faults. From now on nothing goes wrong. */
   end(): void {
     this.#isOver = true
     this.world.trace('!', 'the faults are over')
@@ -46,7 +46,7 @@ export class Faults {
       process.cutOffUntil = 0
       process.wallOffset = 0
     }
-    // One ends while there is something to clean up.
+    // Shut one instance down while there is still something to clean up.
     this.#shutDown(this.#alive[0])
   }
 
@@ -96,7 +96,7 @@ export class Faults {
         return
       case 'pause':
       case 'block':
-        world.trace(process.name, `stops for ${during} ms`)
+        world.trace(process.name, `is suspended for ${during} ms`)
         process.suspend(during)
         return
       case 'cut off':
@@ -108,7 +108,7 @@ export class Faults {
         this.#restart(index, during)
         return
       case 'wall clock':
-        world.trace(process.name, `has a clock that is ${(who - 3) * length} ms wrong`)
+        world.trace(process.name, `has a clock that is wrong by ${(who - 3) * length * 100} ms`)
         process.wallOffset = (who - 3) * length * 100
         process.hadWrongClock = true
         return
@@ -144,7 +144,7 @@ export class Faults {
     }
   }
 
-  /** An operator pauses a job, and ends the pause after a while. */
+  /** Lets an operator pause a job and resume it after a while. */
   #pauseJob(instance: Instance, who: number, length: number): void {
     const { process, provider } = instance
     const job = this.plan.jobs.findIndex(
@@ -155,7 +155,7 @@ export class Faults {
     const operate = async (): Promise<void> => {
       instance.pending++
       try {
-        const pause = provider.pauseLock(name, { duration: PAUSE, reason: 'the operator says so' })
+        const pause = provider.pauseLock(name, { duration: PAUSE, reason: 'paused by the operator' })
         const paused = await pause.finally(() => instance.pending--)
         this.world.trace(process.name, `${paused ? 'paused' : 'could not pause'} ${name}`)
         await process.sleep(length)
@@ -167,12 +167,12 @@ export class Faults {
       }
     }
     this.world.at(0, process, 'other', () => {
-      // It was blocked until it was told to end. Whoever calls a provider after its drain opens it again.
+      // The process may have been blocked until its shutdown, and a call to a drained provider would reopen it.
       if (!process.isStopping) void operate()
     })
   }
 
-  /** Somebody tidies up: rows that are free may go, and what they remember goes with them. */
+  /** Deletes the rows of free locks, as an operator might, and with them their tokens and slots. */
   #deleteRows(): void {
     const { table } = this.database
     for (const row of [...table.rows()]) {

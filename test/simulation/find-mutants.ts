@@ -1,6 +1,6 @@
 /**
- * Breaks the lock in a copy of the project, in one way after the other, and tells when the simulation noticed:
- * `npx tsx test/simulation/find-mutants.ts [part of a title …]`. Fails when it did not.
+ * Breaks the lock in a copy of the project, in one way after another, and prints when the simulation noticed:
+ * `npx tsx test/simulation/find-mutants.ts [part of a title …]`. Fails if it did not notice.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -33,11 +33,10 @@ function runWith(mutant: Mutant): Report {
   })
 }
 
-const wanted = process.argv.slice(2)
+const parts = process.argv.slice(2)
 try {
   for (const mutant of mutants) {
-    if (wanted.length > 0 && !wanted.some((part) => `${mutant.what}: ${mutant.breaks}`.includes(part)))
-      continue
+    if (parts.length > 0 && !parts.some((part) => `${mutant.what}: ${mutant.breaks}`.includes(part))) continue
     const { violation, simulated, worlds, acquisitions, seconds } = runWith(mutant)
     if (!violation) process.exitCode = 1
     const found = violation

@@ -19,16 +19,16 @@ import type { Plan } from './plan'
 import type { Handle, Referee } from './referee'
 import type { SimulatedProcess } from './simulated-process'
 
-/** One running copy of an application: all that the library offers, on one provider whose locks the referee sees. */
+/** One instance of an application. It uses everything that the library offers, on one provider whose locks the referee observes. */
 export class Instance extends LockProvider {
   readonly sql: SimulatedSqlExecutor
   readonly provider: SqlLockProvider
   readonly executor: LockingTaskExecutor
   readonly coordinator: ShedLockCoordinator
   readonly elections: LeaderElection[] = []
-  /** Calls that have not come to their end. */
+  /** The number of calls in progress. */
   pending = 0
-  /** How many locks it was given. */
+  /** The number of locks that it has acquired. */
   acquired = 0
   /** The latest lock of each name. */
   readonly latest = new Map<string, Handle>()
@@ -56,7 +56,7 @@ export class Instance extends LockProvider {
     this.coordinator = shedLockCoordinator(this, { listeners })
   }
 
-  /** As the provider, and the referee looks at what comes of it. */
+  /** Acquires from the provider, and lets the referee check the result. */
   override async acquire(
     configuration: CheckedLockConfiguration,
     options?: AcquireOptions,
@@ -66,7 +66,10 @@ export class Instance extends LockProvider {
     const asked = process.awake()
     this.#lastCall = process.world.now
     if (this.#stopped.signal.aborted)
-      process.world.fail('a shutdown ends the waiting', `${process.name} asks for ${name} after it`)
+      process.world.fail(
+        'a shutdown stops waiting for locks',
+        `${process.name} requests ${name} after its shutdown`,
+      )
     const refused = referee.attempts(name)
     const started = process.world.now
     try {
@@ -109,14 +112,14 @@ export class Instance extends LockProvider {
       handle.isOver = true
       if (!handle.isUsed && outcome !== 'unused')
         world.fail(
-          'slots are given back',
-          `${this.process.name} releases ${name} as ${outcome}, which nobody used`,
+          'unused slots are released',
+          `${this.process.name} releases ${name} as ${outcome}, although it was not used`,
         )
       return unlock(outcome)
     }
     world.at(1, this.process, 'other', () => {
       if (!handle.isUsed && !handle.isOver)
-        world.fail('nobody holds what nobody has', `${this.process.name} neither uses nor releases ${name}`)
+        world.fail('no lock is left behind', `${this.process.name} neither uses nor releases ${name}`)
     })
   }
 
@@ -130,7 +133,7 @@ export class Instance extends LockProvider {
 
   handleOf(lock: ActiveLock): Handle {
     const handle = this.#handles.get(acquisitionOf(lock) ?? lock)
-    if (!handle) throw new Error(`Nobody saw how ${lock.name} was acquired.`)
+    if (!handle) throw new Error(`The acquisition of ${lock.name} was not recorded.`)
     this.referee.held(handle, lock)
     return handle
   }
@@ -147,14 +150,14 @@ export class Instance extends LockProvider {
           referee.ended(handle, 'succeeded', 0)
           process.world.trace(process.name, `leads ${name}`)
         },
-        onStepDown: () => process.world.trace(process.name, `leads ${name} no more`),
+        onStepDown: () => process.world.trace(process.name, `no longer leads ${name}`),
         onError: (error) => this.failed(error),
       },
     )
     this.elections.push(election)
   }
 
-  /** An error that a caller of the library got. */
+  /** Records and checks an error that a caller of the library got. */
   failed(error: unknown): void {
     this.referee.errors++
     const { world, name } = this.process
@@ -172,18 +175,18 @@ export class Instance extends LockProvider {
       world.fail('a good network has no errors', `${name} got ${error.code}: ${error.message}`)
   }
 
-  /** The clock of this process was wrong, or that of the database. */
+  /** Whether the clock of this process or of the database was ever wrong. */
   get #clocksDiffer(): boolean {
     return this.process.hadWrongClock || this.plan.faults.some(({ kind }) => kind.startsWith('clock'))
   }
 
-  /** Nothing is broken in this world, and nobody is in the way. */
+  /** Whether nothing fails in this world and no statement loses a race. */
   get isQuiet(): boolean {
     const { conflicts, latency, timeLimit } = this.plan
     return this.isReliable && conflicts === 0 && latency * 20 < timeLimit
   }
 
-  /** Each statement is answered. */
+  /** Whether each statement is answered. */
   get isReliable(): boolean {
     const { faults, late, lost, cut } = this.plan
     return faults.length === 0 && late + lost + cut === 0
@@ -191,7 +194,7 @@ export class Instance extends LockProvider {
 
   #ending: Promise<void> | undefined
 
-  /** As at the end of a process: everything comes to its end. A process that was blocked may be told twice. */
+  /** Shuts everything down, as at the end of a process. May be called twice for a process that was blocked. */
   shutDown(): Promise<void> {
     return (this.#ending ??= this.#end())
   }
@@ -202,7 +205,7 @@ export class Instance extends LockProvider {
     this.process.stoppingSince = Math.min(this.process.stoppingSince, this.process.world.now)
     this.#stopped.abort(new LockError('SHUTDOWN', 'the process ends'))
     this.process.world.trace(this.process.name, 'shuts down')
-    // Some processes do not wait for those that still hold a lock, or ask for one.
+    // Some processes drain their provider without waiting for callers that still hold or request a lock.
     this.process.isHasty = this.process.random.chance(0.3)
     await Promise.all([
       this.executor.shutdown({ timeout }),
@@ -210,12 +213,12 @@ export class Instance extends LockProvider {
       ...this.elections.map((election) => election.shutdown({ timeout })),
       ...(this.process.isHasty ? [this.provider.drain({ timeout })] : []),
     ])
-    // Those that use the provider by hand know of no shutdown.
+    // Callers that use the provider directly are not affected by a shutdown, so wait for them.
     while (this.pending > 0) await this.process.sleep(100)
     if (!this.process.isHasty) await this.provider.drain({ timeout })
     const gaveUp = this.process.world.now - this.process.stoppingSince >= timeout
     if (gaveUp) this.process.isHasty = true
-    // Who asks for a lock after the drain opens the provider again.
+    // A request after the drain reopens the provider.
     if (gaveUp || !this.process.isHasty || this.#lastCall <= this.process.stoppingSince)
       this.process.endedAt = this.process.world.now
   }

@@ -1,6 +1,6 @@
 /**
- * Lets simulated processes compete for locks, in one world after the other: `npm run simulate -- --seed 1 --acquisitions 100000`.
- * Ends with the trace of the first world in which a property does not hold; `--seed` of that world shows it again.
+ * Lets simulated processes compete for locks, in one world after another: `npm run simulate -- --seed 1 --acquisitions 100000`.
+ * Stops at the first world in which a property does not hold and prints its trace. That world's `--seed` reproduces it.
  */
 import { parseArgs } from 'node:util'
 import { bytesLeftByEachRun } from './memory'
@@ -31,16 +31,16 @@ const limits = {
 }
 const options: SimulationOptions = { sqlite: values.sqlite, traced: values.trace }
 
-/** More is a leak. */
+/** The number of bytes that a run may leave in memory. More is a leak. */
 const MOST_BYTES_LEFT = 400
 
-/** The end of the story, as far as people read. */
+/** How many lines of a trace are printed, counted from its end. */
 const LONGEST_TRACE = 150
 
 async function main(): Promise<void> {
-  // Locks that are disposed of warn when that fails; there is much of it here.
+  // A lock whose disposal fails emits a warning, which is frequent here.
   process.removeAllListeners('warning')
-  // Nobody reads them, and they take a third of the time.
+  // Stack traces are not needed, and take a third of the time.
   if (!values.trace) Error.stackTraceLimit = 0
   const started = performance.now()
   const seconds = (): number => (performance.now() - started) / 1000
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
   if (failed) process.exitCode = 1
 }
 
-/** Makes the world that failed as small as possible, and lets it happen again for people. */
+/** Shrinks the world that failed as far as possible, and prints its trace. */
 async function explain(plan: Plan): Promise<void> {
   const property = (await simulate(plan, options)).violation?.property
   const fails = async (smaller: Plan): Promise<boolean> =>
@@ -99,8 +99,8 @@ async function explain(plan: Plan): Promise<void> {
   const { violation, trace } = await simulate(small, { ...options, traced: true })
   console.log(trace.slice(-LONGEST_TRACE).join('\n'))
   console.log(`\n${violation?.property}: ${violation?.message}`)
-  console.log(`The world: ${JSON.stringify(small)}`)
-  console.log(`Again: npm run simulate -- --seed ${plan.seed} --worlds 1`)
+  console.log(`World: ${JSON.stringify(small)}`)
+  console.log(`To repeat: npm run simulate -- --seed ${plan.seed} --worlds 1`)
 }
 
 void main()

@@ -10,8 +10,8 @@ import { SimulatedProcess } from './simulated-process'
 import { World } from './world'
 
 /**
- * How many bytes of memory each run of a job leaves behind that starts its next run inside of its own task. In a good network
- * and in one that loses one message of fifty.
+ * Returns how many bytes each run leaves in memory, if a job starts its next run inside its own task on a network that loses some
+ * messages.
  */
 export async function bytesLeftByEachRun(runs: number): Promise<number> {
   const world = new World()
@@ -36,11 +36,11 @@ export async function bytesLeftByEachRun(runs: number): Promise<number> {
   }
   world.at(0, process, 'other', again)
   const run = async (until: number): Promise<number> => {
-    // However broken it is, it ends.
+    // The second condition ends the run even if the lock is broken.
     while (ran < until && world.now < runs * 1_000) await world.run(world.now + 1_000)
     return heapUsed()
   }
-  // The compiler has memory of its own at first.
+  // Measure only the second half, because the compiler also allocates memory at first.
   const warm = await run(runs / 2)
   const hot = await run(runs)
   process.isDead = true

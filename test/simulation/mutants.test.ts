@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals'
 import { mutations } from '../../scripts/mutations'
 import { mutants } from './mutants'
 
-/** They are broken only now and then, by hand: nobody would notice that the code has changed below them. */
+/** Mutations are only run now and then, by hand. Without this test, changes of the code that break them would stay unnoticed. */
 it.each([...mutations, ...mutants.filter(({ what }) => !what.startsWith('rule '))])(
   '$file can be broken: $breaks',
   ({ file, find }) => {

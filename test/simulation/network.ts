@@ -12,7 +12,7 @@ import type { Effect } from './model/compile'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
 
-/** How bad the network is: how many of a thousand messages. */
+/** How bad the network is: how many of a thousand messages are late or lost, or have their connection cut. */
 export interface NetworkQuality {
   /** In milliseconds, one way. */
   readonly latency: number
@@ -21,24 +21,24 @@ export interface NetworkQuality {
   readonly cut: number
 }
 
-/** After this many milliseconds at most a connection tells that nobody is at its other end… */
+/** In milliseconds, how long most dead connections take at most to report an error. */
 const DEAD_CONNECTION = 12_000
-/** …unless it tells so only after a quarter of an hour, as TCP does by itself. */
+/** In milliseconds, how long the other dead connections take: a quarter of an hour, as TCP does by itself. */
 const SILENT_CONNECTION = 900_000
 /** The longest time that a late message takes. */
 const VERY_LATE = 15_000
-/** Whoever releases a lock, once or twice, has stopped waiting for it after so many milliseconds. */
+/** In milliseconds, after which no caller waits for a release any more. */
 const WITH_A_CALLER = 11_000
-/** How often a row may be released in the background: pauses grow. */
+/** How many times a row may be released in the background, at growing intervals. */
 const MOST_RELEASES = 40
 
 /** The connections of one process to the database. */
 export class SimulatedSqlExecutor implements SqlExecutor {
-  /** How bad it is just now. */
+  /** The present quality of its network. */
   quality: NetworkQuality
-  /** Whether its client can end a connection that nobody waits for any more. */
+  /** Whether its client can end the connection of an abandoned attempt. */
   readonly #endsConnections: boolean
-  /** Owners of rows that were acquired, and of acquisitions that never left. */
+  /** Owners of acquired rows, and of acquisitions that were never sent. */
   readonly #acquired = new Set<string>()
   readonly #unsent = new Set<string>()
   readonly #releases = new Map<string, { readonly first: number; late: number }>()
@@ -76,7 +76,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
 
   #untilCut(): number {
     const { random } = this.process
-    // A transaction of the application has a time limit of its own.
+    // Transactions of the application have a time limit of their own, so they never wait that long.
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
@@ -99,17 +99,20 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     }
   }
 
-  /** Nobody releases what was never asked for, and nobody goes on with it for ever. */
+  /** Checks that a release belongs to an acquisition that was sent, and that it is not repeated for ever. */
   #checkRelease(owner: string): void {
     const { process } = this
     if (this.#unsent.has(owner))
-      this.#world.fail('nothing goes on asking', `${process.name} releases what it never asked for`)
+      this.#world.fail(
+        'no needless statements',
+        `${process.name} releases an acquisition that was never sent`,
+      )
     const releases = this.#releases.get(owner) ?? { first: process.awake(), late: 0 }
     this.#releases.set(owner, releases)
     forgetOldest(this.#releases)
     if (process.awake() < releases.first + WITH_A_CALLER) return
     if (++releases.late > MOST_RELEASES)
-      this.#world.fail('nothing goes on asking', `${process.name} released ${owner} ${releases.late} times`)
+      this.#world.fail('no needless statements', `${process.name} released ${owner} ${releases.late} times`)
   }
 
   #transmit(statement: Sql, values: SqlValues, attempt: Attempt | undefined): Promise<Effect> {
@@ -117,7 +120,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     const { random } = process
     const world = this.#world
     if (world.now > process.endedAt + 1_000)
-      world.fail('nothing goes on asking', `${process.name} sends a statement after its last caller has gone`)
+      world.fail('no needless statements', `${process.name} sends a statement after its last caller has gone`)
     return new Promise((resolve, reject) => {
       const fail = (pause: number, why: string): void => {
         world.at(pause, process, 'message', () => reject(new DriverError(undefined, why)))
@@ -144,7 +147,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
             const isOn = this.database.answered(request)
             if (answer instanceof DriverError) reject(answer)
             else if (isOn) resolve(answer)
-            // The server crashed meanwhile, and the connection with it.
+            // The server has crashed meanwhile, which cut the connection.
             else reject(new DriverError(undefined, 'the connection was cut'))
           })
         },
@@ -154,14 +157,14 @@ export class SimulatedSqlExecutor implements SqlExecutor {
         return
       }
       const delay = this.#delay()
-      // Who sent it hears that the connection is gone, and it arrives all the same.
+      // The sender gets an error because the connection is cut, but the statement still arrives.
       if (cut > 0 && random.chance(cut / 1_000)) fail(random.next() * 2 * delay, 'the connection was cut')
       world.at(delay, undefined, 'message', () => database.arrive(request))
     })
   }
 }
 
-/** What is known of owners must not look like memory that the lock leaves behind. */
+/** Forgets the oldest owner, so that the simulation's own memory does not look like a leak of the lock. */
 function forgetOldest(known: Map<string, unknown> | Set<string>): void {
   const [oldest] = known.keys()
   if (oldest !== undefined && known.size > 1_000) known.delete(oldest)

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { SHAPES, type Shape } from './model/model-dialect'
 
-/** What the processes do under one lock. */
+/** A job, which all processes run under one lock. */
 export interface Job {
   readonly kind: 'plain' | 'slot' | 'until' | 'leader' | 'once'
   readonly lockAtMostFor: number
-  /** A part of `lockAtMostFor`. */
+  /** `lockAtLeastFor` as a fraction of `lockAtMostFor`. */
   readonly atLeast: number
-  /** How long the work takes, as a part of `lockAtMostFor`. */
+  /** How long the work takes, as a fraction of `lockAtMostFor`. */
   readonly work: number
-  /** The longest pause between two attempts of one process. */
+  /** The longest interval between two attempts of one process. */
   readonly every: number
 }
 
@@ -21,31 +21,34 @@ const FAULTS = [
 
 export interface Fault {
   readonly kind: (typeof FAULTS)[number]
-  /** When, in thousandths of the faulty time. */
+  /** When the fault strikes, in thousandths of `duration`. */
   readonly at: number
-  /** Which process. */
+  /** The index of the process, modulo their number. */
   readonly who: number
   /** In milliseconds. */
   readonly length: number
 }
 
-/** One world, as data: with the same plan the same happens. */
+/** The description of one world. The same plan always leads to the same events. */
 export interface Plan {
-  /** For all chance that is not listed here. */
+  /** The seed of all random decisions that the plan does not list. */
   readonly seed: number
   readonly shape: Shape
   readonly processes: number
   readonly jobs: readonly Job[]
-  /** How long faults may happen. */
+  /** How long faults may occur. */
   readonly duration: number
   readonly timeLimit: number
   readonly latency: number
-  /** How often messages are late, lost or cut off, and others faster or the server busy: of a thousand. */
+  /**
+   * Of a thousand messages, how many are late or lost or have their connection cut, and how many statements lose a race or find the
+   * server busy.
+   */
   readonly late: number
   readonly lost: number
   readonly cut: number
   readonly conflicts: number
-  /** By how much clocks run too fast or too slow, in millionths. */
+  /** By how much the speeds of clocks differ, in millionths. */
   readonly drift: number
   readonly faults: readonly Fault[]
 }
@@ -83,15 +86,15 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   faults: often([], fc.array(fault, { maxLength: 40, size: 'max' })),
 })
 
-/** The plan of a seed. */
+/** Derives a plan from a seed. */
 export function planOf(seed: number): Plan {
   const [plan] = fc.sample(plans, { seed, numRuns: 1 })
-  if (!plan) throw new Error('There is no plan.')
+  if (!plan) throw new Error('fast-check generated no plan.')
   return { ...plan, seed }
 }
 
 /**
- * The smallest plan that still fails in this way, as far as it was found in this time.
+ * Searches for a smaller plan that still fails, and returns the smallest one found within the time limit.
  *
  * @param limit in milliseconds
  */

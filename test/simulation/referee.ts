@@ -5,36 +5,36 @@ import { ENDED, type Database, type DatabaseObserver, type Request, type Transac
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
 
-/** A lock as its holder sees it. */
+/** An acquired lock, as its holder sees it. */
 export interface Handle {
   readonly name: string
   readonly owner: string
   readonly process: SimulatedProcess
-  /** Until its holder has it: the lease of its acquisition. */
+  /** The lock. Before the holder has it, only the lease of its acquisition. */
   lock: Pick<ActiveLock, 'remaining'>
-  /** Somebody works under it. */
+  /** Whether a task has begun under it. */
   isUsed: boolean
-  /** Its holder has begun to release it. */
+  /** Whether its holder has begun to release it. */
   isOver: boolean
 }
 
-/** What the database gave to one owner. */
+/** An acquisition as the database recorded it. */
 interface Grant {
   readonly name: string
   readonly process: SimulatedProcess
   readonly lockedAt: number
   /** By the database's clock. */
   readonly acquiredAt: number
-  /** The same in simulated milliseconds. */
+  /** When it was acquired, in simulated milliseconds. */
   readonly since: number
   readonly atLeast: number
   started: boolean
-  /** How its run ended, and how long it took in simulated milliseconds. */
+  /** How its run ended, and how long the run took, in simulated milliseconds. */
   outcome: LastRun['outcome']
   took: number
-  /** How long its row was held at most. */
+  /** The end of its lease, by the database's clock. */
   until: number
-  /** Its release has reached the database. */
+  /** Whether its release has reached the database. */
   released: boolean
 }
 
@@ -44,18 +44,18 @@ export interface Durations {
   readonly lockAtLeastFor: number
 }
 
-/** After a lease, in milliseconds: until then a slot that nobody ran for has been released. */
+/** In milliseconds after the end of a lease, by when an unused slot must have been released. */
 const LONGEST_CLEAN_UP = 120_000
 
-/** A clock is cut to milliseconds twice on the way, and numbers have ends. */
+/** In milliseconds, the tolerance for rounding errors of floating-point numbers. */
 const ROUNDING = 1e-3
 
-/** Sees all that happens, and says which property does not hold. */
+/** Observes all events and reports properties that do not hold. */
 export class Referee implements DatabaseObserver {
   acquisitions = 0
   refusals = 0
   errors = 0
-  /** When the lock was last given, in simulated milliseconds. */
+  /** When each lock was last acquired, in simulated milliseconds. */
   readonly lastTaken = new Map<string, number>()
   readonly #lastChange = new Map<string, number>()
   readonly #handles = new Map<string, Set<Handle>>()
@@ -63,7 +63,7 @@ export class Referee implements DatabaseObserver {
   readonly #lastGrant = new Map<string, Grant>()
   readonly #lastToken = new Map<string, number>()
   readonly #lastSlot = new Map<string, number>()
-  /** The slot whose success stands in the row. */
+  /** The slot of each lock whose success the row records. */
   readonly #succeeded = new Map<string, number>()
   readonly #durations = new Map<string, Durations>()
   readonly #undone = new Set<string>()
@@ -71,32 +71,32 @@ export class Referee implements DatabaseObserver {
   constructor(
     private readonly world: World,
     private readonly database: Database,
-    /** How much faster than the database's clock a process's may be, in all: 2e-4 for 200 millionths. */
+    /** By how much a process's clock may be faster than the database's: 2e-4 for 200 millionths. */
     private readonly drift: number,
   ) {}
 
-  /** All who ask for this lock ask for this. */
+  /** Sets the durations with which all processes request this lock. */
   expect(name: string, durations: Durations): void {
     this.#durations.set(name, durations)
   }
 
-  /** Somebody has the lock from now on. */
+  /** Records that a process has acquired the lock, and checks that no other process holds it. */
   acquired(name: string, owner: string, process: SimulatedProcess, lock: Handle['lock']): Handle {
     this.acquisitions++
     const handle: Handle = { name, owner, process, lock, isUsed: false, isOver: false }
     const handles = this.#handles.get(name) ?? new Set<Handle>()
     this.#handles.set(name, handles)
-    if (lock.remaining() > 0) this.#refuseOthers(name, owner, process, 'was given it')
+    if (lock.remaining() > 0) this.#refuseOthers(name, owner, process, 'acquired')
     handles.add(handle)
     this.#compareView(name)
     return handle
   }
 
-  /** Its holder has this lock from now on. */
+  /** Records the lock object of a holder, and observes its extensions. */
   held(handle: Handle, lock: ActiveLock): void {
     if (handle.lock === lock) return
     handle.lock = lock
-    // The holder's view changes with the answer, not with the row.
+    // The holder's view of its lease changes when the answer arrives, not when the row changes.
     const extend = lock.extend.bind(lock)
     lock.extend = async (...durations) => {
       await extend(...durations)
@@ -106,19 +106,19 @@ export class Referee implements DatabaseObserver {
   }
 
   /**
-   * The task of an acquisition begins.
+   * Records that the task of an acquisition has begun.
    *
-   * @param until whether the slot may be acquired until it succeeded
+   * @param until whether the slot may be acquired again until it has succeeded
    */
   started(handle: Handle, slot?: number, until = false): void {
     const { name, owner, process } = handle
     handle.isUsed = true
     const grant = this.#grants.get(owner)
     if (!grant) {
-      this.world.fail('no lock, no run', `${process.name} runs ${name}, and the database never gave it`)
+      this.world.fail('no lock, no run', `${process.name} runs ${name}, which the database never granted`)
       return
     }
-    // The same lock again, inside of its own task.
+    // The same lock was requested again inside its own task.
     if (grant.started) return
     grant.started = true
     const last = this.#lastToken.get(name) ?? 0
@@ -128,13 +128,13 @@ export class Referee implements DatabaseObserver {
     if (slot === undefined) return
     const lastSlot = this.#lastSlot.get(name) ?? 0
     if (until ? slot < lastSlot : slot <= lastSlot)
-      this.world.fail('slots once', `${name} runs for slot ${slot} after ${lastSlot}`)
+      this.world.fail('a slot runs once', `${name} runs for slot ${slot} after ${lastSlot}`)
     if (this.#succeeded.get(name) === slot)
       this.world.fail('a success is final', `${name} runs for slot ${slot}, which succeeded`)
     this.#lastSlot.set(name, slot)
   }
 
-  /** The task of an acquisition has ended. */
+  /** Records that the task of an acquisition has ended. */
   ended({ owner }: Handle, outcome: LastRun['outcome'], took: number): void {
     const grant = this.#grants.get(owner)
     if (grant) Object.assign(grant, { outcome, took })
@@ -142,46 +142,56 @@ export class Referee implements DatabaseObserver {
 
   token({ name, owner }: Handle, token: number): void {
     const lockedAt = this.#grants.get(owner)?.lockedAt
-    if (token !== lockedAt) this.world.fail('tokens', `${name} tells ${token}, and was locked at ${lockedAt}`)
+    if (token !== lockedAt)
+      this.world.fail('tokens', `${name} returned token ${token}, but was locked at ${lockedAt}`)
   }
 
-  /** @returns to be called when the attempt did not acquire the lock, and how that was told */
-  attempts(name: string): (told: string) => void {
+  /** Records an attempt to acquire the lock. @returns a function to be called with the reason if the attempt did not succeed */
+  attempts(name: string): (reason: string) => void {
     const started = this.world.now
     const wasHeld = this.#isHeld(name)
     const { clocksSetBack } = this.database
-    return (told) => {
-      // What was free is held again for as long.
+    return (reason) => {
+      // A free lock is held again if the clock was set back.
       if (this.database.clocksSetBack !== clocksSetBack) return
       const changed = (this.#lastChange.get(name) ?? -1) >= started
       if (!wasHeld && !changed && !this.#isHeld(name))
-        this.world.fail('a free lock is given', `${name} was free all the time, and was told as ${told}`)
+        this.world.fail(
+          'a free lock is not refused',
+          `${name} was free all the time, but was not acquired: ${reason}`,
+        )
     }
   }
 
   /**
-   * A slot was refused because it was acquired: then somebody ran for it, or may yet.
+   * Checks a refusal of a slot that was already acquired: its task must have run, or still be able to.
    *
-   * @param started when it was tried, in simulated milliseconds: the row may have changed since it was seen
+   * @param started when the attempt began, in simulated milliseconds, because the row may have changed since it was read
    */
   refusedSlot(name: string, slot: number, started: number, until: boolean): void {
     const ahead = (this.database.table.row(name)?.locked_at ?? 0) - this.database.now()
     if (ahead > SLOT_AT_MOST_AHEAD + 1 + this.database.setBackBy)
-      this.world.fail('a wrong clock silences no other', `${name} has a slot that lies ${ahead} ms ahead`)
+      this.world.fail('a wrong clock blocks no other process', `${name} has a slot that is ${ahead} ms ahead`)
     const changed = (this.#lastChange.get(name) ?? -1) >= started
     const row = this.database.table.row(name)
     if (until && row && !changed && tokenOfRetry(slot, row.locked_at) !== undefined) {
       if (!row.locked_by.endsWith(' succeeded'))
-        this.world.fail('until it succeeded', `${name} refuses slot ${slot}, though ${row.locked_by}`)
+        this.world.fail(
+          'a slot is retried until it has succeeded',
+          `${name} refuses slot ${slot} although its row has ${row.locked_by}`,
+        )
       return
     }
     if (slot <= (this.#lastToken.get(name) ?? 0)) return
-    // Those before it are gone: the row remembers the latest alone.
+    // Earlier slots cannot be checked, because the row remembers only the latest one.
     const grant = this.#lastGrant.get(name)
     if (grant?.lockedAt !== slot || grant.started || grant.process.leavesLocks || changed) return
     const isLongOver = this.database.now() > grant.until + LONGEST_CLEAN_UP
     if (grant.released || isLongOver)
-      this.world.fail('slots are given back', `${name} refuses slot ${slot}, which nobody ran for`)
+      this.world.fail(
+        'unused slots are released',
+        `${name} refuses slot ${slot}, although no task ran for it`,
+      )
   }
 
   onChange({ before, after }: Change, { process, values }: Request, now: number): void {
@@ -193,14 +203,14 @@ export class Referee implements DatabaseObserver {
     const isTake = after.locked_by === owner && before?.locked_by !== owner
     if (before && before.lock_until > now && before.locked_by !== owner)
       this.world.fail(
-        'only the owner',
+        'only the owner changes a held row',
         `${process.name} changed ${name}, which ${short(before.locked_by)} holds`,
       )
-    // A run without a slot can count as the last run of the slot that lies just before it: the row knows only times.
+    // A run without a slot may count as the last run of the slot just before it, because the row only contains times.
     if (isTake && values.slot === undefined) this.#succeeded.delete(name)
     if (isTake) this.#taken(after, process, now)
     else if (before?.locked_by === owner && before.lock_until <= now && after.lock_until > now)
-      this.world.fail('a lease that is over', `${process.name} revived ${name}`)
+      this.world.fail('an expired lease is not extended', `${process.name} revived ${name}`)
     const grant = this.#grants.get(owner)
     if (grant && after.locked_by !== owner) {
       grant.released = true
@@ -209,32 +219,38 @@ export class Referee implements DatabaseObserver {
     this.#compareView(name)
   }
 
-  /** What the row tells has happened. */
+  /** Checks that the row records what happened. */
   #compareOutcome(grant: Grant, { name, locked_by: owner, lock_until: until }: LockRow, now: number): void {
     const { outcome, took, since } = grant
     const held = until > now
-    const told = lastRunOf(owner, held, new Date(until), new Date(now))
-    if (owner.startsWith('paused by ') ? told : told?.outcome !== outcome)
-      this.world.fail('outcomes', `${name} tells ${told?.outcome ?? 'nothing'} of what ${outcome}: ${owner}`)
-    const { duration } = told ?? {}
+    const lastRun = lastRunOf(owner, held, new Date(until), new Date(now))
+    if (owner.startsWith('paused by ') ? lastRun : lastRun?.outcome !== outcome)
+      this.world.fail(
+        'outcomes',
+        `${name} records ${lastRun?.outcome ?? 'no outcome'} instead of ${outcome}: ${owner}`,
+      )
+    const { duration } = lastRun ?? {}
     const longest = (this.world.now - since) * (1 + this.drift) + 1
     if (duration !== undefined && (duration > longest || duration < took * (1 - this.drift) - 1))
-      this.world.fail('outcomes', `${name} tells ${duration} ms of a run of ${took} to ${longest}`)
+      this.world.fail('outcomes', `${name} records ${duration} ms for a run of ${took} to ${longest} ms`)
     const slot = this.#lastSlot.get(name)
     if (outcome === 'succeeded' && slot !== undefined) this.#succeeded.set(name, slot)
   }
 
-  /** What nobody used is released though its lease is over: its slot can be acquired again. */
+  /** Checks that the release of an unused lock changes its row even if its lease is over, so that its slot can be acquired again. */
   onNothing({ process, statement, values: { name = '', lockedBy, unlockedBy } }: Request): void {
     if (unlockedBy === undefined || this.database.table.row(name)?.locked_by !== lockedBy) return
     if (statement.pieces.some((piece) => piece.includes('"locked_at" = ')))
-      this.world.fail('slots are given back', `${process.name} released ${name} unused, and nothing changed`)
+      this.world.fail(
+        'unused slots are released',
+        `${process.name} released ${name} unused, but nothing changed`,
+      )
   }
 
   onCommit({ guarded, process }: Transaction): void {
     for (const [name, owner] of guarded)
       if (this.database.table.row(name)?.locked_by !== owner)
-        this.world.fail('the guard', `${process.name} committed under ${name}, which somebody else has`)
+        this.world.fail('the guard', `${process.name} committed under ${name}, which it no longer held`)
   }
 
   onUnlockUndone(name: string): void {
@@ -242,8 +258,8 @@ export class Referee implements DatabaseObserver {
     if (owner === undefined) return
     if (this.#lastSlot.has(name))
       this.world.fail(
-        'a recorded end stays recorded',
-        `${name} lost in a crash how the run of its slot ended`,
+        'a recorded outcome stays recorded',
+        `${name} lost the outcome of its slot's run in a crash`,
       )
     this.#undone.add(owner)
     const grant = this.#grants.get(owner)
@@ -251,22 +267,23 @@ export class Referee implements DatabaseObserver {
     this.#lastChange.set(name, this.world.now)
   }
 
-  /** Rows that are held after every process has come to its end, or was killed. */
+  /** Returns the rows that are still held, for no good reason, after all processes have ended or were killed. */
   heldByNobody(): LockRow[] {
     const now = this.database.now()
     return [...this.database.table.rows()].filter((row) => {
       if (row.lock_until <= now || this.#undone.has(row.locked_by)) return false
       const grant = this.#grants.get(row.locked_by)
-      // A request that arrives after its process began to end may find nobody who could release the row.
+      // If a request arrives after its process began to shut down, nothing may be left to release the row.
       if (grant && (grant.process.leavesLocks || grant.since > grant.process.stoppingSince)) return false
       const last = this.#lastGrant.get(row.name)
-      // Counted by the holder, from the answer to its acquisition to the request of its release.
+      // The holder computes what is left of lockAtLeastFor, and counts from the answer to its acquisition, so allow for late
+      // messages.
       const keeps = ENDED.test(row.locked_by) && last ? last.acquiredAt + last.atLeast + 40_000 : 0
       return row.lock_until > keeps
     })
   }
 
-  /** Whether somebody holds it who still may, or a process that died does. */
+  /** Returns whether the lock is held legitimately, or was left held by a process that died. */
   isLeftHeld(name: string): boolean {
     if (!this.#isHeld(name)) return false
     for (const handle of this.#alive(name)) if (this.#trusted(handle) > 0) return true
@@ -277,7 +294,7 @@ export class Referee implements DatabaseObserver {
     )
   }
 
-  /** Whoever deletes a row takes the memory of the lock with it. */
+  /** Forgets tokens and slots of a lock whose row was deleted. */
   forget(name: string): void {
     this.#lastToken.delete(name)
     this.#lastSlot.delete(name)
@@ -290,14 +307,14 @@ export class Referee implements DatabaseObserver {
     process: SimulatedProcess,
     now: number,
   ): void {
-    this.#refuseOthers(name, owner, process, 'took it in the database')
+    this.#refuseOthers(name, owner, process, 'acquired in the database')
     if (this.#grants.get(owner)?.released === true)
-      this.world.fail('an unlock is final', `${short(owner)} got ${name} back after its unlock`)
+      this.world.fail('an unlock is final', `${short(owner)} got ${name} back after releasing it`)
     const last = this.#lastGrant.get(name)
     const early = last ? last.since + last.atLeast * (1 - this.drift) - this.world.now : 0
-    // Clocks are cut to milliseconds twice.
+    // Clocks are truncated to milliseconds twice.
     if (last?.started && last.atLeast > 0 && early > 2 && now < last.until)
-      this.world.fail('lockAtLeastFor', `${name} was taken too early, at ${now % 1e8}`)
+      this.world.fail('lockAtLeastFor', `${name} was acquired too early, at ${now % 1e8}`)
     const isPause = owner.startsWith('paused by ')
     const atLeast = isPause ? 0 : (this.#durations.get(name)?.lockAtLeastFor ?? 0)
     const grant: Grant = {
@@ -313,7 +330,7 @@ export class Referee implements DatabaseObserver {
     return (this.database.table.row(name)?.lock_until ?? 0) > this.database.now()
   }
 
-  /** No other holder may trust the lock now. */
+  /** Checks that no other holder considers the lock held. */
   #refuseOthers(name: string, owner: string, process: SimulatedProcess, what: string): void {
     for (const other of this.#alive(name)) {
       if (other.owner === owner) continue
@@ -321,12 +338,12 @@ export class Referee implements DatabaseObserver {
       if (trusted > this.#tolerance(other))
         this.world.fail(
           'exclusion',
-          `${process.name} ${what}, ${name}, while ${other.process.name} trusts it for ${trusted.toFixed(3)} ms`,
+          `${process.name} ${what} ${name} while ${other.process.name} considered it held for another ${trusted.toFixed(3)} ms`,
         )
     }
   }
 
-  /** No holder may trust its lock longer than the database does. */
+  /** Checks that no holder considers its lock held for longer than the database does. */
   #compareView(name: string): void {
     const row = this.database.table.row(name)
     for (const handle of this.#alive(name)) {
@@ -334,8 +351,8 @@ export class Referee implements DatabaseObserver {
       const left = row?.locked_by === handle.owner ? row.lock_until - this.database.now() : 0
       if (trusted > Math.max(0, left) + this.#tolerance(handle))
         this.world.fail(
-          'the view of the holder',
-          `${handle.process.name} trusts ${name} for ${trusted.toFixed(3)} ms, the database for ${left.toFixed(3)} ms`,
+          "the holder's view of its lease",
+          `${handle.process.name} considers ${name} held for ${trusted.toFixed(3)} ms, the database for ${left.toFixed(3)} ms`,
         )
     }
   }
@@ -351,7 +368,7 @@ export class Referee implements DatabaseObserver {
     return this.world.as(process, () => lock.remaining())
   }
 
-  /** By how much two clocks may differ at the end of a lease that was extended once. */
+  /** Returns by how much two clocks may differ at the end of a lease that was extended once. */
   #tolerance({ name }: Handle): number {
     return ROUNDING + this.drift * 2 * (this.#durations.get(name)?.lockAtMostFor ?? 0)
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: makes one file of the library and the simulation, and runs it. That is three times as fast as compiling file by
- * file: calls between files cost nothing then.
+ * `npm run simulate`: bundles the library and the simulation into one file and runs it. This is three times as fast as compiling file
+ * by file, because calls between files then cost nothing.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const here = dirname(fileURLToPath(import.meta.url))
-// Below node_modules, so that packages are found from there.
+// In a folder below node_modules, so that the bundle finds its packages.
 const cache = join(here, '../../node_modules/.cache')
 mkdirSync(cache, { recursive: true })
 const folder = mkdtempSync(join(cache, 'simulation-'))

@@ -13,9 +13,9 @@ import { World, type Violation } from './world'
 
 export interface SimulationOptions {
   readonly traced?: boolean
-  /** Runs each statement on SQLite as well, and compares. */
+  /** Whether to run each statement on SQLite as well and compare the results. */
   readonly sqlite?: boolean
-  /** What a broken rule makes of a statement, to show that it is noticed. */
+  /** Breaks statements, to show that the simulation notices. */
   readonly broken?: (statement: Sql) => Sql
 }
 
@@ -30,13 +30,13 @@ export interface Outcome {
   readonly trace: readonly string[]
 }
 
-/** After the last fault: until everything that was late has come, and everything that has to be cleaned up is. */
+/** In milliseconds after the last fault, by when everything late has arrived and everything has been cleaned up. */
 const QUIET = 90_000
 const SHUTDOWN = 90_000
-/** After the longest silence of a connection, and the longest lease, nobody asks any more for a row that may yet be taken. */
+/** In milliseconds, longer than the longest silence of a connection and the longest lease, after which no clean-up continues. */
 const LONGEST_LEASE = 1_700_000
 
-/** Lets one world happen, from the start of its processes to their end. */
+/** Simulates one world, from the start of its processes to their end. */
 export async function simulate(planned: Plan, options: SimulationOptions = {}): Promise<Outcome> {
   const plan: Plan = options.sqlite ? { ...planned, shape: 'sqlite' } : planned
   const world = new World(options)
@@ -98,19 +98,19 @@ export function nameOf(job: number): string {
   return `job-${job}`
 }
 
-/** Once the faults are over, every lock is taken again, unless a dead process has left it held. */
+/** Checks that every lock is acquired again after the faults, unless a dead process has left it held. */
 function checkLiveness(world: World, referee: Referee, plan: Plan, database: Database): void {
   plan.jobs.forEach(({ kind, atLeast, lockAtMostFor }, index) => {
     const name = nameOf(index)
-    // Slots of a right clock lie too far ahead of this one.
+    // If the database's clock is far behind, the slots of correct clocks are too far ahead.
     if (database.behind > 50_000 && kind !== 'plain' && kind !== 'leader') return
     if (lockAtMostFor > 10_000 && (atLeast > 0 || kind === 'leader' || kind === 'once')) return
     if ((referee.lastTaken.get(name) ?? 0) < plan.duration && !referee.isLeftHeld(name))
-      world.fail('liveness', `${name} was taken by nobody in ${QUIET / 1000} s without faults`)
+      world.fail('liveness', `${name} was not acquired in ${QUIET / 1000} s without faults`)
   })
 }
 
-/** After the shutdown nothing is left. */
+/** Checks that nothing is left after the shutdown. */
 function checkEnd(world: World, referee: Referee, instances: readonly Instance[]): void {
   for (const { process, pending } of instances) {
     if (process.isDead) continue
@@ -118,10 +118,7 @@ function checkEnd(world: World, referee: Referee, instances: readonly Instance[]
   }
   checkTimers(world, instances)
   for (const row of referee.heldByNobody())
-    world.fail(
-      'nobody holds what nobody has',
-      `${row.name} is held by ${row.locked_by} until ${row.lock_until}`,
-    )
+    world.fail('no lock is left behind', `${row.name} is held by ${row.locked_by} until ${row.lock_until}`)
 }
 
 function checkTimers(world: World, instances: readonly Instance[]): void {

@@ -3,25 +3,25 @@ import { Random } from '../processes/chaos/random'
 import type { SimulatedEvent } from './event-queue'
 import type { World } from './world'
 
-/** A process from its start to its end, with clocks, timers and chance of its own. */
+/** A simulated process, with clocks, timers and random numbers of its own. */
 export class SimulatedProcess implements Time {
   isDead = false
-  /** Drained its provider while some still held locks, or the database did not answer: what could not be released expires. */
+  /** Whether it drained its provider while locks were still held or the database did not answer, so that such locks expire. */
   isHasty = false
-  /** Stopped, as by SIGSTOP, or with a blocked event loop: nothing happens in it before. */
+  /** Until when it is suspended, as by SIGSTOP or a blocked event loop. */
   suspendedUntil = 0
-  /** For how long it was suspended in all. */
+  /** For how long it was suspended in total. */
   suspendedFor = 0
-  /** Cut off from the database until then. */
+  /** Until when it is cut off from the database. */
   cutOffUntil = 0
-  /** How wrong its wall clock is, in milliseconds. */
+  /** The error of its wall clock, in milliseconds. */
   wallOffset = 0
   hadWrongClock = false
   /** When its shutdown began, in simulated milliseconds. */
   stoppingSince = Infinity
-  /** When its last caller had gone, in simulated milliseconds. */
+  /** When its last call had ended, in simulated milliseconds. */
   endedAt = Infinity
-  /** No loop of it begins anything new. */
+  /** Whether it is shutting down, so that its loops begin nothing new. */
   isStopping = false
   /** Timers of the library that have neither fired nor been cancelled. */
   timers = 0
@@ -32,14 +32,14 @@ export class SimulatedProcess implements Time {
     readonly world: World,
     readonly name: string,
     seed: number,
-    /** How fast its monotonic clock runs, beside the world's. */
+    /** The speed of its monotonic clock relative to the world's. */
     readonly rate: number,
   ) {
     this.random = new Random(seed)
     this.#origin = this.random.between(0, 1e7)
   }
 
-  /** Nobody releases its locks any more. */
+  /** Whether it no longer releases its locks. */
   get leavesLocks(): boolean {
     return this.isDead || this.isHasty
   }
@@ -54,7 +54,7 @@ export class SimulatedProcess implements Time {
 
   after(pause: number, callback: () => void): Cancel {
     this.timers++
-    // As Node.js does it: at least a millisecond.
+    // As in Node.js, a timer takes at least a millisecond.
     const event = this.world.at(Math.max(1, pause) / this.rate, this, 'timer', () => {
       this.timers--
       callback()
@@ -69,14 +69,14 @@ export class SimulatedProcess implements Time {
     return pause * (0.5 + this.random.next() / 2)
   }
 
-  /** For what the process does beside the library. */
+  /** Waits, without a timer of the library. */
   sleep(pause: number): Promise<void> {
     return new Promise((resolve) => {
       this.world.at(pause, this, 'other', resolve)
     })
   }
 
-  /** How long it has lived in milliseconds, without the time in which it was suspended. */
+  /** Returns the simulated time in milliseconds, minus the time in which the process was suspended. */
   awake(): number {
     return this.world.now - this.suspendedFor
   }
@@ -87,7 +87,7 @@ export class SimulatedProcess implements Time {
     this.suspendedUntil = Math.max(this.suspendedUntil, until)
   }
 
-  /** What was due meanwhile: timers in their order, messages among them in any. */
+  /** Postpones an event to the end of the suspension. Timers keep their order; messages come before or after them at random. */
   postpone(event: SimulatedEvent): void {
     event.at = this.suspendedUntil + (event.kind === 'message' ? this.random.next() * 0.01 : 0.005)
   }

@@ -9,7 +9,7 @@ async function worlds(first: number, count: number, options?: SimulationOptions)
   return outcomes
 }
 
-/** A small world in which requests are late, without a word about what else may go wrong. */
+/** A small world in which messages are late or lost, without any other faults. */
 const crowded: Plan = {
   seed: 1,
   shape: 'postgres',
@@ -28,13 +28,13 @@ const crowded: Plan = {
 
 const HOLE = '\0'
 
-/** A statement without a condition, and without its value. */
+/** Removes a condition and its parameter from each statement. */
 function without(condition: string): SimulationOptions {
   const replace = (statement: Sql): Sql => {
     const text = statement.pieces.join(HOLE)
     const [before = '', ...after] = text.split(condition)
     if (after.length === 0) return statement
-    const holes = (each: string): number => each.split(HOLE).length - 1
+    const holes = (part: string): number => part.split(HOLE).length - 1
     const pieces = `${before}${condition.replace(/[^ ]+ <?= [^ ]+$/, '1 = 1')}${after.join(condition)}`.split(
       HOLE,
     )
@@ -43,7 +43,7 @@ function without(condition: string): SimulationOptions {
   return { broken: replace }
 }
 
-// Nobody reads them, and they take a third of the time.
+// Stack traces are not needed, and take a third of the time.
 const { stackTraceLimit } = Error
 beforeAll(() => {
   Error.stackTraceLimit = 0
@@ -53,32 +53,40 @@ afterAll(() => {
 })
 
 describe('the simulation', () => {
-  it('finds every property kept in thousands of acquisitions', async () => {
+  it('finds no violation in thousands of acquisitions', async () => {
     const outcomes = await worlds(8, 3)
     expect(outcomes.flatMap(({ violation }) => violation ?? [])).toEqual([])
     expect(outcomes.reduce((sum, { acquisitions }) => sum + acquisitions, 0)).toBeGreaterThan(1_000)
   })
 
-  it('does the same again for the same seed', async () => {
+  it('repeats the same events for the same seed', async () => {
     const [once] = await worlds(5, 1, { traced: true })
     const [again] = await worlds(5, 1, { traced: true })
-    // Owners are random, and nothing depends on them.
-    const told = (outcome?: Outcome): string | undefined =>
+    // Owners are random, but nothing depends on them.
+    const traceOf = (outcome?: Outcome): string | undefined =>
       outcome?.trace.join('\n').replace(/\/[\da-f]{8}\b/g, '/owner')
-    expect(told(again)).toBe(told(once))
+    expect(traceOf(again)).toBe(traceOf(once))
   })
 
-  it('does in the model what SQLite does', async () => {
+  it('matches SQLite in its model', async () => {
     const outcomes = await worlds(106, 3, { sqlite: true })
     expect(outcomes.flatMap(({ violation }) => violation ?? [])).toEqual([])
   })
 
   it.each([
-    ['a held row is taken when two make it at once', 'held."lock_until" <= now()', 'only the owner'],
-    ['a holder unlocks and extends what it no longer has', `and "locked_by" = ${HOLE}`, 'only the owner'],
+    [
+      'a held row is acquired if two processes insert it at once',
+      'held."lock_until" <= now()',
+      'only the owner changes a held row',
+    ],
+    [
+      'a holder releases and extends a lock that it no longer holds',
+      `and "locked_by" = ${HOLE}`,
+      'only the owner changes a held row',
+    ],
   ])('notices a broken rule: %s', async (_, words, property) => {
     const outcomes: Outcome[] = []
-    // Which of its worlds meets the race changes with every random number that is drawn.
+    // Try several seeds, because any change of the random numbers changes which world meets the race.
     for (let seed = 1; seed <= 20 && !outcomes.at(-1)?.violation; seed++)
       outcomes.push(await simulate({ ...crowded, seed }, without(words)))
     expect(outcomes.at(-1)?.violation?.property).toBe(property)

@@ -14,7 +14,7 @@ import type { Handle } from './referee'
 
 const WAIT = { atMost: 3_000, interval: 1_000 }
 
-/** What one process does under one lock, again and again. */
+/** Runs one job of one process again and again. */
 export class Work {
   readonly #durations: { readonly lockAtMostFor: number; readonly lockAtLeastFor: number }
 
@@ -45,7 +45,7 @@ export class Work {
         instance.failed(error)
       }
       instance.pending--
-      // Most of the time is for those who get it.
+      // Try less often after a refusal, so that most of the time goes to holders.
       patience = instance.acquired > acquired ? 1 : Math.min(16, patience * 2)
     }
   }
@@ -68,7 +68,7 @@ export class Work {
     ],
     slot: [
       () => this.#task({ slot: this.#slot() }),
-      // It has no lockAtLeastFor.
+      // The coordinator has no lockAtLeastFor.
       () => (this.job.atLeast === 0 ? this.#coordinated() : this.#task({ slot: this.#slot() })),
     ],
     until: [
@@ -80,7 +80,7 @@ export class Work {
     leader: [],
   }
 
-  /** The outcome is the task's own, whatever becomes of the lock. */
+  /** Runs a task with the executor, and checks that the outcome is the task's own, whatever happens to the lock. */
   async #task(
     how: { readonly slot?: number; readonly wait?: typeof WAIT } = {},
     more?: (lock: ActiveLock) => Promise<void>,
@@ -104,7 +104,7 @@ export class Work {
     }
     try {
       const result = await instance.executor.executeWithLock(configuration, async ({ lock }) => {
-        if (task.ran) world.fail('slots once', `${process.name} ran one task of ${name} twice`)
+        if (task.ran) world.fail('a slot runs once', `${process.name} ran one task of ${name} twice`)
         task.ran = true
         const handle = instance.handleOf(lock)
         instance.referee.started(handle, how.slot, until)
@@ -163,7 +163,7 @@ export class Work {
     }
   }
 
-  /** The same lock inside of its own task. */
+  /** Requests the same lock inside its own task. */
   async #nest(lock: ActiveLock): Promise<void> {
     const { instance, name } = this
     if (lock.remaining() === 0) return
@@ -171,35 +171,38 @@ export class Work {
       instance.executor.executeWithLock({ name, ...this.#durations }, () => {
         const handle = instance.latest.get(name)
         if (handle) instance.referee.started(handle)
-        // If the outer lock was lost.
+        // Needed if the outer lock was lost, so that this is a separate acquisition.
         if (handle) instance.referee.ended(handle, 'succeeded', 0)
       })
     await Promise.all([inside(), inside()]).catch((error: unknown) => instance.failed(error))
   }
 
-  /** Whoever is awake hears in time that its lease is over. */
+  /** Checks that the signal aborts in time when the lease is over, if the process is awake. */
   #checkSignal(lock: ActiveLock): void {
     const { process } = this.instance
     const { aborted } = lock.signal
     const reason: unknown = lock.signal.reason
     if (aborted && lock.remaining() > 0 && reason instanceof LockError && reason.code === 'LOCK_LOST')
-      process.world.fail('what is lost stays lost', `${process.name} trusts ${lock.name} again`)
+      process.world.fail('a lost lock stays lost', `${process.name} considers ${lock.name} held again`)
     if (aborted || lock.remaining() > 0) return
     process.world.at(2, process, 'other', () => {
       // An extension may have been answered in the meantime.
       if (!lock.signal.aborted && lock.remaining() === 0)
-        process.world.fail('the holder knows', `${process.name} was not told that ${lock.name} is over`)
+        process.world.fail(
+          'an expired lease aborts the signal',
+          `the signal of ${lock.name} did not abort in ${process.name}`,
+        )
     })
   }
 
-  /** A lock that is kept alive is trusted no more after its limit. */
+  /** Checks that a lock that is kept alive does not outlast the limit. */
   #checkLimit(lock: ActiveLock, atMost: number): void {
     const { process } = this.instance
     const check = (): void => {
       if (lock.remaining() > 0)
-        process.world.fail('keep-alive has a limit', `${process.name} trusts ${lock.name} after it`)
+        process.world.fail('keep-alive has a limit', `${process.name} considers ${lock.name} held after it`)
     }
-    // Whoever slept until now hears it first.
+    // Leave a process that was suspended until now the time to notice.
     const soon = (): void => void process.world.at(5, process, 'other', check)
     process.world.at(atMost / process.rate + 5, process, 'other', soon)
   }
@@ -238,7 +241,7 @@ export class Work {
     if (random.chance(0.3)) {
       await lock.extend(this.job.lockAtMostFor).catch((error: unknown) => instance.failed(error))
     }
-    // Some forget it: then the lease ends it.
+    // Some callers forget to release the lock, so it expires.
     if (this.job.lockAtMostFor <= 10_000 && random.chance(0.1)) return
     const outcome = random.pick([undefined, 'succeeded', 'failed'] as const)
     instance.referee.ended(handle, outcome ?? 'unlocked', 0)
@@ -268,7 +271,10 @@ export class Work {
     return handle
   }
 
-  /** Slots are the same on every instance whose clock is right; a scheduler may be late by one, or come twice. */
+  /**
+   * Returns the current slot, which is the same on every instance with a correct clock, or the one before, as from a late
+   * scheduler.
+   */
   #slot(): number {
     const { process } = this.instance
     const interval = Math.max(this.job.kind === 'slot' ? 500 : 1_000, this.job.every)

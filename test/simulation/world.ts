@@ -10,7 +10,7 @@ export interface Violation {
   readonly at: number
 }
 
-/** Virtual time, and what happens in it, one event after the other. */
+/** Virtual time and its events, which happen one after another. */
 export class World {
   /** Milliseconds since the world began. */
   now = 0
@@ -45,7 +45,7 @@ export class World {
     this.lines?.push(`${(this.now / 1000).toFixed(4).padStart(10)} s  ${who.padEnd(9)} ${what}`)
   }
 
-  /** Calls something as if it ran in this process: on its clock. */
+  /** Calls `work` as if in this process, so that it uses the process's clocks. */
   as<T>(process: SimulatedProcess, work: () => T): T {
     const before = this.#running
     this.#running = process
@@ -57,15 +57,15 @@ export class World {
   }
 
   /**
-   * Puts virtual time in the place of the real one: one world at a time.
+   * Replaces the real time of the library by the world's. There can be only one world at a time.
    *
-   * @returns to be called when the world is over
+   * @returns a function that restores the real time
    */
   begin(): () => void {
     const original = { ...time }
     const process = (): SimulatedProcess => {
       if (this.#running) return this.#running
-      throw new Error('The library asked for the time outside of a process.')
+      throw new Error('The library read the time outside of a process.')
     }
     Object.assign(time, {
       now: () => process().now(),
@@ -78,11 +78,11 @@ export class World {
     }
   }
 
-  /** Runs until this moment, until nothing is left to happen, or until a property does not hold. */
+  /** Runs until this moment, until no events are left, or until a property does not hold. */
   async run(until: number): Promise<void> {
     try {
       await new Promise<void>((resolve, reject) => {
-        // Between two immediates all promises settle that can.
+        // Between two immediates, all promises settle that can.
         const turn = (): void => {
           try {
             while (!this.violation) {
@@ -104,7 +104,7 @@ export class World {
     }
   }
 
-  /** @returns the event that has happened */
+  /** Lets the next event happen. @returns that event; `undefined` if there is none before `until` */
   #next(until: number): SimulatedEvent | undefined {
     for (;;) {
       const event = this.#queue.pop()

@@ -12,7 +12,7 @@ import {
 import type { Change, LockRow, Table } from './table'
 import { Tokens } from './tokens'
 
-/** What a statement found and would change. The table itself is as it was. */
+/** What a statement found and would change. The table itself is not modified. */
 export interface Effect {
   readonly rows: readonly ResultRow[]
   readonly changes: readonly Change[]
@@ -21,23 +21,23 @@ export interface Effect {
 /** A statement that the model can run. */
 export type Compiled = (table: Table, values: SqlValues, server: Server) => Effect
 
-/** What a statement sees beside the rows. */
+/** What a statement can read besides the rows. */
 export interface Server {
-  /** Its clock in milliseconds since 1970. */
+  /** The time of the server's clock, in milliseconds since 1970. */
   readonly now: number
   readonly isReadOnly: boolean
-  /** The rows as they were when the statement began, for what it reads. Default: as they are. */
+  /** The rows as they were when the statement began, for its reads. Default: the current rows. */
   readonly snapshot: Table | undefined
 }
 
 type Part = (scope: Scope) => Effect
 
-/** The row that an insert makes is there already. */
+/** Thrown if an inserted row already exists. */
 export class DuplicateKey extends Error {}
 
 /**
- * What a statement means: `select`, `insert`, `update` and `with`, as far as the lock says them, over rows in memory. It knows
- * SQL, and nothing of locks.
+ * Compiles a statement to a function over rows in memory. It supports `select`, `insert`, `update` and `with` as far as the lock uses
+ * them. It knows SQL, but nothing about locks.
  */
 export function compile(statement: Sql): Compiled {
   const tokens = new Tokens(statement)
@@ -85,7 +85,7 @@ function select(tokens: Tokens): Part {
     const of = expression(tokens, subquery)
     items.push({ column: tokens.read('as') ? tokens.identifier() : `column ${items.length}`, of })
   } while (tokens.read(','))
-  // One row of all, then.
+  // A select with an aggregate returns one row.
   const isAggregate = tokens.aggregates > aggregates
   const source = from(tokens)
   const where: Condition = tokens.read('where') ? condition(tokens, subquery) : () => true
@@ -122,7 +122,7 @@ function from(tokens: Tokens): Source {
   return name === 'dual' ? oneRow : ({ snapshot, named }) => named.get(name) ?? snapshot.rows()
 }
 
-/** `(select 1 as one) one left join table on condition`: one row, even if none fulfils the condition. */
+/** `(select 1 as one) one left join table on condition`: always returns at least one row, even if no row fulfils the condition. */
 function oneRowWith(tokens: Tokens): Source {
   tokens.expect('select', '1', 'as')
   tokens.identifier()

@@ -5,27 +5,27 @@ import type { Tokens } from './tokens'
 export type Value = string | number | null
 export type ResultRow = Readonly<Record<string, Value>>
 
-/** All that an expression can see. */
+/** Everything that an expression can read. */
 export interface Scope {
-  /** What a write finds. */
+  /** The current rows, which writes use. */
   readonly table: Table
-  /** What a read sees: as it was when the statement began. */
+  /** The rows as they were when the statement began, which reads use. */
   readonly snapshot: Table
   readonly values: SqlValues
-  /** The database's clock in milliseconds since 1970, cut to milliseconds. */
+  /** The database's clock in milliseconds since 1970, truncated to whole milliseconds. */
   readonly now: number
   readonly isReadOnly: boolean
-  /** The row that is looked at; `undefined` where there is none. */
+  /** The row that is evaluated; `undefined` if there is none. */
   row: LockRow | ResultRow | undefined
-  /** The rows that an aggregate runs over. */
+  /** The rows over which an aggregate is computed. */
   group: readonly (LockRow | ResultRow)[]
-  /** What `with` has named. */
+  /** The results that `with` has named. */
   readonly named: Map<string, readonly ResultRow[]>
 }
 
 export type Expression = (scope: Scope) => Value
 export type Condition = (scope: Scope) => boolean
-/** Reads a `select` inside of a statement. */
+/** Parses a `select` inside a statement. */
 export type Subquery = (tokens: Tokens) => (scope: Scope) => readonly ResultRow[]
 
 export function expression(tokens: Tokens, select: Subquery): Expression {
@@ -78,12 +78,12 @@ function term(tokens: Tokens, select: Subquery): Expression {
   return ({ row }) => {
     const value = (row as ResultRow | undefined)?.[column]
     if (value === undefined && row && Object.keys(row).length > 0)
-      throw new Error(`The model knows no column '${column}'.`)
+      throw new Error(`The model has no column '${column}'.`)
     return value ?? null
   }
 }
 
-/** One value, also as the only one that a `select` finds. */
+/** Parses an expression, or a `select` that returns a single value, in parentheses. */
 function inParentheses(tokens: Tokens, select: Subquery): Expression {
   const isSelect = tokens.peek() === 'select'
   const rows = isSelect ? select(tokens) : undefined
@@ -168,7 +168,7 @@ function comparison(tokens: Tokens, select: Subquery): Condition {
   const compare = COMPARISONS[tokens.next()]
   if (!compare) throw tokens.error('a comparison')
   const right = expression(tokens, select)
-  // What is compared with null is not known, and so not true.
+  // A comparison with null is unknown, and so not true.
   return (scope) => {
     const one = left(scope)
     const other = right(scope)

@@ -1,26 +1,26 @@
 import { dialects, sql, type Dialect, type Sql } from '../../../src/sql/internal'
 import { pinByRead } from '../../../src/sql/pin'
 
-/** The databases whose ways of taking a lock are simulated. */
+/** The databases whose lock statements are simulated. */
 export const SHAPES = ['postgres', 'mysql', 'sqlite', 'oracle'] as const
 export type Shape = (typeof SHAPES)[number]
 
-/** What a server of this kind does in its own way. */
+/** Behaviour in which these servers differ. */
 export interface Behaviour {
-  /** Whether a statement that waited for a row sees the time of its beginning. */
+  /** Whether a statement that has waited for a row still uses the time at which it began. */
   readonly clockOfStatement: boolean
 }
 
-/** Begins a release that a crash may undo, until something else is committed. */
+/** The beginning of a release that a crash may undo until something else is committed. */
 const NOT_SYNCED = sql`with shedlock_commit as (select 'off' as shedlock_synchronous)`
 
-/** Whether the commit of this statement does not wait for the disk. */
+/** Returns whether the statement's commit does not wait for the disk. */
 export function isNotSynced({ pieces }: Sql): boolean {
   return pieces[0]?.startsWith(`${NOT_SYNCED.pieces[0]} `) === true
 }
 
 /**
- * The dialect of a database, with its clock and its arithmetic in the words that the model knows. Its statements, and the order in
+ * Returns a database's dialect with its clock and its arithmetic replaced by functions of the model. The statements, and the order in
  * which they are tried, are the database's own.
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
@@ -45,5 +45,5 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
   }
 }
 
-/** Answered with the columns of the table. */
+/** A statement that the model answers with the columns of the table. */
 export const DESCRIBE = sql`describe`

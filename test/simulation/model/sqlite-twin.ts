@@ -15,7 +15,7 @@ import type { LockStatements } from '../../../src/sql/statements'
 import type { Twin } from '../database'
 import type { Table } from './table'
 
-/** What is used of better-sqlite3, which brings no types. */
+/** What the simulation uses of better-sqlite3, which has no type declarations. */
 interface Sqlite {
   exec(script: string): void
   function(name: string, implementation: () => string): void
@@ -30,17 +30,17 @@ interface SqliteStatement {
 }
 const Sqlite = createRequire(__filename)('better-sqlite3') as new (file: string) => Sqlite
 
-/** SQLite's own dialect; only its clock is the simulation's. */
+/** SQLite's own dialect, with the clock of the simulation. */
 const dialect: Dialect = { ...dialects.sqlite, now: sql`simulated_now()` }
 
-/** A real SQLite in memory, which runs what the model runs. */
+/** A real in-memory SQLite, which runs the same statements as the model. */
 export class SqliteTwin implements Twin {
   readonly #database = new Sqlite(':memory:')
   readonly #statements = new Map<string, Sql>()
   readonly #rows: SqliteStatement
   #now = 0
 
-  /** @param model the model's statements, to be recognised by their text */
+  /** @param model the model's statements, which are recognised by their text */
   constructor(model: LockStatements) {
     const text = (time: number): string => new Date(time).toISOString().replace('T', ' ').replace('Z', '')
     this.#database.function('simulated_now', () => text(this.#now))
@@ -87,14 +87,14 @@ function key({ pieces, parameters }: Sql): string {
   return pieces.map((piece, hole) => piece + (parameters[hole] ?? '')).join('?')
 }
 
-/** The statements of both that mean the same. */
+/** Returns pairs of corresponding statements. */
 function* pairs(model: LockStatements, real: LockStatements): Generator<readonly [Sql, Sql]> {
-  for (const each of ['acquire', 'acquireSlot'] as const)
-    for (const [index, step] of model[each].entries()) {
-      const other = real[each][index]
+  for (const method of ['acquire', 'acquireSlot'] as const)
+    for (const [index, step] of model[method].entries()) {
+      const other = real[method][index]
       if (other) yield [step.statement, other.statement]
     }
-  for (const each of [
+  for (const name of [
     'acquireAgain',
     'extend',
     'release',
@@ -109,6 +109,6 @@ function* pairs(model: LockStatements, real: LockStatements): Generator<readonly
     'find',
     'now',
   ] as const)
-    yield [model[each], real[each]]
+    yield [model[name], real[name]]
   yield [model.pin.statement, real.pin.statement]
 }

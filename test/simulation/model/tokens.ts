@@ -2,9 +2,9 @@ import type { Sql } from '../../../src/sql/internal'
 
 const TOKEN = /\s*(:\w+|"[^"]*"|'[^']*'|\d+(?:\.\d+)?|<=|>=|[<>=(),.*-]|\w+|$)/y
 
-/** The words of one statement, read from left to right. A hole is the name of its value behind a colon. */
+/** The tokens of one statement, read from left to right. A parameter is its name after a colon. */
 export class Tokens {
-  /** How many were read so far. */
+  /** The number of aggregates that were parsed so far. */
   aggregates = 0
   readonly #words: string[] = []
   #position = 0
@@ -16,7 +16,7 @@ export class Tokens {
     TOKEN.lastIndex = 0
     while (TOKEN.lastIndex < text.length) {
       const [, word] = TOKEN.exec(text) ?? []
-      if (word === undefined) throw new Error(`The model does not know the words of: ${text}`)
+      if (word === undefined) throw new Error(`The model cannot parse: ${text}`)
       if (word !== '') this.#words.push(word)
     }
   }
@@ -29,7 +29,7 @@ export class Tokens {
     return this.#words[this.#position++] ?? ''
   }
 
-  /** Whether these words come next; if they do, they are read. */
+  /** Returns whether these words come next, and if so, consumes them. */
   read(...words: string[]): boolean {
     const follow = words.every((word, index) => this.#words[this.#position + index]?.toLowerCase() === word)
     if (follow) this.#position += words.length
@@ -40,7 +40,7 @@ export class Tokens {
     if (!this.read(...words)) throw this.error(words.join(' '))
   }
 
-  /** A name, with or without quotes, and without the alias of its table. */
+  /** Consumes a name, quoted or not, and drops the alias of its table. */
   identifier(): string {
     const first = this.#name()
     return this.read('.') ? this.#name() : first
@@ -51,9 +51,9 @@ export class Tokens {
     return this.next().replaceAll('"', '')
   }
 
-  /** What is not understood to its end would be answered by its beginning. */
+  /** Fails unless the whole statement was consumed: otherwise the model would execute only its beginning. */
   end(): void {
-    if (this.#position < this.#words.length) throw this.error('nothing more')
+    if (this.#position < this.#words.length) throw this.error('the end')
   }
 
   error(expected: string): Error {
