@@ -4,7 +4,7 @@ import { OUR_STATEMENTS, RAW } from './floor'
 import type { Measured } from './measure'
 import type { DatabaseResults, Results } from './results'
 
-/** The results as pictures: file name → SVG. */
+/** Draws the results as pictures. Returns each SVG by its file name. */
 export async function charts({ databases }: Results): Promise<Record<string, string>> {
   const all = Object.entries(databases)
   return {
@@ -36,7 +36,7 @@ async function draw(specification: TopLevelSpec): Promise<string> {
   return `${svg}\n`
 }
 
-/** Bars from the quickest to the slowest, ours in colour; what our statements could have been is left to results.json. */
+/** Draws bars from the fastest to the slowest, with ours in colour. Alternatives to our statements are only in results.json. */
 function operationChart(all: All, scenario: string, title: string): TopLevelSpec {
   return {
     ...STYLE,

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openProvider, winAndRelease } from './open-provider'
 
-/** So many are to ask for the lock from now on; what was seen until now is the answer. */
+/** Sets how many contenders try the lock from now on. The process answers with its measurements so far. */
 export interface ContenderOrder {
   readonly contenders: number
-  /** Between two questions of one contender, on average, in milliseconds. */
+  /** The average interval between two attempts of one contender, in milliseconds. */
   readonly pause: number
 }
 
-/** How long each question took, in microseconds. */
+/** How long each attempt took, in microseconds. */
 export interface ContenderReport {
   readonly won: number[]
   readonly lost: number[]
-  /** Mere reads of the row through the same pool, in turn with the attempts. */
+  /** Plain reads of the row through the same pool, which alternate with the attempts. */
   readonly read: number[]
 }
 
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
     stop.abort()
     void running.then(close)
   })
-  // Every connection is opened now, not when it is measured.
+  // Open all connections now rather than while measuring.
   await Promise.all(Array.from({ length: Number(connections) }, () => winAndRelease(provider, 'contended')))
   process.send?.(report)
 }

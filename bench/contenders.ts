@@ -6,27 +6,32 @@ import { median, quantile } from './quantile'
 import { openProvider, winAndRelease } from './open-provider'
 import { location } from './raw-clients'
 
-/** One lock taken and released without a pause by one process, while so many contenders of another ask for it. */
+/**
+ * The results for one lock that one process acquires and releases continuously while contenders in another process try to acquire
+ * it.
+ */
 export interface Contention {
   readonly contenders: number
-  /** How often the lock was taken and released, by whomever. */
+  /** How many times any process acquired and released the lock. */
   readonly winsPerSecond: number
-  /** Compared with no contender, round by round: the median of the ratios. */
+  /** The median of the rounds' ratios to the throughput without contenders. */
   readonly timesUncontended: number
-  /** Of the contenders that heard "held". */
+  /** The times of refused attempts. */
   readonly lose: Spread
-  /** Of mere reads by the same contenders. */
+  /** The times of plain reads by the same contenders. */
   readonly read: Spread
 }
 
-/** In microseconds; null where there was nothing. */
+/** In microseconds; null if there was nothing to measure. */
 export interface Spread {
   readonly median: number | null
   readonly p99: number | null
 }
 
 const CONTENDERS = [0, 1, 4, 16, 64]
-/** Between two questions of one contender on average: jobs ask once in a minute, not ten times in a second. */
+/**
+ * In milliseconds, the average interval between two attempts of one contender. Real jobs try once a minute, not ten times a second.
+ */
 const PAUSE = 100
 
 export async function contention(database: string, rounds: number, time: number): Promise<Contention[]> {
@@ -56,7 +61,7 @@ export async function contention(database: string, rounds: number, time: number)
         const began = performance.now()
         const wins = await winsUntil(began + time, () => winAndRelease(winner.provider, 'contended'))
         const { won, lost, read } = await order(0)
-        // The first round is to warm up.
+        // The first round is a warm-up.
         if (round === 0) continue
         one.wins.push(((wins + won.length) * 1000) / (performance.now() - began))
         one.lost.push(...lost)

@@ -10,22 +10,25 @@ export interface Cost {
   readonly statements: number
   readonly roundTrips: number
   readonly logBytes: number
-  /** In microseconds; null where the server is not on this machine, or is the client. */
+  /** In microseconds; null if the server is on another machine or embedded in the client. */
   readonly serverCpu: number | null
-  /** In microseconds; null where the client is another process. */
+  /** In microseconds; null if the client is another process. */
   readonly clientCpu: number | null
-  /** Whether it gets by while somebody else's transaction has the row locked. Only of our losers, and Java's. */
+  /**
+   * Whether it waits while another transaction has locked the row. Only measured for refused attempts of ours and of
+   * Java's.
+   */
   readonly waitsForRow: boolean | null
 }
 
 const RUNS = 50
 const REPEATS = 7
 
-/** @param target reached over a counting wire, so that its times are of no use */
+/** @param target a target whose traffic is counted, which makes its times useless */
 export async function costs(target: Target): Promise<Cost[]> {
   const all: Cost[] = []
   for (const operation of target.operations) all.push(await cost(target, operation))
-  // What says nothing over the wire has a server of its own.
+  // An operation without traffic on this connection uses another server.
   return all.filter(({ statements }) => statements !== 0)
 }
 
@@ -53,7 +56,7 @@ async function cost({ traffic, server, whileRowIsLocked }: Target, operation: Op
     who,
     statements: median(repeats.map((one) => one.statements)),
     roundTrips: median(repeats.map((one) => one.roundTrips)),
-    // The least: the server writes things of its own in between.
+    // Take the minimum, because the server also writes for itself.
     logBytes: Math.min(...repeats.map((one) => one.logBytes)),
     serverCpu: repeats[0]?.serverCpu === null ? null : median(repeats.map((one) => one.serverCpu ?? NaN)),
     clientCpu: operation.timed ? null : median(repeats.map((one) => one.clientCpu ?? NaN)),
@@ -64,7 +67,7 @@ async function cost({ traffic, server, whileRowIsLocked }: Target, operation: Op
   }
 }
 
-/** A row lock is waited for until it goes, a second is long enough to tell. */
+/** Returns whether an operation is still running after a second. One that waits for a row lock waits until the lock is released. */
 async function isSlow(running: Promise<unknown>): Promise<boolean> {
   const settled = running.then(
     () => false,

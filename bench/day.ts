@@ -4,19 +4,19 @@ import { World } from '../test/simulation/world'
 import { answerWith, heap, inOwnProcess } from './own-process'
 import { simulatedSqlite } from './simulated-sqlite'
 
-/** A quarter of the day. */
+/** The results for a quarter of the day. */
 export interface Quarter {
-  /** Bytes at its end. */
+  /** Bytes of heap at the end of the quarter. */
   readonly heap: number
-  /** Processor seconds that it took. */
+  /** Processor seconds that the quarter took. */
   readonly cpu: number
 }
 
 const [HOUR, NAMES, INSTANCES] = [3_600_000, 10_000, 2]
 
 /**
- * A day of virtual time in one process. Each of ten thousand jobs runs once an hour for 40 seconds under `keepAlive`, with one
- * extension, and a second instance skips it. An hour before is to warm up.
+ * Simulates a day of virtual time in one process. Each of ten thousand jobs runs once an hour for 40 seconds under `keepAlive`, with
+ * one extension, and a second instance skips it. The hour before is a warm-up.
  */
 export function day(): Promise<Quarter[]> {
   return inOwnProcess(__filename)

@@ -7,12 +7,12 @@ import { median } from './quantile'
 
 export interface EntryPoint {
   readonly name: string
-  /** Of `require` in a process of its own: the median, in milliseconds. */
+  /** The median time of `require` in a fresh process, in milliseconds. */
   readonly milliseconds: number
-  /** How many times as long as a module with nothing in it. */
+  /** The ratio to the time of an empty module. */
   readonly timesEmpty: number
   readonly minifiedBytes: number
-  /** The packages that it loads beside itself. */
+  /** The other packages that it loads. */
   readonly packages: string[]
 }
 
@@ -31,7 +31,7 @@ export async function entryPoints(): Promise<EntryPoint[]> {
   for (const [path, target] of Object.entries(exports)) {
     if (typeof target === 'string') continue
     const file = join(root, target.require.default)
-    // In turns, so that what else the machine does slows down both.
+    // Alternate between the two, so that other load on the machine slows down both.
     const runs = Array.from({ length: PROCESSES }, () => [load(empty), load(file)] as const)
     const [nothing, milliseconds] = [0, 1].map((which) =>
       median(runs.map((pair) => pair[which]?.milliseconds ?? NaN)),
@@ -71,7 +71,7 @@ async function minified(file: string): Promise<number> {
   return outputFiles.reduce((sum, { contents }) => sum + contents.byteLength, 0)
 }
 
-/** What the whole package takes on disk. */
+/** The size of the whole package on disk. */
 export function installedBytes(): number {
   const printed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,

@@ -7,8 +7,8 @@ export const RAW = 'raw driver'
 export const OUR_STATEMENTS = 'raw driver, our statements'
 
 /**
- * The least that a lock could cost: one read by primary key, one write by primary key, and our statements bare. The server
- * keeps all of them, so that it does not plan them each time.
+ * The least that a lock could cost: one read by primary key, one write by primary key, and our bare statements. All of them are
+ * prepared, so that the server does not plan them each time.
  */
 export function floorOperations(
   { dialect, placeholder }: BenchDatabase,
@@ -38,7 +38,7 @@ export function floorOperations(
   ]
 }
 
-/** What our statements could be instead, and why they are not: see docs/performance.md. */
+/** Alternatives to our statements. docs/performance.md explains why they were rejected. */
 export function alternativeOperations(
   { dialect, placeholder, alternatives }: BenchDatabase,
   tableName: string,

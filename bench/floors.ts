@@ -2,7 +2,7 @@ import { OUR_STATEMENTS, RAW } from './floor'
 import type { Measured } from './measure'
 import { median } from './quantile'
 
-/** What the same work costs at least. */
+/** The floor of an operation: the least that the same work could cost. */
 const FLOOR: Readonly<Record<string, readonly [scenario: string, who: string]>> = {
   'read one row': ['read one row', RAW],
   'write one row': ['write one row', RAW],
@@ -12,12 +12,15 @@ const FLOOR: Readonly<Record<string, readonly [scenario: string, who: string]>> 
   extend: ['write one row', RAW],
 }
 
-/** How many times its floor an operation takes: the median of the rounds' ratios, since each round has a pace of its own. */
+/** Returns how many times its floor an operation takes: the median of the rounds' ratios, because rounds differ in speed. */
 export function timesFloor(all: readonly Measured[], one: Measured): number {
   return times(all, one, FLOOR[one.scenario])
 }
 
-/** How many times a mere read through the same client a loser takes: a named one, where its own statements have names. */
+/**
+ * Returns how many times as long as a plain read through the same client a refused attempt takes. The read has a name if the client's
+ * statements have names.
+ */
 export function timesOwnRead(all: readonly Measured[], one: Measured): number {
   const client =
     one.scenario === 'lose'

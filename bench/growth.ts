@@ -13,7 +13,7 @@ export interface Growth extends Measured {
   readonly rows: number
 }
 
-/** The same lock in tables of more and more rows. */
+/** Measures the same lock in tables with more and more rows. */
 export async function growth(database: string, rounds: number, time: number): Promise<Growth[]> {
   const { url, remove } = location(database)
   const open = await Promise.all(
@@ -36,7 +36,7 @@ export async function growth(database: string, rounds: number, time: number): Pr
 
 export interface Crowd {
   readonly who: string
-  /** Microseconds for each win + release, median of the rounds, with the lowest and the highest. */
+  /** Microseconds for each acquisition and release: the median of the rounds, with the lowest and the highest. */
   readonly median: number
   readonly low: number
   readonly high: number
@@ -45,7 +45,7 @@ export interface Crowd {
 const NAMES = 1_000
 const CONNECTIONS = 8
 
-/** A thousand locks taken and released at once, over eight connections. */
+/** Measures a thousand locks that are acquired and released at once over eight connections. */
 export async function crowd(name: string, rounds: number): Promise<Crowd[]> {
   const database = benchDatabase(name)
   const { url, remove } = location(name)

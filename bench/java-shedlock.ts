@@ -6,18 +6,18 @@ import type { Peer } from './peers'
 import type { Operation } from './operation'
 
 export const JAVA = 'Java ShedLock: JDBC'
-/** A mere read through the same client. */
+/** A plain read through the same client. */
 const READ = 'JDBC'
 const PROGRAM = join(__dirname, 'java/ShedLockOperations.java')
 
-/** The JDBC driver of a database and its options: like the other clients, it does not encrypt on the loopback. */
+/** The JDBC driver of a database, and its options. Like the other clients, it does not encrypt on the loopback interface. */
 const DRIVERS: Readonly<Record<string, readonly [driver: string, options: string]>> = {
   postgres: ['postgresql', '?sslmode=disable'],
   mariadb: ['mariadb', ''],
   mysql: ['mariadb', ''],
 }
 
-/** Java's ShedLock, in a JVM of its own that also tells the time; nothing unless SHEDLOCK_CLASSPATH names its jars. */
+/** Java's ShedLock in a JVM of its own, which also measures the times. Nothing unless SHEDLOCK_CLASSPATH names its jars. */
 export function javaShedLock(database: string, url: string, table: string): Peer[] {
   const classpath = process.env['SHEDLOCK_CLASSPATH']
   const driver = DRIVERS[database]

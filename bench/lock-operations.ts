@@ -2,10 +2,10 @@ import { LockingTaskExecutor, type Lock, type LockProvider } from 'shedlock-orm'
 import type { Operation } from './operation'
 
 const MINUTE = 60_000
-/** Each slot is given once: as many as a run may need lie in the past. */
+/** The first of the slots to acquire. It lies so far in the past that there are enough, because each can be acquired only once. */
 const FIRST_SLOT = Date.now() - 365 * 24 * 60 * MINUTE
 
-/** What our own lock does, through one provider. `held` is a name that somebody else holds all the time. */
+/** The operations of our own lock through one provider. `held` is the name of a lock that another owner holds all the time. */
 export async function ourOperations(who: string, provider: LockProvider, held: string): Promise<Operation[]> {
   const executor = new LockingTaskExecutor(provider)
   const extended = await take(provider, `extend ${who}`)

@@ -1,11 +1,11 @@
 import { tableDefinition } from '../src/sql/internal'
 import type { BenchDatabase, RawClient } from './raw-clients'
 
-/** As far away as any lease, and as long over. */
+/** Longer than any lease: how far in the future the held lock ends, and how long ago the others ended. */
 const HELD = "'2099-01-01 00:00:00.000'"
 const OVER = "'2000-01-01 00:00:00.000'"
 
-/** Makes our table anew, with one lock that somebody holds and others whose leases are over. */
+/** Recreates our table, with one held lock and others whose leases are over. */
 export async function makeLockTable(
   { dialect }: BenchDatabase,
   { run }: RawClient,

@@ -26,7 +26,7 @@ const { values } = parseArgs({
 })
 const rounds = Number(values.rounds)
 const time = Number(values.time)
-/** What all others are compared with. */
+/** The floor, with which all others are compared. */
 const FLOOR: readonly string[] = [RAW, OUR_STATEMENTS]
 
 async function main(): Promise<void> {
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   process.stdout.write(values.json ? `${JSON.stringify(results, null, 2)}\n` : markdown(results))
 }
 
-/** Times and costs alone, of those whose name fits, and of the floor. */
+/** Measures only times and costs, of the floor and of the operations whose names match. */
 async function mainOf(who: RegExp): Promise<void> {
   for (const name of values.db.split(',')) {
     const tables = operationTables(name, await measureOperations(name, who))

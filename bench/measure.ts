@@ -5,19 +5,19 @@ import { timeOne, type Timed } from './time-one'
 export interface Measured {
   readonly scenario: string
   readonly who: string
-  /** Median over the rounds of each round's median, in microseconds. */
+  /** The median of the rounds' medians, in microseconds. */
   readonly median: number
   /** The lowest and the highest median of a round. */
   readonly low: number
   readonly high: number
-  /** Median over the rounds of each round's 99th percentile, in microseconds. */
+  /** The median of the rounds' 99th percentiles, in microseconds. */
   readonly p99: number
   readonly samples: number
-  /** The median of each round, so that what ran side by side can be compared round by round. */
+  /** The median of each round, so that operations that ran in the same round can be compared. */
   readonly rounds: readonly number[]
 }
 
-/** Runs every operation a little in each round, so that what else the machine does hits all of them alike. */
+/** Runs every operation briefly in each round, so that other load on the machine affects all of them equally. */
 export async function measure(
   operations: readonly Operation[],
   rounds: number,

@@ -3,7 +3,7 @@ import { openProvider } from './open-provider'
 import { answerWith, heap, inOwnProcess } from './own-process'
 import { location } from './raw-clients'
 
-/** Bytes of heap for each. */
+/** Bytes of heap for each lock or task. */
 export interface Memory {
   readonly heldLock: number
   readonly runningTask: number
@@ -26,7 +26,7 @@ async function inThisProcess(): Promise<Memory> {
     for (let count = 0; count < LOCKS; count++) kept.push(await take(String(kept.length)))
     return Math.round((heap() - before) / LOCKS)
   }
-  /** Resolves when the task runs, which it does from then on. */
+  /** Resolves when the task is running. It then runs for good. */
   const run = (name: string, keepAlive: boolean) =>
     new Promise((resolve, reject) => {
       executor

@@ -1,7 +1,7 @@
 import { measure, type Measured } from './measure'
 import { openTarget } from './targets'
 
-/** Milliseconds that a request takes to its server and back, besides the loopback: the same room, another zone. */
+/** Milliseconds that are added to a round trip: those of a server in the same room, and of one in another zone. */
 const DELAYS = [1, 10]
 const SCENARIOS: readonly string[] = ['read one row', 'lose', 'win + release']
 const WHO = /^(raw driver(, our statements)?|ours: (TypeORM|Prisma)|verrou \(knex\)|Java ShedLock: JDBC)$/
@@ -11,7 +11,7 @@ export interface Network {
   readonly operations: readonly Measured[]
 }
 
-/** The same locks with a network between: what counts there are round trips. Nothing for a database in a file. */
+/** Measures the same locks over a slower network, on which round trips dominate. Nothing for a database in a file. */
 export async function network(database: string, rounds: number, time: number): Promise<Network[]> {
   if (database === 'sqlite') return []
   const all: Network[] = []

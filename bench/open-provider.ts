@@ -8,12 +8,12 @@ const TABLE = 'shedlock_bench_more'
 
 export interface OpenProvider {
   readonly provider: LockProvider
-  /** A mere read of the lock's row, by its primary key. */
+  /** Reads the lock's row by its primary key, and does nothing else. */
   readonly read: (name: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Our lock through TypeORM, with a pool of its own. Who makes the table drops it. */
+/** Opens our lock through TypeORM with a pool of its own. The caller that creates the table also drops it. */
 export async function openProvider(
   name: string,
   url: string,
@@ -26,7 +26,7 @@ export async function openProvider(
   if (control) await makeLockTable(database, control, tableName, make.expired)
   const dataSource = await new DataSource(database.typeOrm(url, connections)).initialize()
   return {
-    // However long the crowd has to wait for a connection, it is measured.
+    // A long time limit, so that waiting for a connection of the pool is measured rather than cut off.
     provider: typeOrmLockProvider(dataSource, { tableName, timeLimit: '1m' }),
     read: (lock) =>
       readThrough(
@@ -42,14 +42,14 @@ export async function openProvider(
   }
 }
 
-/** One statement on a query runner of its own, as our lock sends them. */
+/** Sends a statement on a query runner of its own, as our lock does. */
 export async function readThrough(dataSource: DataSource, text: string, lock: string): Promise<void> {
   const queryRunner = dataSource.createQueryRunner()
   await queryRunner.query(text, [lock])
   await queryRunner.release()
 }
 
-/** @returns whether it was won */
+/** @returns whether the lock was acquired */
 export async function winAndRelease(provider: LockProvider, name: string): Promise<boolean> {
   const lock = await provider.lock({ name, lockAtMostFor: 60_000 })
   await lock?.unlock()

@@ -2,28 +2,30 @@ import type { ServerCounters } from './server-counters'
 import type { StatementShapes } from './statement-shapes'
 import type { Traffic } from './wire'
 
-/** One thing that is measured. All operations of one `scenario` on one database are compared with its floor. */
+/** A measured operation. All operations of one `scenario` on one database are compared with its floor. */
 export interface Operation {
   readonly scenario: Scenario
   /** `floor`, `ours: TypeORM`, `verrou`, … */
   readonly who: string
   readonly run: () => Promise<unknown>
-  /** For what runs in another process: runs it for so many milliseconds there, and says how many microseconds each took. */
+  /**
+   * For an operation in another process: runs it there for this many milliseconds, and returns how many microseconds each run took.
+   */
   readonly timed?: (milliseconds: number) => Promise<number[]>
 }
 
 export type Scenario =
   'read one row' | 'write one row' | 'win + release' | 'lose' | 'extend' | 'run an empty task'
 
-/** One database with a table of ours, and all that is measured on it. */
+/** One database with our table, and the operations to measure on it. */
 export interface Target {
   readonly version: string
   readonly statements: StatementShapes
   readonly operations: readonly Operation[]
   readonly server: ServerCounters
-  /** What has gone over the wire so far; undefined where there is none. */
+  /** The traffic so far; undefined if it is not counted. */
   readonly traffic: Traffic | undefined
-  /** Does something while the row of the lock `held` is locked by another session's transaction. */
+  /** Runs work while another session's transaction has locked the row of the lock `held`. */
   readonly whileRowIsLocked: <T>(work: () => Promise<T>) => Promise<T>
   readonly close: () => Promise<void>
 }

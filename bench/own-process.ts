@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 
-/** Runs a file in a process of its own, since only there nothing else takes memory. Gives what it answers. */
+/** Runs a file in a process of its own, so that nothing else uses memory there. Resolves to its answer. */
 export function inOwnProcess<T>(file: string): Promise<T> {
   const child = fork(file, { execArgv: [...process.execArgv, '--expose-gc'] })
   return new Promise((resolve, reject) => {
@@ -13,13 +13,13 @@ export function inOwnProcess<T>(file: string): Promise<T> {
   })
 }
 
-/** Called by that process. */
+/** Sends the answer; called in that process. */
 export async function answerWith(work: () => Promise<object>): Promise<void> {
   process.send?.(await work())
   process.disconnect?.()
 }
 
-/** Bytes in use, without garbage. */
+/** Returns the bytes of heap in use after garbage collection. */
 export function heap(): number {
   globalThis.gc?.()
   globalThis.gc?.()

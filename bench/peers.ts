@@ -8,7 +8,7 @@ import { javaShedLock } from './java-shedlock'
 import { Redlock, type RedlockLock } from './redlock'
 import type { Operation } from './operation'
 
-/** Something else that one could use in our place, with what it left behind cleared up by `close`. */
+/** An alternative to our lock. `close` also removes what it left behind. */
 export interface Peer {
   readonly operations: Operation[]
   readonly close: () => Promise<void>
@@ -31,9 +31,9 @@ const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>[]>> = {
 }
 
 /**
- * What one would use in our place where this database is; those of Redis stand beside PostgreSQL.
+ * Returns the alternatives to our lock on this database. Those on Redis are listed with PostgreSQL.
  *
- * @param table ours, in which Java's ShedLock has its locks as well
+ * @param table our table, which Java's ShedLock uses too
  */
 export async function peersOn(database: string, url: string, table: string): Promise<Peer[]> {
   const peers = await Promise.all(PEERS[database]?.(url) ?? [])
@@ -64,7 +64,7 @@ async function verrou(config: Knex.Config): Promise<Peer> {
       {
         scenario: 'lose',
         who,
-        // One attempt. Its acquireImmediately() says true for a held lock in some versions; the cost is the same.
+        // A single attempt, because acquireImmediately() returns true for a held lock in some versions. The cost is the same.
         run: () => locks.createLock('held', '1m').acquireImmediately(),
       },
     ],
@@ -75,7 +75,7 @@ async function verrou(config: Knex.Config): Promise<Peer> {
   }
 }
 
-/** A session's advisory lock: no row and no lease; a dead session's lock ends with its connection. */
+/** A session's advisory lock. It has no row and no lease, and ends with the session's connection. */
 async function advisoryLock(url: string): Promise<Peer> {
   const [mine, other] = [new pg.Client(url), new pg.Client(url)]
   await Promise.all([mine.connect(), other.connect()])
@@ -189,7 +189,7 @@ async function redlock(): Promise<Peer> {
   }
 }
 
-/** What BullMQ's job lock and many home-made locks are: SET NX PX, and a script that deletes by token. */
+/** The technique of BullMQ's job lock and of many home-made locks: SET NX PX, and a script that deletes the key by its token. */
 async function redisSetNx(): Promise<Peer> {
   const redis = new Redis(6379, '127.0.0.1')
   const [held, win] = [`shedlock-bench:${process.pid}:nx-held`, `shedlock-bench:${process.pid}:nx-win`]

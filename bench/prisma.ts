@@ -20,7 +20,7 @@ function prismaMariaDb(url: string): PrismaMariaDb {
   })
 }
 
-/** @param named a statement of the bench itself that is prepared by name beside those of the lock */
+/** @param named a statement of the bench itself to be prepared by name, like those of the lock */
 function prismaPg(url: string, named?: string): PrismaPg {
   const statementNameGenerator = (query: { sql: string }): string =>
     query.sql === named ? 'bench_read' : lockStatementName(query)
@@ -30,7 +30,7 @@ function prismaPg(url: string, named?: string): PrismaPg {
   )
 }
 
-/** Which generated client and which adapter serve a database. */
+/** The generated client and the adapter for each database. */
 const CLIENTS: Readonly<
   Partial<Record<DialectName, { client: string; adapter(url: string, named?: string): unknown }>>
 > = {
@@ -46,7 +46,7 @@ interface GeneratedClient {
   }) => PrismaClientLike & { $disconnect(): Promise<void> }
 }
 
-/** Our lock through Prisma, and one read through it. */
+/** Opens our lock through Prisma, and returns its operations and a plain read through Prisma. */
 export async function prismaOperations(
   dialect: DialectName,
   url: string,

@@ -8,38 +8,38 @@ import { dialects, type Dialect } from '../src/sql/internal'
 import type { DataSourceOptions } from 'typeorm'
 import { mysqlLikeCounters, postgresCounters, sqliteCounters, type ServerCounters } from './server-counters'
 
-/** One autocommit statement through the raw driver. */
+/** Runs one statement in autocommit through the raw driver. */
 export type RunRaw = (text: string, values?: (string | number | null)[]) => Promise<unknown>
 
 export interface RawClient {
   readonly run: RunRaw
-  /** The same with statements that the server keeps, where that is a way of its own. */
+  /** Runs a prepared statement, if the driver has a separate method for that. */
   readonly runPrepared?: RunRaw
   readonly close: () => Promise<unknown>
 }
 
-/** What differs between the databases that are measured. */
+/** What differs between the measured databases. */
 export interface BenchDatabase {
   readonly dialect: Dialect
-  /** Other statements for the same lock. */
+  /** Alternative statements for the same lock. */
   readonly alternatives: Readonly<Record<string, Partial<Dialect>>>
   readonly defaultUrl: string | undefined
-  /** Asks the server for its version. */
+  /** The query for the server's version. */
   readonly version: string
   readonly placeholder: (position: number) => string
-  /** A single connection, unless told otherwise. */
+  /** Opens a client, by default with a single connection. */
   readonly raw: (url: string, connections?: number) => RawClient
   readonly typeOrm: (url: string, connections: number) => DataSourceOptions
   /** Sends a statement that the server keeps by a name, on a connection of TypeORM's: undefined where TypeORM's own way is the one. */
   readonly named?: (connection: unknown, text: string, values: string[]) => Promise<unknown>
   readonly counters: (control: RunRaw, url: string) => ServerCounters
-  /** Begins a transaction that locks the row, or the file. */
+  /** The statements that begin a transaction and lock the row or the file. */
   lockRow(table: string, name: string): string[]
 }
 
 const { postgres, mariadb, sqlite } = dialects
 
-/** What MariaDB and MySQL have in common: for the lock they are one. */
+/** What MariaDB and MySQL have in common. Their lock statements are the same. */
 const mysqlLike = {
   alternatives: { 'without looking first': { acquire: (...of) => mariadb.acquire(...of).slice(1) } },
   defaultUrl: 'mysql://root@127.0.0.1:3306/test',
@@ -109,7 +109,7 @@ const benchDatabases: Readonly<Record<string, BenchDatabase>> = {
     raw: (file) => {
       const database = new Database(file)
       database.pragma('journal_mode = WAL')
-      // As TypeORM opens it.
+      // With the same settings as TypeORM's.
       database.pragma('foreign_keys = ON')
       const prepared = new Map<string, Database.Statement>()
       const run: RunRaw = (text, values = []) => {
@@ -131,7 +131,7 @@ export function benchDatabase(name: string): BenchDatabase {
   throw new Error(`There is no database '${name}' – known are ${Object.keys(benchDatabases).join(', ')}.`)
 }
 
-/** Where the server is, or a new file. */
+/** Returns the URL of the server, or the path of a new file. */
 export function location(name: string): { url: string; remove: () => void } {
   const url = process.env[`${name.toUpperCase()}_URL`] ?? benchDatabase(name).defaultUrl
   if (url) return { url, remove: () => undefined }

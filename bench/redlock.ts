@@ -10,7 +10,7 @@ interface RedlockLike {
   acquire(resources: string[], duration: number): Promise<RedlockLock>
 }
 
-// redlock 5.0.0-beta.2 has types that its `exports` do not lead to.
+// The `exports` of redlock 5.0.0-beta.2 do not include its types.
 export const { default: Redlock } = createRequire(__filename)('redlock') as {
   default: new (clients: Redis[], options: object) => RedlockLike
 }

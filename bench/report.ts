@@ -8,7 +8,7 @@ const FOLDER = join(__dirname, '../docs/performance')
 const PAGE = join(__dirname, '../docs/performance.md')
 const [BEGIN, END] = ['<!-- results: drawn by npm run bench:report -->', '<!-- end of results -->']
 
-/** Draws docs/performance/results.json, what `npm run bench -- --json` printed, into the page and its charts. */
+/** Updates the page and its charts from docs/performance/results.json, the output of `npm run bench -- --json`. */
 async function main(): Promise<void> {
   const results = JSON.parse(readFileSync(join(FOLDER, 'results.json'), 'utf8')) as Results
   for (const [file, svg] of Object.entries(await charts(results))) writeFileSync(join(FOLDER, file), svg)

@@ -8,7 +8,7 @@ import type { Memory } from './memory'
 import type { Network } from './network'
 import type { StatementShapes } from './statement-shapes'
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 export interface Results {
   readonly measured: { readonly date: string; readonly commit: string }
   readonly machine: Readonly<Record<string, string>>

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { RunRaw } from './raw-clients'
 
 /**
- * What a server does meanwhile: each begins to count, and gives what there is to count it to. Counts the whole server, so
- * nothing else may use it.
+ * Counters of a server's work. Each function starts counting, and returns a function that returns the count so far. They count the
+ * whole server, so nothing else may use it.
  */
 export interface ServerCounters {
   /** Bytes of write-ahead or redo log. */
   readonly log: () => Promise<() => Promise<number>>
-  /** Microseconds on a processor, if the server runs on this machine. */
+  /** Microseconds of processor time, if the server runs on this machine. */
   readonly cpu: () => Promise<() => Promise<number>>
 }
 
@@ -21,12 +21,12 @@ export function postgresCounters(query: RunRaw): ServerCounters {
   }
 }
 
-/** @param schema where this server keeps its status */
+/** @param schema the schema with the server's status variables */
 export function mysqlLikeCounters(
   query: RunRaw,
   schema: 'information_schema' | 'performance_schema',
 ): ServerCounters {
-  // The first is MariaDB's name, the second MySQL's.
+  // The first name is MariaDB's, the second MySQL's.
   const position = `select variable_value as value from ${schema}.global_status where lower(variable_name) in ('innodb_lsn_current', 'innodb_redo_log_current_lsn')`
   return {
     log: () => since(async () => Number((await values(query, position))[0])),
@@ -39,7 +39,7 @@ export function mysqlLikeCounters(
   }
 }
 
-/** There is no server: its work is the client's. */
+/** An embedded database has no server, and its work is part of the client's. */
 export function sqliteCounters(file: string, query: RunRaw): ServerCounters {
   return {
     log: async () => {
@@ -55,7 +55,7 @@ async function since(read: () => Promise<number>): Promise<() => Promise<number>
   return async () => (await read()) - before
 }
 
-/** Nanoseconds on a processor are the first number: https://docs.kernel.org/scheduler/sched-stats.html */
+/** The first number is the processor time in nanoseconds: https://docs.kernel.org/scheduler/sched-stats.html */
 function sum(processes: readonly string[]): number {
   return processes.reduce((total, folder) => {
     try {
@@ -66,7 +66,7 @@ function sum(processes: readonly string[]): number {
   }, 0)
 }
 
-/** pg answers `{ rows }`, mysql2 `[rows, fields]`. */
+/** pg returns `{ rows }`, mysql2 `[rows, fields]`. */
 async function values(query: RunRaw, text: string): Promise<unknown[]> {
   const result = (await query(text, [])) as { rows: { value: unknown }[] } | [{ value: unknown }[]]
   return (Array.isArray(result) ? result[0] : result.rows).map(({ value }) => value)

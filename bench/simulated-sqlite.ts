@@ -10,10 +10,10 @@ import {
 } from '../src/sql/internal'
 import type { World } from '../test/simulation/world'
 
-/** SQLite's own dialect; only its clock is the simulation's. */
+/** SQLite's own dialect, with the clock of the simulation. */
 const dialect: Dialect = { ...dialects.sqlite, now: sql`simulated_now()` }
 
-/** A SQLite in memory on virtual time. Each call gives the provider of another instance. */
+/** Opens an in-memory SQLite on virtual time. Each call of the result returns the provider of another instance. */
 export function simulatedSqlite(world: World): () => SqlLockProvider {
   const database = new Sqlite(':memory:')
   database.function('simulated_now', () =>

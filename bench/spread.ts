@@ -10,14 +10,14 @@ import { median, quantile } from './quantile'
 import { benchDatabase, location } from './raw-clients'
 import { digits, table } from './tables'
 
-/** So many jobs are due in the same second on so many instances, each a process with a pool of its own. */
+/** Measures many jobs that are due in the same second on several instances. Each instance is a process with a pool of its own. */
 const { values: given } = parseArgs({
   allowPositionals: true,
   options: {
     db: { type: 'string', default: 'postgres,mariadb' },
     rounds: { type: 'string', default: '7' },
     jobs: { type: 'string', default: '500' },
-    // Of each instance: 10 is the default of pg, and the only one with the last two rows.
+    // The pool sizes of each instance. 10 is pg's default, and the only size that is measured for the last two rows.
     pools: { type: 'string', default: '2,5,10' },
   },
 })
@@ -28,22 +28,22 @@ const jobs = Array.from({ length: JOBS }, (_, index) => `job ${String(index)}`)
 interface Fire {
   /** Milliseconds since 1970: the slot of each job. */
   readonly due: number
-  /** Each job begins within so many milliseconds. */
+  /** In milliseconds, the longest random delay of each job. */
   readonly jitter: number
-  /** PostgreSQL: one statement acquires what can be acquired. */
+  /** PostgreSQL only: one statement acquires all locks that can be acquired. */
   readonly atOnce: boolean
 }
 
-/** Milliseconds after the slot at which the answer was there, of each job. */
+/** For each job, how many milliseconds after the slot its answer arrived. */
 interface Answers {
   readonly ran: number[]
   readonly skipped: number[]
   readonly late: number[]
-  /** Milliseconds on a processor, for all of them. */
+  /** Milliseconds of processor time, for all jobs together. */
   cpu: number
 }
 
-/** One instance: waits for the time of a fire, and answers when all its jobs were run or skipped. */
+/** Runs one instance: waits for the slot, and answers when all its jobs have run or were skipped. */
 async function instance(name: string, url: string, pool: number): Promise<void> {
   const dataSource = await new DataSource(benchDatabase(name).typeOrm(url, pool)).initialize()
   const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource, { tableName: TABLE }))
@@ -82,7 +82,7 @@ async function instance(name: string, url: string, pool: number): Promise<void> 
   process.send?.('ready')
 }
 
-/** As our statement for one row, for all that are given, in one order, so that no two wait for each other. */
+/** Our statement for one row, extended to all given rows. It locks them in a fixed order, so that no two statements deadlock. */
 const ALL_AT_ONCE = `insert into ${TABLE} as locks (name, lock_until, locked_at, locked_by)
   select name, (clock_timestamp() at time zone 'utc') + interval '10 minutes', to_timestamp($2::float8 / 1000) at time zone 'utc', 'bench'
   from unnest($1::text[]) as name order by name
@@ -110,7 +110,7 @@ async function measure(
   const measured: { ran: number[]; late: number; end: number; apps: number; server: number }[] = []
   try {
     await Promise.all(children.map(answered))
-    // The first one is to warm up: it opens the connections.
+    // The first round is a warm-up, which opens the connections.
     for (let round = 0; round <= rounds; round++) {
       const work = await cpu()
       const fire: Fire = { due: Date.now() + 300, jitter, atOnce }
@@ -123,7 +123,7 @@ async function measure(
       const end = Math.max(...ran, ...of('skipped'), ...late)
       const apps = all.reduce((sum, one) => sum + one.cpu, 0)
       if (round > 0) measured.push({ ran, late: late.length, end, apps, server: (await work()) / 1000 })
-      // Also of what was not released in time.
+      // Frees all locks for the next round, including those that were not released in time.
       await control.run(`update ${TABLE} set lock_until = locked_at`)
     }
   } finally {
@@ -132,7 +132,7 @@ async function measure(
     await control.run(`drop table ${TABLE}`)
     await control.close()
   }
-  // The fastest one: what else the machine does only makes it longer.
+  // Take the fastest round, because other load on the machine only makes rounds slower.
   const [best] = measured.sort((one, other) => one.end - other.end)
   if (!best) throw new Error('It needs a round.')
   const shown = [median(best.ran), quantile(best.ran, 0.99), best.end, best.apps, best.server, best.late]

@@ -1,7 +1,7 @@
 import { lockStatements, render, tableSql, type Dialect, type Sql, type SqlValues } from '../src/sql/internal'
 import type { RunRaw } from './raw-clients'
 
-/** Our own statements as strings, to send them through a raw driver. */
+/** Our own statements as strings, to be sent through a raw driver. */
 export interface RawLock {
   readonly winAndRelease: (name: string) => Promise<void>
   readonly lose: () => Promise<void>
@@ -16,7 +16,7 @@ export function rawLock(
 ): RawLock {
   const { acquire, release } = lockStatements(dialect, tableSql(dialect, { tableName }))
   const firstWrite = acquire.findIndex(({ answer }) => answer !== 'refusal')
-  // What a winner sends where the row exists, and what a loser sends.
+  // The statements of an acquisition of an existing row, and those of a refused one.
   const winning = [...acquire.slice(0, firstWrite + 1).map(({ statement }) => statement), release]
   const losing = winning.slice(0, 1)
   const send = async (statements: readonly Sql[], values: SqlValues): Promise<void> => {

@@ -1,7 +1,7 @@
 import { timesFloor, timesOwnRead } from './floors'
 import type { DatabaseResults, Results } from './results'
 
-/** All results as Markdown tables. */
+/** Returns all results as Markdown tables. */
 export function markdown({
   machine,
   databases,
@@ -44,7 +44,7 @@ export function markdown({
   ].join('\n\n')
 }
 
-/** What `--only` prints of a database. */
+/** Returns the tables that `--only` prints for a database. */
 export function operationTables(
   name: string,
   { version, operations, costs }: Pick<DatabaseResults, 'version' | 'operations' | 'costs'>,
@@ -133,7 +133,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** Empty for what was not measured. */
+/** Returns an empty string for a value that was not measured. */
 export function digits(value: number | null, after = 0): string {
   return value === null || Number.isNaN(value) ? '' : value.toFixed(after)
 }

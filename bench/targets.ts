@@ -14,9 +14,9 @@ import { countingWire, type Wire } from './wire'
 const TABLE = 'shedlock_bench'
 
 export interface WireOptions {
-  /** Whether everything goes over a wire that counts, so that times are of no use. */
+  /** Whether the traffic is counted by a proxy, which makes times useless. */
   readonly counted?: boolean
-  /** Milliseconds that the wire adds to each round trip. */
+  /** Milliseconds that the proxy adds to each round trip. */
   readonly delay?: number
 }
 
@@ -60,7 +60,7 @@ export async function openTarget(
   return {
     version: Object.values(version ?? {}).join(),
     statements: statementShapes(database.dialect),
-    // What is compared is measured one after the other.
+    // Operations that are compared are measured one after another.
     operations: operations.toSorted((one, other) => one.scenario.localeCompare(other.scenario)),
     server: database.counters(control.run, url),
     traffic: wire?.traffic,

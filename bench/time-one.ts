@@ -2,17 +2,17 @@ import { Bench } from 'tinybench'
 import { quantile } from './quantile'
 import type { Operation } from './operation'
 
-/** Of one operation in one round, in microseconds. */
+/** The times of one operation in one round, in microseconds. */
 export interface Timed {
   readonly p50: number
   readonly p99: number
   readonly samples: number
 }
 
-/** Milliseconds of warm-up: before the first round, and before each other. A JVM compiles later than Node.js. */
+/** Milliseconds of warm-up before the first round and before each further one. A JVM compiles later than Node.js. */
 const WARM_UP = { here: [100, 10], elsewhere: [3_000, 10] } as const
 
-/** Runs one operation for so many milliseconds. */
+/** Runs one operation for this many milliseconds. */
 export async function timeOne(operation: Operation, time: number, isFirst: boolean): Promise<Timed> {
   const { run, timed } = operation
   const warmUp = WARM_UP[timed ? 'elsewhere' : 'here'][isFirst ? 0 : 1]

@@ -1,23 +1,23 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What went over the connections of one client. */
+/** The traffic of one client's connections. */
 export interface Traffic {
-  /** How often the client spoke after the server had answered. */
+  /** How many times the client sent something after the server had answered. */
   roundTrips: number
   statements: number
 }
 
 export interface Wire {
-  /** The same server, reached over this wire. */
+  /** The URL of the same server through the proxy. */
   readonly url: string
   readonly traffic: Traffic
   close(): Promise<void>
 }
 
 /**
- * A TCP proxy that counts. Neither client encrypts on the loopback.
+ * Starts a TCP proxy that counts traffic. This works because the clients do not encrypt on the loopback interface.
  *
- * @param delay milliseconds by which what the client says comes later
+ * @param delay milliseconds by which the client's data is delayed
  */
 export async function countingWire(url: string, delay = 0): Promise<Wire> {
   const { protocol, hostname, port } = new URL(url)
@@ -60,13 +60,13 @@ export async function countingWire(url: string, delay = 0): Promise<Wire> {
   }
 }
 
-/** Execute and Query messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/** Counts Execute and Query messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 function postgresStatements(data: Buffer): number {
   let count = 0
   for (let at = 0; at + 5 <= data.length; at += 1 + data.readUInt32BE(at + 1)) {
     const type = String.fromCharCode(data[at] ?? 0)
     if (type === 'E' || type === 'Q') count++
-    // The start-up message has no type; nothing of it is a statement.
+    // The start-up message has no type, and contains no statement.
     if (data[at] === 0) return count
   }
   return count

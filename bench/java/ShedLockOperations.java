@@ -17,15 +17,15 @@ import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.provider.jdbc.JdbcLockProvider;
 
 /**
- * Java's ShedLock, over one JDBC connection. Each line of the input orders an operation: "60 lose" runs it for 60 milliseconds,
- * "0 lose" once. The answer is one line: the nanoseconds that each run took. Arguments: JDBC URL, user, password, table.
+ * Runs Java's ShedLock over one JDBC connection. Each line of the input requests an operation: "60 lose" runs it for 60 milliseconds,
+ * "0 lose" once. The answer is one line with the nanoseconds that each run took. Arguments: JDBC URL, user, password, table.
  */
 public class ShedLockOperations {
     interface Operation {
         void run() throws Exception;
     }
 
-    /** They take turns: in a column of milliseconds a release may be rounded up, and is over only half a millisecond later. */
+    /** Used in turn: in a column of milliseconds the time of a release may be rounded up, so a lock may be free only half a millisecond later. */
     private static final String[] WIN =
             IntStream.range(0, 8).mapToObj(index -> "win Java " + index).toArray(String[]::new);
 
@@ -73,13 +73,13 @@ public class ShedLockOperations {
         return new LockConfiguration(Instant.now(), name, Duration.ofMinutes(1), Duration.ZERO);
     }
 
-    /** A pool of one connection, which stays open when it is given back. */
+    /** A pool of one connection, which stays open when it is returned. */
     private static DataSource only(Connection connection) {
         Connection pooled = proxy(Connection.class, connection, "close", null);
         return proxy(DataSource.class, null, "getConnection", pooled);
     }
 
-    /** The target, but for one method, which gives this answer. */
+    /** A proxy for the target, except that one method returns this answer. */
     private static <T> T proxy(Class<T> type, T target, String method, Object answer) {
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, called, arguments) -> {
             if (called.getName().equals(method)) return answer;
