@@ -25,7 +25,10 @@ public class ShedLockOperations {
         void run() throws Exception;
     }
 
-    /** Used in turn: in a column of milliseconds the time of a release may be rounded up, so a lock may be free only half a millisecond later. */
+    /**
+     * Used in turn: in a column of milliseconds the time of a release may be rounded up, so a lock may be free only half a
+     * millisecond later.
+     */
     private static final String[] WIN =
             IntStream.range(0, 8).mapToObj(index -> "win Java " + index).toArray(String[]::new);
 
