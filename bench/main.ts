@@ -82,7 +82,7 @@ async function measureDatabase(name: string): Promise<DatabaseResults> {
   }
 }
 
-/** With a + when files differ from it. */
+/** Returns the current commit, followed by a + if files have been changed since. */
 function commit(): string {
   const options = { cwd: __dirname, encoding: 'utf8' } as const
   return execFileSync('git', ['describe', '--always', '--dirty=+', '--exclude', '*'], options).trim()

@@ -30,7 +30,7 @@ export interface BenchDatabase {
   /** Opens a client, by default with a single connection. */
   readonly raw: (url: string, connections?: number) => RawClient
   readonly typeOrm: (url: string, connections: number) => DataSourceOptions
-  /** Sends a statement that the server keeps by a name, on a connection of TypeORM's: undefined where TypeORM's own way is the one. */
+  /** Sends a statement that is prepared by name on a connection of TypeORM's. Undefined if TypeORM's own `query` is used instead. */
   readonly named?: (connection: unknown, text: string, values: string[]) => Promise<unknown>
   readonly counters: (control: RunRaw, url: string) => ServerCounters
   /** The statements that begin a transaction and lock the row or the file. */

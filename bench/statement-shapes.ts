@@ -1,6 +1,6 @@
 import { lockStatements, tableSql, type Dialect, type Sql } from '../src/sql/internal'
 
-/** What a lock sends, by the words that decide what it costs: figures belong to these statements. */
+/** The statements of a lock, reduced to the keywords that decide their cost. Results are only valid for these statements. */
 export interface StatementShapes {
   readonly acquire: readonly string[]
   readonly release: string
