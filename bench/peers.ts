@@ -77,8 +77,8 @@ async function verrou(config: Knex.Config): Promise<Peer> {
 
 /** A session's advisory lock. It has no row and no lease, and ends with the session's connection. */
 async function advisoryLock(url: string): Promise<Peer> {
-  const [mine, other] = [new pg.Client(url), new pg.Client(url)]
-  await Promise.all([mine.connect(), other.connect()])
+  const [own, other] = [new pg.Client(url), new pg.Client(url)]
+  await Promise.all([own.connect(), other.connect()])
   await other.query('select pg_advisory_lock(4711)')
   return {
     operations: [
@@ -86,44 +86,44 @@ async function advisoryLock(url: string): Promise<Peer> {
         scenario: 'win + release',
         who: 'pg advisory lock (no lease)',
         run: async () => {
-          await mine.query('select pg_try_advisory_lock($1)', [4712])
-          await mine.query('select pg_advisory_unlock($1)', [4712])
+          await own.query('select pg_try_advisory_lock($1)', [4712])
+          await own.query('select pg_advisory_unlock($1)', [4712])
         },
       },
       {
         scenario: 'lose',
         who: 'pg advisory lock (no lease)',
-        run: () => mine.query('select pg_try_advisory_lock($1)', [4711]),
+        run: () => own.query('select pg_try_advisory_lock($1)', [4711]),
       },
     ],
     close: async () => {
-      await Promise.all([mine.end(), other.end()])
+      await Promise.all([own.end(), other.end()])
     },
   }
 }
 
 /** A row lock held by an open transaction for as long as the task runs. */
 async function skipLocked(url: string): Promise<Peer> {
-  const [mine, other] = [new pg.Client(url), new pg.Client(url)]
-  await Promise.all([mine.connect(), other.connect()])
-  await mine.query(`create table if not exists row_lock_bench (name text primary key)`)
-  await mine.query(`insert into row_lock_bench values ('held'), ('win') on conflict do nothing`)
+  const [own, other] = [new pg.Client(url), new pg.Client(url)]
+  await Promise.all([own.connect(), other.connect()])
+  await own.query(`create table if not exists row_lock_bench (name text primary key)`)
+  await own.query(`insert into row_lock_bench values ('held'), ('win') on conflict do nothing`)
   await other.query(`begin; select 1 from row_lock_bench where name = 'held' for update`)
-  const look = async (name: string): Promise<void> => {
-    await mine.query('begin')
-    await mine.query('select 1 from row_lock_bench where name = $1 for update skip locked', [name])
-    await mine.query('commit')
+  const attempt = async (name: string): Promise<void> => {
+    await own.query('begin')
+    await own.query('select 1 from row_lock_bench where name = $1 for update skip locked', [name])
+    await own.query('commit')
   }
   const who = 'pg SKIP LOCKED (open transaction)'
   return {
     operations: [
-      { scenario: 'win + release', who, run: () => look('win') },
-      { scenario: 'lose', who, run: () => look('held') },
+      { scenario: 'win + release', who, run: () => attempt('win') },
+      { scenario: 'lose', who, run: () => attempt('held') },
     ],
     close: async () => {
       await other.query('rollback')
-      await mine.query('drop table row_lock_bench')
-      await Promise.all([mine.end(), other.end()])
+      await own.query('drop table row_lock_bench')
+      await Promise.all([own.end(), other.end()])
     },
   }
 }

@@ -49,33 +49,33 @@ async function instance(name: string, url: string, pool: number): Promise<void> 
   const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource, { tableName: TABLE }))
   const answers = (): Answers => ({ ran: [], skipped: [], late: [], cpu: 0 })
   const each = async ({ due, jitter }: Fire): Promise<Answers> => {
-    const told = answers()
+    const results = answers()
     const run = async (job: string): Promise<void> => {
       await sleep(Math.random() * jitter)
       const lock = { name: job, lockAtMostFor: '10m', slot: due }
-      const task = (): void => void told.ran.push(Date.now() - due)
+      const task = (): void => void results.ran.push(Date.now() - due)
       const done = await executor.executeWithLock(lock, task).catch((error: unknown) => {
         if (!(error instanceof LockError) || error.code !== 'TIMEOUT') throw error
-        told.late.push(Date.now() - due)
+        results.late.push(Date.now() - due)
       })
-      if (done && !done.executed) told.skipped.push(Date.now() - due)
+      if (done && !done.executed) results.skipped.push(Date.now() - due)
     }
     await Promise.all(jobs.map(run))
-    return told
+    return results
   }
   const atOnce = async ({ due }: Fire): Promise<Answers> => {
-    const told = answers()
+    const results = answers()
     const { length: count } = await dataSource.query<unknown[]>(ALL_AT_ONCE, [jobs, due])
-    told.ran.push(...Array.from({ length: count }, () => Date.now() - due))
-    told.skipped.push(...Array.from({ length: JOBS - count }, () => Date.now() - due))
-    return told
+    results.ran.push(...Array.from({ length: count }, () => Date.now() - due))
+    results.skipped.push(...Array.from({ length: JOBS - count }, () => Date.now() - due))
+    return results
   }
   const answer = async (fire: Fire): Promise<void> => {
     await sleep(Math.max(0, fire.due - Date.now()))
     const before = process.cpuUsage()
-    const told = await (fire.atOnce ? atOnce(fire) : each(fire))
+    const results = await (fire.atOnce ? atOnce(fire) : each(fire))
     const { user, system } = process.cpuUsage(before)
-    process.send?.({ ...told, cpu: (user + system) / 1000 })
+    process.send?.({ ...results, cpu: (user + system) / 1000 })
   }
   process.on('message', (fire: Fire) => void answer(fire))
   process.once('disconnect', () => void executor.shutdown().then(() => dataSource.destroy()))

@@ -18,7 +18,7 @@ export type LockProviders = ReadonlyMap<string | undefined, LockProvider>
 interface ApplicationInstance {
   readonly token: unknown
   readonly instance: object
-  /** Whether the instance lives as long as the application, not as long as a request. */
+  /** Whether there is one instance for the whole application, rather than one for each request. */
   readonly isStatic: boolean
 }
 
@@ -62,7 +62,7 @@ export function lockProvidersFor(options: ShedLockModuleOptions, modules: Module
   return new Map([[undefined, first], ...Object.entries(lockProviders)])
 }
 
-/** @param lock the lock's name, if the error concerns a certain lock */
+/** @param lock the name of the lock that needs the provider, if there is one */
 export function noSuchProvider(key: string | undefined, lock?: string): LockError {
   return invalid(
     `There is no lock provider '${key}' – add it to lockProviders of ShedLockModule.forRoot.`,
@@ -90,8 +90,8 @@ export function placesOf(providers: LockProviders, allowInMemory = false): strin
 }
 
 /**
- * Finds the application's only DataSource or PrismaClient. Of several, it is the only one whose token is a class, such as TypeORM's
- * default DataSource: named DataSources have strings as tokens.
+ * Finds the application's DataSource or PrismaClient. If there are several, it returns the only one whose token is a class, such as
+ * TypeORM's default DataSource: named DataSources have strings as tokens.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */

@@ -4,9 +4,9 @@ import type { DialectName } from '../sql/internal'
 
 /** What this library uses of any Prisma client, including the client of a transaction. */
 export interface RawClientLike {
-  /** Runs a statement that writes and returns the number of rows it changed. */
+  /** Runs a writing statement, and returns the number of rows it changed. */
   $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>
-  /** Runs a statement that reads and returns its rows. */
+  /** Runs a reading statement, and returns its rows. */
   $queryRawUnsafe(query: string, ...values: unknown[]): PromiseLike<unknown>
 }
 

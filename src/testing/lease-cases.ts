@@ -14,7 +14,7 @@ import {
 import type { Cases, LockProviderEnvironment, SqlLockProviderEnvironment } from './lock-provider-environment'
 
 export const leaseCases: Cases<LockProviderEnvironment> = {
-  'lets a lock expire that nobody releases': async (environment) => {
+  'lets a lock expire that is never released': async (environment) => {
     const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
     const dead = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)

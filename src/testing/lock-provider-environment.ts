@@ -68,11 +68,11 @@ export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
   >
   /** Reads the database's clock: whole milliseconds since 1970. */
   clock(): Promise<number>
-  /** Reads a row without the provider; `undefined` if it does not exist. */
+  /** Reads a row directly, not through the provider; `undefined` if it does not exist. */
   findRow(name: string): Promise<LockRow | undefined>
-  /** Inserts a row without the provider. */
+  /** Inserts a row directly, not through the provider. */
   insertRow(row: LockRow): Promise<void>
-  /** Deletes a row without the provider. */
+  /** Deletes a row directly, not through the provider. */
   deleteRow(name: string): Promise<void>
   /** Creates the lock table, as a migration would. */
   createTable(): Promise<void>

@@ -11,7 +11,7 @@ import {
 } from './expectations'
 import type { Cases, LockProviderEnvironment } from './lock-provider-environment'
 
-/** An hour ago, as every instance knows it. */
+/** The slot of an hour ago, which is the same for every instance. */
 const SLOT = Math.floor(Date.now() / 60_000 - 60) * 60_000
 const UNTIL_SUCCEEDED = { slot: SLOT, untilSucceeded: true }
 const SHORT = { ...UNTIL_SUCCEEDED, lockAtMostFor: '2s' }

@@ -13,7 +13,7 @@ import type { Cases, LockProviderEnvironment } from './lock-provider-environment
 
 const MINUTE = 60_000
 
-/** An hour ago, as every instance knows it. */
+/** Returns the slot of an hour ago, which is the same for every instance. */
 function anHourAgo(): number {
   return (Math.floor(Date.now() / MINUTE) - 60) * MINUTE
 }

@@ -35,8 +35,8 @@ export function checkInitialised(dataSource: DataSourceLike): void {
 }
 
 /**
- * Creates a query runner for each statement, so that it runs in autocommit on a pooled connection. `dataSource.query()` would not
- * do: it drops the number of changed rows and, under typeorm-transactional, joins the ambient transaction.
+ * Creates a query runner for each statement, so that it runs in autocommit on a pooled connection. `dataSource.query()` is
+ * unsuitable, because it drops the number of changed rows and joins the ambient transaction of typeorm-transactional.
  */
 export function ownQueryRunner(
   dataSource: DataSourceLike,
@@ -73,8 +73,8 @@ export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectN
 }
 
 /**
- * Connects before the query does, so that a failure to connect is known to precede the statement. SQL Server's query runner has no
- * connection until it queries, and returns none.
+ * Connects explicitly rather than in the query, so that an error here proves that no statement was sent. SQL Server's query runner
+ * connects only when it queries, and returns no connection here.
  */
 async function connect(queryRunner: QueryRunnerLike, dialect: DialectName): Promise<object> {
   try {

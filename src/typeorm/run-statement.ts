@@ -27,7 +27,10 @@ export const runPlain = async ({
   return { records: [] }
 }
 
-/** The prepared statements of each connection, shared by all providers that use it, so that the limit holds for all their tables. */
+/**
+ * The prepared statements of each connection. All providers on it share them, so that their number is limited for all tables
+ * together.
+ */
 const preparedOn = new WeakMap<object, Map<string, string>>()
 
 /** @returns `undefined` when the connection already has as many prepared statements as it may */
@@ -64,8 +67,8 @@ interface PgClientLike {
 }
 
 /**
- * Runs statements that PostgreSQL prepares by name. It plans each of them once per connection, and planning is most of the cost of a
- * refused lock. A pooler that switches connections loses the names: after the first refusal no more names are sent, and the refused
+ * Runs statements that PostgreSQL prepares by name, and so plans only once per connection: planning is most of the cost of a refused
+ * lock. A pooler that switches connections loses the names. After the first refusal no more names are sent, and the refused
  * statement, which was not executed, is sent again.
  */
 export function namedStatements(): RunStatement {

@@ -37,13 +37,13 @@ interface SqlJsLike {
   getRowsModified(): number
 }
 
-/** Runs a statement synchronously, so that no statement of the app can come between. */
+/** Runs a statement synchronously, so that no statement of the app can run before it returns. */
 type Run = (text: string, values?: unknown[]) => StatementResult
 
 /**
- * TypeORM has a single connection to SQLite, so a lock acquired on it would join the app's open transaction and vanish when that is
- * rolled back. A file is therefore opened a second time. An in-memory database has no second connection: there each lock statement is
- * a transaction within one tick, and waits while the app has one open.
+ * Keeps lock statements out of the app's transactions on SQLite. TypeORM has a single connection to it, so a lock would join the
+ * app's open transaction and vanish when that is rolled back. A file is therefore opened a second time. An in-memory database has
+ * no second connection: there each lock statement is a transaction within one tick, and waits while the app has a transaction open.
  */
 export function sqliteSqlExecutor(dataSource: DataSourceLike): SqlExecutor {
   const { type, database } = dataSource.options

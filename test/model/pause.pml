@@ -162,12 +162,12 @@ proctype Pause(byte me) {
     write_sent[me] = true; answer[me] = waits; lease[me] = LEASE; printf("pause %d is sent\n", me);
   }
   do
-  :: atomic { answer[me] == changed -> is_held[me] = true; printf("pause %d is reported as successful\n", me); check(); goto told; }
+  :: atomic { answer[me] == changed -> is_held[me] = true; printf("pause %d is reported as successful\n", me); check(); goto ended; }
   :: atomic {
       answer[me] == unchanged && !inserts ->
       inserts = true; insert_sent[me] = true; answer[me] = waits; printf("the row of pause %d is sent\n", me);
     }
-  :: answer[me] == unchanged && inserts -> goto told; /* the lock is held */
+  :: answer[me] == unchanged && inserts -> goto ended; /* the lock is held */
   :: atomic { answer[me] == waits || answer[me] == changed -> printf("pause %d gets no answer\n", me); break; }
   od;
   do
@@ -187,7 +187,7 @@ cleaned:
   atomic {
     must(!write_sent[me] && !insert_sent[me] && !(locked_by == owner_of(me) && left > 0), "WRONG: a pause without an answer may stay in effect\n");
   }
-told: skip
+ended: skip
 }
 
 proctype Resume() {

@@ -175,7 +175,7 @@ inline choose_slot() {
 }
 
 /* The first step of `acquire a slot`: reads whether the acquisition must be refused. */
-inline look() {
+inline read_row() {
   if
   :: lock_until > now -> printf("%c reads at %d: held\n", letter(me), now); goto end;
   :: lock_until <= now && slot_of[me] > 0 && locked_at >= slot_of[me] ->
@@ -206,7 +206,7 @@ proctype Acquisition(byte me) {
   atomic {
     begun == me -> begun++;
     choose_slot();
-    look();
+    read_row();
     acquire_sent[me] = true; answer[me] = waits; lease_ends[me] = now + LEASE;
     printf("%c sends its acquire at %d, with slot %d\n", letter(me), now, slot_of[me]);
   }

@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 
 /** Sends a request, and returns whether it was answered or the connection was cut. */
-async function said(request: Buffer): Promise<string> {
+async function outcomeOf(request: Buffer): Promise<string> {
   const client = connect(proxy.port, '127.0.0.1')
   client.on('error', () => undefined)
   client.write(request)
@@ -37,5 +37,5 @@ it.each([
   ["a task's own statement", Buffer.from('update task_resource set', 'utf16le'), 'answered'],
 ])('recognises a statement about a lock: %s', async (_database, request, outcome) => {
   proxy.cutNext('before')
-  expect(await said(request)).toBe(outcome)
+  expect(await outcomeOf(request)).toBe(outcome)
 })
