@@ -57,7 +57,7 @@ export interface ChaosDatabase {
   /** The proxy between the workers and the server. An embedded database has none. */
   readonly proxy?: TcpProxy
   readonly wishes: readonly (keyof ConnectionWishes)[]
-  /** Connects as the lock's own role, if the database has roles: it may only select, insert and update. */
+  /** Returns a connection with the lock's own role, if the database has roles: it may only select, insert and update. */
   connection(wishes?: ConnectionWishes): WorkerConnection
   witness(): Promise<Witness>
 

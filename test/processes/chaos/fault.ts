@@ -8,7 +8,7 @@ export interface Surroundings {
   readonly workers: WorkerPool
   readonly random: Random
   readonly lockAtMostFor: number
-  /** In milliseconds, the time limit of the processes that have the longer one. */
+  /** In milliseconds, the longer of the processes' two time limits. */
   readonly timeLimit: number
 }
 

@@ -7,7 +7,7 @@ import { LATEST_DELIVERY, type RequestAboutLock } from '../servers/tcp-proxy'
 const needsNetwork = ({ proxy }: ChaosDatabase): string | undefined =>
   proxy ? undefined : 'an embedded database has no network'
 
-/** Mostly hits requests of holders, and rarely others: without holders there would be nothing to break. */
+/** Selects many requests of holders and few others: without holders there would be nothing to break. */
 const isHit = ({ ofHolder }: RequestAboutLock, random: Random): boolean =>
   random.chance(ofHolder ? 0.4 : 0.05)
 

@@ -58,7 +58,7 @@ export function chaosTables(dialectName: DialectByUrl): string[] {
   ]
 }
 
-/** A database of its own on the server at this URL, which is left in peace: only processes and the network are broken. */
+/** Creates a private database on the server at the URL, which is not harmed: faults affect only processes and the network. */
 export async function urlDatabase(
   dialect: DialectByUrl,
   names: readonly string[],
