@@ -98,7 +98,9 @@ export async function failoverRun(
   return { instances: all, segments, samples, crashes: all.flatMap(({ crash }) => crash ?? []), broken }
 }
 
-/** Returns one cycle of faults: each of the others is preceded by the cluster's first two, which are the most frequent in practice. */
+/**
+ * Returns one cycle of faults: each of the others is preceded by the cluster's first two, which are the most frequent in practice.
+ */
 function faultsOf(cluster: Cluster, requested: readonly string[]): string[] {
   if (requested.length > 0) return [...requested]
   const [kill = '', change = '', ...others] = Object.keys(cluster.faults)
