@@ -1,15 +1,19 @@
 /**
- * A process may load this package more than once: as CommonJS and as ES modules, or two installed copies. What they share is
- * kept under a name. Another version may use it: if its shape changes, so must its name.
+ * Returns the one value of this name in the process, creating it on first use. A process may load this package more than once: as
+ * CommonJS and as ES modules, or as two installed copies. If the shape of a value changes, change its name, because another copy
+ * may be of another version.
  */
-export function sharedByEveryCopy<T>(name: string, make: () => T): T {
+export function sharedByEveryCopy<T>(name: string, create: () => T): T {
   const shared = globalThis as Record<symbol, T | undefined>
-  return (shared[Symbol.for(`shedlock-orm.${name}`)] ??= make())
+  return (shared[Symbol.for(`shedlock-orm.${name}`)] ??= create())
 }
 
 type AnyClass = abstract new (...parameters: never[]) => object
 
-/** Makes `instanceof` of a class recognise the objects of every copy. A subclass recognises its own alone, as usual. */
+/**
+ * Makes `instanceof` recognise objects that another copy of the package created. A subclass still recognises only its own
+ * instances.
+ */
 export function recogniseEveryCopy(theClass: AnyClass, name: string): void {
   const mark = Symbol.for(`shedlock-orm.${name}`)
   Object.defineProperty(theClass.prototype, mark, { value: true })

@@ -1,24 +1,24 @@
 import { invalid } from './errors'
 import { time } from './time'
 
-/** A cron expression that knows when it was due: croner's `Cron`, from version 10. */
+/** A cron expression that can list the times at which it was due: croner's `Cron`, version 10 or later. */
 export interface CronLike {
-  /** The last times before the reference, latest first. */
+  /** Returns the last times before the reference, latest first. */
   previousRuns(count: number, reference?: Date): readonly Date[]
 }
 
-/** A `CronTime` of the package `cron`, which `@nestjs/schedule` uses. Its times are luxon's `DateTime`. */
+/** A `CronTime` of the package `cron`, which `@nestjs/schedule` uses. Its times are luxon `DateTime` objects. */
 export interface CronTimeLike {
-  /** The expression; or, for a job that runs once, its time. */
+  /** The expression; for a job that runs once, the time of that run. */
   readonly source:
     | string
     | {
         /** Milliseconds since 1970. */
         toMillis(): number
       }
-  /** The next time at which the expression is due, in the time zone of the expression, such as `Europe/Berlin`. */
+  /** Returns the next time at which the expression is due, in the expression's time zone, such as `Europe/Berlin`. */
   sendAt(): { readonly zoneName: string | null }
-  /** The first time after `start` at which the expression is due. */
+  /** Returns the first time after `start` at which the expression is due. */
   getNextDateFrom(
     start: Date,
     timeZone?: string,
@@ -28,15 +28,15 @@ export interface CronTimeLike {
   }
 }
 
-/** By how many milliseconds a timer may fire too early. */
-const TIMER_EARLY = 50
+/** How early a timer may fire, in milliseconds. */
+const TIMER_TOLERANCE = 50
 const SECOND = 1_000
-/** Of two 29ths of February. */
+/** Eight years, the longest interval of an expression: 29 February 2096 to 29 February 2104. In milliseconds. */
 const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
 
 /**
- * Finds out when a run that begins now was due: the latest time of the cron expression that does not lie in the future. It is
- * the same on every instance that has the same expression and time zone, unless one is late by a whole interval.
+ * Returns the slot of a run that starts now: the latest time, not in the future, at which the cron expression was due. Every
+ * instance with the same expression and time zone gets the same slot, unless one of them starts a whole interval late.
  *
  * ```ts
  * const everyQuarter = new Cron('0,15,30,45 * * * *', { timezone: 'Europe/Berlin' })
@@ -44,9 +44,8 @@ const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
  * ```
  *
  * @param cron croner's `Cron`, or a `CronTime` of the package `cron`: `job.cronTime`
- * @param now milliseconds since 1970, or a `Date`. Default: the time of this process's clock
- * @returns the slot, to pass as `slot`
- * @throws LockError `INVALID_CONFIGURATION` when the expression was never due
+ * @param now milliseconds since 1970, or a `Date`. Default: the clock of this process
+ * @throws LockError `INVALID_CONFIGURATION` if the expression was never due
  */
 export function slotOf(cron: CronLike | CronTimeLike, now: Date | number = time.wall()): Date {
   const slot = lastDue(cron, Number(now))
@@ -56,9 +55,9 @@ export function slotOf(cron: CronLike | CronTimeLike, now: Date | number = time.
   )
 }
 
-/** The same in milliseconds since 1970; `undefined` when the expression was never due. */
+/** Returns the same time as `slotOf`, in milliseconds since 1970; `undefined` if the expression was never due. */
 export function lastDue(cron: CronLike | CronTimeLike, now: number): number | undefined {
-  const latest = now + TIMER_EARLY
+  const latest = now + TIMER_TOLERANCE
   if ('previousRuns' in cron) {
     const next = (Math.floor(latest / SECOND) + 1) * SECOND
     return cron.previousRuns(1, new Date(next))[0]?.getTime()
@@ -74,15 +73,18 @@ export function lastDue(cron: CronLike | CronTimeLike, now: number): number | un
 
 const dueTimes = new WeakMap<CronTimeLike, DueTimes>()
 
-/** The times of one expression. The package `cron` only looks forward, and slowly: so call it rarely, and from a time nearby. */
+/**
+ * Finds the times at which one expression was due. The package `cron` searches only forwards, and slowly, so call it rarely, and
+ * start close to the result.
+ */
 class DueTimes {
   readonly #next: (start: number) => number
-  /** No time is due between these two. */
+  /** The expression was due at `#due`, and was not due again before `#following`. */
   #due = Infinity
   #following = Infinity
 
   constructor(cron: CronTimeLike) {
-    // Whatever it makes of its time zone or offset.
+    // `sendAt` has already resolved the configured time zone or UTC offset.
     const zone = cron.sendAt().zoneName ?? undefined
     this.#next = (start) => cron.getNextDateFrom(new Date(start), zone).toMillis()
   }
@@ -105,11 +107,11 @@ class DueTimes {
 
   #lastFrom(due: number, now: number): number {
     this.#due = due
-    // Expressions count in whole seconds: a timer that is not late needs no further look.
+    // Expressions count in whole seconds, so a timer that is on time needs no further search.
     this.#following = due + SECOND
     while (this.#following <= now) {
       const following = this.#next(this.#due)
-      // Where a clock is set back the library may say a time again.
+      // Where clocks are set back, the library may return the same time twice.
       if (following <= this.#due) break
       if (following <= now) this.#due = following
       this.#following = Math.max(following, this.#due + SECOND)

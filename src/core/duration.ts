@@ -3,7 +3,7 @@ import type { Duration } from './lock'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** Beyond this some database's calendar ends, and nobody wants it. */
+/** A hundred years. Longer leases would pass the end of the calendar on some databases. */
 const MAX_DURATION = 36_500 * DAY
 const UNITS: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -16,15 +16,15 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 const SIMPLE = /^([+-]?\d+)([a-z]{1,2})$/i
-/** What a configuration may pass on as it read it: seconds, minutes and milliseconds look the same. */
+/** A number without a unit in a string. It is refused, because it could mean seconds, minutes or milliseconds. */
 const WITHOUT_UNIT = /^\s*([+-]?\d+)\s*$/
 const ISO =
   /^([+-]?)P(?=[\d+-]|T[\d+-])(?:([+-]?\d+)D)?(?:T(?=[\d+-])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{0,9})?)S)?)?$/i
 
 /**
- * Turns a duration into whole milliseconds, from 0 to a hundred years.
+ * Converts a duration to whole milliseconds, from 0 to a hundred years.
  *
- * @param name the lock's name, for the error, where there is one
+ * @param name the lock that the duration belongs to, if any, for the error
  * @param what the option's name, for the error
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -37,11 +37,11 @@ export function checkDuration(name: string | undefined, what: string, duration: 
 }
 
 /**
- * Turns a duration into whole milliseconds, which may be negative: the caller decides whether that makes sense.
+ * Converts a duration to whole milliseconds, which may be negative.
  *
- * @param what names the value in the error message, such as `lockAtMostFor`
- * @param lockName the lock that the duration belongs to, for the error
- * @throws LockError `INVALID_CONFIGURATION` when it is not finite or cannot be read
+ * @param what the name of the value in the error message, such as `lockAtMostFor`
+ * @param lockName the lock that the duration belongs to, if any, for the error
+ * @throws LockError `INVALID_CONFIGURATION` if it is not finite or cannot be parsed
  */
 export function milliseconds(duration: Duration, what = 'duration', lockName?: string): number {
   const value = typeof duration === 'number' ? duration : parse(duration)
@@ -64,12 +64,12 @@ function parse(text: unknown): number {
   if (!iso) return NaN
   const part = (index: number): number => Number((iso[index] ?? '0').replace(',', '.'))
   const total = part(2) * DAY + part(3) * HOUR + part(4) * 60_000 + part(5) * 1_000
-  // Seconds have decimals that a binary float cannot hold: 1.001 s is 1001 ms, not 1000.9999 ms cut to 1000.
+  // Round off the noise of binary fractions: 1.001 s is 1001 ms, not 1000.9999 ms cut to 1000.
   return (iso[1] === '-' ? -1 : 1) * Number(total.toFixed(6))
 }
 
 function describe(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
-  // An object need not know how to become text.
+  // `String()` throws for an object without a `toString` method.
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

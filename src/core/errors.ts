@@ -2,20 +2,20 @@ import { recogniseEveryCopy } from './copies'
 import { describeSkip, type Skip } from './lock'
 
 /**
- * What went wrong: a closed set of codes to branch on. A lock that somebody else holds is not an error but an ordinary
- * outcome (`undefined` from a provider, `{ executed: false }` from an executor).
+ * What went wrong: a closed set of codes to branch on. A lock that is already held is not an error but an ordinary outcome
+ * (`undefined` from a provider, `{ executed: false }` from an executor).
  *
  * - `INVALID_CONFIGURATION` a name, duration, identifier or option can never work; thrown as soon as it is passed
- * - `INVALID_CLIENT` the client cannot be used: it is not initialised, was destroyed, is a transaction, or its database is
- *   not supported
- * - `TABLE_MISSING` there is no lock table: run the migration
+ * - `INVALID_CLIENT` the client cannot be used: it is not initialised, was destroyed, is a transaction, or its database is not
+ *   supported
+ * - `TABLE_MISSING` the lock table does not exist: run the migration
  * - `TABLE_MISMATCH` the lock table lacks a column or a unique key, or a column has a type that breaks the lock
  * - `TIMEOUT` the database or the connection pool did not answer in time; a lock that is acquired too late is released
- * - `DATABASE_ERROR` any other error of the database; `cause` is the driver's own error
- * - `NOT_LOCKED` a lock was asserted, extended or used outside its task, or after the unlock
- * - `NOT_ACQUIRED` the lock was not acquired and the task was skipped, and the caller wanted an error for that
- * - `LOCK_LOST` the lease is over, or an extension was refused: somebody else may hold the lock now
- * - `SHUTDOWN` the task must stop, or was skipped, because the executor shuts down
+ * - `DATABASE_ERROR` any other database error; `cause` is the driver's own error
+ * - `NOT_LOCKED` a lock was asserted, extended or used outside its task, or after its release
+ * - `NOT_ACQUIRED` the task was skipped because the lock was not acquired, and the caller asked for an error in that case
+ * - `LOCK_LOST` the lease is over, or an extension was refused: another instance may hold the lock now
+ * - `SHUTDOWN` the task must stop, or was skipped, because the executor is shutting down
  */
 export type LockErrorCode =
   | 'INVALID_CONFIGURATION'
@@ -37,7 +37,7 @@ export interface LockErrorOptions {
   readonly cause?: unknown
 }
 
-/** The one error class of this library. `instanceof` recognises the errors of every copy of the package in the process. */
+/** The only error class of this library. `instanceof` also recognises errors that another copy of the package created. */
 export class LockError extends Error {
   static {
     recogniseEveryCopy(this, 'LockError')
@@ -46,7 +46,7 @@ export class LockError extends Error {
   override readonly name = 'LockError'
   /** What went wrong: a code to branch on. */
   readonly code: LockErrorCode
-  /** The name of the lock that the error is about; `undefined` where it is about no single lock. */
+  /** The name of the lock that the error is about; `undefined` if it is not about a single lock. */
   readonly lockName: string | undefined
 
   constructor(code: LockErrorCode, message: string, { lockName, cause }: LockErrorOptions = {}) {
@@ -56,22 +56,22 @@ export class LockError extends Error {
   }
 }
 
-/** The error for a configuration that can never work. */
+/** Creates the error for a configuration that can never work. */
 export function invalid(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CONFIGURATION', message, { lockName })
 }
 
-/** An option as the subject of a message. */
+/** Names an option as the subject of an error message. */
 export function optionOf(lockName: string | undefined, option: string): string {
   return lockName === undefined ? option : `${option} of lock '${lockName}'`
 }
 
-/** The error for a client that cannot keep locks. */
+/** Creates the error for a client that cannot keep locks. */
 export function invalidClient(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CLIENT', message, { lockName })
 }
 
-/** The error for a lock that its holder has no more. */
+/** Creates the error for a lock that its holder no longer has. */
 export function noLongerHeld(
   code: 'LOCK_LOST' | 'NOT_LOCKED',
   lockName: string,
@@ -81,14 +81,16 @@ export function noLongerHeld(
   return new LockError(code, `Lock '${lockName}' can no longer be trusted: ${why}.`, { lockName, cause })
 }
 
-/** The error for a task that has to stop, or does not begin. */
+/** Creates the error for a task that must stop, or must not start, because of a shutdown. */
 export function shutdownError(lockName: string): LockError {
-  return new LockError('SHUTDOWN', `The executor shuts down – the task of lock '${lockName}' must stop.`, {
-    lockName,
-  })
+  return new LockError(
+    'SHUTDOWN',
+    `The executor is shutting down – the task of lock '${lockName}' must stop.`,
+    { lockName },
+  )
 }
 
-/** The error for a skip, for callers who want one. */
+/** Creates the error for a skip, for callers that ask for one. */
 export function skipError(skip: Skip & { readonly name: string }): LockError {
   const { name: lockName, reason } = skip
   if (reason === 'shutdown') return shutdownError(lockName)
@@ -96,12 +98,12 @@ export function skipError(skip: Skip & { readonly name: string }): LockError {
   return new LockError('NOT_ACQUIRED', message, { lockName })
 }
 
-/** Emits a process warning for an error that nobody would hear of otherwise; changes no outcome. */
+/** Emits a process warning for an error that would otherwise go unnoticed; changes no outcome. */
 export function warn(error: unknown): void {
   try {
     process.emitWarning(error instanceof Error ? error : String(error))
   } catch {
-    // Node.js accepts errors of its own realm only, and a test under Jest runs in another.
+    // Node.js accepts only errors of its own realm, and tests under Jest run in another one.
     process.emitWarning(String(error))
   }
 }

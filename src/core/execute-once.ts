@@ -8,25 +8,25 @@ import { checkOptions, type OptionChecks } from './options'
 import { notByHand } from './run-now'
 import { TASK_OPTIONS, type Task, type TaskConfiguration, type TaskResult } from './task-configuration'
 
-/** What to do once, and how long to wait for another instance that does it. */
+/** What to run once, and how long to wait while another instance runs it. */
 export interface ExecuteOnceConfiguration extends Omit<
   TaskConfiguration,
   'untilSucceeded' | 'onNotAcquired'
 > {
   /**
-   * When the task was due, the same on every instance: for migrations, the time at which this release was made. The task runs once
-   * for each slot, and never for an earlier one. Default: no slot; every instance runs the task, one after the other.
+   * When the task was due, the same on every instance; for migrations, the time at which this release was built. The task runs once
+   * for each slot, and never for an earlier one. Default: no slot, so every instance runs the task, one after another.
    */
   readonly slot?: Date | number | undefined
   /** How long to wait while another instance runs the task. Default 5 minutes. */
   readonly wait?: TaskConfiguration['wait']
-  /** How long the others wait for an instance that died. Default 1 minute. */
+  /** How long the other instances wait if the one that runs the task dies. Default 1 minute. */
   readonly lockAtMostFor?: Duration | undefined
   /** As in a lock configuration. Default 0. */
   readonly lockAtLeastFor?: Duration | undefined
-  /** Whether the lock is extended while the task runs, and for how long at most: `{ atMost: '2h' }`. Default `true`. */
+  /** Whether to extend the lock while the task runs, and for how long at most: `{ atMost: '2h' }`. Default `true`. */
   readonly keepAlive?: TaskConfiguration['keepAlive']
-  /** Listeners to what happens, as of an executor. Default: none. */
+  /** Listeners to the events of the lock, as for an executor. Default: none. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
@@ -37,15 +37,16 @@ const OPTIONS = {
 } satisfies OptionChecks<ExecuteOnceConfiguration>
 
 /**
- * Runs a task that must be done before any instance goes on, such as migrations: one instance runs it, and the others wait. They
- * skip it if it has succeeded for this slot, or if a run for a later slot, or one without a slot, has begun since; they run it if it
- * failed or its instance died. If the lock was lost before the task succeeded, another instance may run it again: a process warning
- * says so.
+ * Runs a task that must be done before any instance goes on, such as migrations: one instance runs it while the others wait. The
+ * others skip it if it has succeeded for this slot, or if a run for a later slot or without a slot has started since; they run it
+ * if it failed or its instance died. If the lock is lost before the task succeeds, another instance may run the task again, and a
+ * process warning reports this.
  *
- * @returns `{ executed: true, value }` if the task ran here, `{ executed: false, reason: 'already-run' }` if another instance
- *   has done it
- * @throws LockError `NOT_ACQUIRED` when somebody else held the lock until `wait` was over, or `signal` aborted before the task began;
- *   `INVALID_CONFIGURATION`, or as `provider.lock` does: the task is then not known to be done. Also what the task throws
+ * @returns `{ executed: true, value }` if the task ran here, `{ executed: false, reason: 'already-run' }` if another instance has
+ *   done it
+ * @throws LockError `NOT_ACQUIRED` if the lock was still held when `wait` was over, or if `signal` aborted before the task started;
+ *   `INVALID_CONFIGURATION`, or the errors of `provider.lock`: it is then unknown whether the task is done. Rethrows what the task
+ *   throws
  */
 export async function executeOnce<T>(
   provider: LockProvider,

@@ -6,7 +6,7 @@ import { checkLease } from './lock-configuration'
 import { checkOptions, mustBe } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
 
-/** What an executor reports of a lock, and to which listeners. */
+/** What an executor reports about a lock, and to which listeners. */
 export interface LockReport {
   readonly event: LockEvent
   readonly listeners: readonly LockingTaskExecutorListener[]
@@ -19,21 +19,21 @@ interface End {
 
 const acquisitions = new WeakMap<object, Acquisition>()
 
-/** What the storage returned for this lock, for functions of that storage such as the SQL guard. */
+/** Returns what the storage returned for this lock, for functions of that storage such as the SQL guard. */
 export function acquisitionOf(lock: object): Acquisition | undefined {
   return acquisitions.get(lock)
 }
 
-/** One lock from its acquisition to its end. Its extensions and its release take turns. */
+/** One lock, from its acquisition to its end. Its extensions and its release run one at a time. */
 export class HeldLock implements Lock {
   readonly name: string
   readonly #acquisition: Acquisition
   readonly #report: LockReport | undefined
   #lease: Acquisition['lease']
-  /** Why the lock cannot be used any more. The error is created when somebody needs it. */
+  /** Why the lock can no longer be used. The error itself is created when it is needed. */
   #end: End | undefined
   #error: LockError | undefined
-  /** Why its task has to stop, though the lock may still be held. */
+  /** Why the task must stop, although the lock may still be held. */
   #stop: { readonly reason: unknown } | undefined
   #isReleased = false
   #turn: Promise<unknown> = Promise.resolve()
@@ -43,7 +43,7 @@ export class HeldLock implements Lock {
   #cancelKeepAlive: Cancel | undefined
   #cancelStop: Cancel | undefined
 
-  /** @param report for the lock of a task: what happens to the lock is then reported as soon as it happens */
+  /** @param report only for the lock of a task, whose events are reported as they happen */
   constructor(name: string, acquisition: Acquisition, report?: LockReport) {
     this.name = name
     this.#acquisition = acquisition
@@ -53,10 +53,10 @@ export class HeldLock implements Lock {
     if (report) this.#watchLease()
   }
 
-  /** Created when it is read first: most locks end without one. */
+  /** Created on first use, because most locks end without one. */
   get signal(): AbortSignal {
     this.#watchLease()
-    // No timer fires while the process is blocked.
+    // Timers do not fire while the process is blocked, so the lease may have ended unnoticed.
     this.#loseIfOver()
     if (!this.#controller) {
       this.#controller = new AbortController()
@@ -85,13 +85,13 @@ export class HeldLock implements Lock {
 
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<this> {
     const extended = this.#extendInTurn(lockAtMostFor, lockAtLeastFor)
-    // A task that ends without awaiting it makes it fail, and must not end the process by that.
+    // The extension rejects if the task ends without awaiting it, and that must not end the process.
     extended.catch(() => undefined)
     return extended
   }
 
   /**
-   * Extends the lock until it ends.
+   * Keeps extending the lock until it ends.
    *
    * @param lockAtMostFor in milliseconds
    * @param atMost after how many milliseconds the lock counts as lost; may be `Infinity`
@@ -112,14 +112,14 @@ export class HeldLock implements Lock {
     if (this.#end) this.#cancelKeepAlive()
   }
 
-  /** Aborts the signal with the reason of another one, when that aborts. */
+  /** Aborts the signal of this lock when the other signal aborts, with the same reason. */
   stopWith(other: AbortSignal): void {
     this.#cancelStop = whenAborted(other, () => {
       this.stop(other.reason)
     })
   }
 
-  /** Aborts the signal, though the lock is still held. Only the first reason counts. */
+  /** Aborts the signal although the lock is still held. Only the first reason counts. */
   stop(reason: unknown): void {
     this.#stop ??= { reason }
     this.#controller?.abort(this.#stop.reason)
@@ -127,7 +127,7 @@ export class HeldLock implements Lock {
 
   async unlock(options: UnlockOptions = {}): Promise<void> {
     const { outcome } = checkOptions(options, { outcome: checkOutcome }, 'options of unlock()', this.name)
-    // The loss of a lock that was lost while the process was blocked is reported all the same.
+    // If the lease ended while the process was blocked, that loss has not been reported yet.
     if (this.#report) this.#loseIfOver()
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
     await this.#inTurn(async () => {
@@ -147,7 +147,7 @@ export class HeldLock implements Lock {
     try {
       await this.#inTurn(() => this.#extend(checked.lockAtMostFor, atLeast))
     } catch (error) {
-      // A lost lock has an event of its own.
+      // The loss of the lock has an event of its own.
       if (error !== this.#error) this.#notify('onExtendFailed', { error })
       throw error
     }
@@ -158,12 +158,12 @@ export class HeldLock implements Lock {
   async #extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<void> {
     this.#throwUnlessHeld()
     const extended = await this.#acquisition.extend(lockAtMostFor, lockAtLeastFor)
-    const tooLate = 'its extension was answered after its lease was over'
+    const tooLate = 'the answer to its extension arrived after its lease was over'
     // A task that saw its lease expire has stopped, so a late answer must not revive the lock.
     this.#throwUnlessHeld(tooLate)
     if (!extended) this.#lose('the database refused to extend it, because its lease was over')
     else if (extended.remaining() > this.#lease.remaining()) this.#lease = extended
-    // The process may have slept for longer than the new lease.
+    // The process may have been suspended for longer than the new lease.
     this.#throwUnlessHeld(tooLate)
   }
 
@@ -191,7 +191,7 @@ export class HeldLock implements Lock {
     if (!hasListeners(this.#report.listeners, 'onLockLost')) warn(outlived(error))
   }
 
-  /** Only the first end counts. */
+  /** Ends the lock, once: only the first end counts. */
   #endWith(end: End): End {
     if (this.#end) return this.#end
     this.#end = end
@@ -227,7 +227,7 @@ function checkOutcome<Value>(outcome: Value, option: string, lockName?: string):
   throw mustBe(option, "'succeeded', 'failed' or 'unused'", lockName)
 }
 
-/** The warning where nothing listens: the task ends as if it had held its lock. */
+/** Creates the process warning for a loss without a listener, because the task ends as if it had kept its lock. */
 function outlived({ code, message, lockName }: LockError): LockError {
   return new LockError(
     code,

@@ -4,20 +4,20 @@ import { LockProvider } from './lock-provider'
 import { SLOT_AT_MOST_AHEAD, slotTooFarAhead, tokenOfRetry } from './slots'
 import { type Clock, Lease, time } from './time'
 
-/** What a row is in a lock table. */
+/** What a lock table keeps in a row. */
 interface Entry {
   lease: Lease
-  /** Milliseconds since 1970: the slot, or when it was locked. It grows with every acquisition. */
+  /** Milliseconds since 1970: the slot, or the time of the acquisition. Grows with every acquisition. */
   readonly lockedAt: number
   readonly hasSlots: boolean
-  /** Whether its last run did. */
+  /** Whether the last run succeeded. */
   readonly succeeded: boolean
 }
 
 /**
- * Keeps locks in this object, for unit tests and for apps that are a single process: no lock outlives or leaves the process.
- * Tasks exclude each other only if they share one provider. Names that were locked with a slot are remembered until `clear()`,
- * as rows of a table are.
+ * Keeps locks in this object, for unit tests and for apps that are a single process: the locks end with the process, and no other
+ * process sees them. Tasks exclude each other only if they share one provider. Names that were locked with a slot are remembered
+ * until `clear()`, as rows of a table are.
  */
 export class InMemoryLockProvider extends LockProvider {
   /** Where the locks are kept, for logs. */
@@ -35,7 +35,7 @@ export class InMemoryLockProvider extends LockProvider {
   /**
    * Tries to acquire the lock once.
    *
-   * @returns the lock, or a refusal if it is held, or if it was already acquired for its slot
+   * @returns the lock, or a refusal if it is held or was already acquired for its slot
    */
   // eslint-disable-next-line @typescript-eslint/require-await -- a slot that is too far ahead rejects, as with every provider
   async acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal> {
@@ -45,17 +45,17 @@ export class InMemoryLockProvider extends LockProvider {
     return this.#acquire(configuration, token)
   }
 
-  /** Whether somebody holds the lock at this moment. */
+  /** Returns whether the lock is held at this moment. */
   isLocked(name: string): boolean {
     return (this.#entries.get(name)?.lease.remaining() ?? 0) > 0
   }
 
-  /** Releases all locks, whoever holds them, and forgets their slots. Call it between two tests. */
+  /** Releases all locks, including those that a task still holds, and forgets their slots. Call it between two tests. */
   clear(): void {
     this.#entries.clear()
   }
 
-  /** @returns `lockedAt` of the acquisition, or why it is refused */
+  /** Returns `lockedAt` of the new acquisition, or why it is refused. */
   #token({ name, slot, untilSucceeded }: CheckedLockConfiguration): number | RefusalReason {
     if (this.isLocked(name)) return 'held'
     const now = time.wall()
@@ -78,20 +78,20 @@ export class InMemoryLockProvider extends LockProvider {
       succeeded: false,
     }
     let atLeast = new Lease(lockAtLeastFor, this.#clock)
-    const isMine = (): boolean => this.#entries.get(name) === entry && this.isLocked(name)
+    const isOwnEntry = (): boolean => this.#entries.get(name) === entry && this.isLocked(name)
     this.#entries.set(name, entry)
     return {
       lease: entry.lease,
       // eslint-disable-next-line @typescript-eslint/require-await
       extend: async (duration, newAtLeast) => {
-        if (!isMine()) return undefined
+        if (!isOwnEntry()) return undefined
         if (newAtLeast !== undefined) atLeast = atLeast.lasting(newAtLeast)
         const longer = new Lease(duration, this.#clock)
         if (longer.remaining() > entry.lease.remaining()) entry.lease = longer
         return entry.lease
       },
       // eslint-disable-next-line @typescript-eslint/require-await
-      fencingToken: async () => (isMine() ? entry.lockedAt : undefined),
+      fencingToken: async () => (isOwnEntry() ? entry.lockedAt : undefined),
       // eslint-disable-next-line @typescript-eslint/require-await
       unlock: async (outcome) => {
         if (this.#entries.get(name) !== entry) return
@@ -107,7 +107,10 @@ export class InMemoryLockProvider extends LockProvider {
     }
   }
 
-  /** Runs once in a while, so that it costs little however many names there are. Tokens grow even for a name that was forgotten. */
+  /**
+   * Deletes expired entries, but rarely, so that it costs little with any number of names. Keeps a token that is not yet in the
+   * past, because the next one must be greater.
+   */
   #forgetExpired(): void {
     if (this.#entries.size < this.#sweepAt) return
     const now = time.wall()

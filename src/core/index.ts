@@ -1,6 +1,6 @@
 /**
- * Locks, and executors that run tasks under them. No database is part of it: a lock provider comes from `shedlock-orm/typeorm`,
- * `shedlock-orm/prisma` or `shedlock-orm/sql`, or is one of your own, over a storage that is not a SQL database.
+ * Locks, and executors that run tasks under them. This entry point contains no database: lock providers come from
+ * `shedlock-orm/typeorm`, `shedlock-orm/prisma` or `shedlock-orm/sql`, or you write one for a storage that is not a SQL database.
  *
  * @module shedlock-orm
  */

@@ -1,4 +1,4 @@
-/** What the other folders use of the core. */
+/** What the other folders import from the core. */
 export * from './copies'
 export * from './cron'
 export * from './duration'

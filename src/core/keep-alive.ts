@@ -4,7 +4,7 @@ import { type Cancel, whenOver } from './time'
 const LONGEST_INTERVAL = 30_000
 const SHORTEST_INTERVAL = 10
 
-/** Extends a lock by `lockAtMostFor` milliseconds whenever less than half of them are left, until it is cancelled or lost. */
+/** Extends a lock by `lockAtMostFor` milliseconds whenever less than half of them remain, until it is cancelled or lost. */
 export function keepAlive(lock: Pick<ActiveLock, 'remaining' | 'extend'>, lockAtMostFor: number): Cancel {
   let isOver = false
   let cancelTimer: Cancel | undefined
@@ -20,7 +20,7 @@ export function keepAlive(lock: Pick<ActiveLock, 'remaining' | 'extend'>, lockAt
   const extended = (): void => {
     extendAt(Math.min(lockAtMostFor / 2, lock.remaining() - SHORTEST_INTERVAL))
   }
-  /** The next attempt comes at half of what remains, until nothing does. */
+  /** Tries again after half of the remaining time, or after 30 seconds if that is sooner, until the lease is over. */
   const failed = (): void => {
     const remaining = lock.remaining()
     extendAt(remaining - Math.max(SHORTEST_INTERVAL, Math.min(remaining / 2, LONGEST_INTERVAL)))

@@ -11,51 +11,51 @@ import { LONGEST_TIMEOUT, sleep } from './time'
 
 /** The lock whose holder is the leader. */
 export interface LeaderElectionConfiguration {
-  /** The lock's name: one of all processes that use it leads. */
+  /** The lock's name. Of all processes that use it, one is the leader. */
   readonly name: string
-  /** How long the others wait for a leader that died. While the leader lives, its lock is extended when half of this is over. */
+  /** How long the others wait for a leader that died. A leader that is alive extends its lock when half of this time is over. */
   readonly lockAtMostFor: Duration
-  /** The longest time between two attempts of a candidate. Default: a quarter of `lockAtMostFor`, 5 seconds at most. */
+  /** The longest interval between two attempts of a candidate. Default: a quarter of `lockAtMostFor`, 5 seconds at most. */
   readonly interval?: Duration | undefined
-  /** Listeners to what happens to the lock, as of an executor. Default: none. */
+  /** Listeners to the events of the lock, as for an executor. Default: none. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
-/** What a process does when it begins to lead, and when it steps down. */
+/** What a process does when it becomes the leader, and when it steps down. */
 export interface LeaderCallbacks {
   /**
-   * Called when this process becomes the leader. `lock.signal` aborts when it no longer is, and `lock.fencingToken()` grows with
-   * every leader. The callback may return at once, or work until the signal aborts: this process does not become the leader again
-   * before its promise settles. If it throws, this process steps down.
+   * Called when this process becomes the leader. `lock.signal` aborts when it no longer is, and `lock.fencingToken()` is greater
+   * for each new leader. The callback may return at once, or work until the signal aborts: this process does not become the leader
+   * again before the callback's promise settles. If it throws, this process steps down.
    */
   readonly onElected: (lock: ActiveLock) => unknown
   /**
-   * Called when this process is no longer the leader, with the reason: a `LockError` `LOCK_LOST` when the lock was lost,
-   * `SHUTDOWN` at `shutdown`, or what `onElected` threw. Unless the lock was lost, it is held until this callback has ended.
+   * Called when this process is no longer the leader, with the reason: a `LockError` `LOCK_LOST` if the lock was lost, `SHUTDOWN`
+   * at `shutdown`, or what `onElected` threw. Unless the lock was lost, it stays held until this callback has ended.
    */
   readonly onStepDown?: ((reason: unknown) => unknown) | undefined
-  /** Called when the database did not answer, or a callback threw; the election goes on. Default: a process warning. */
+  /** Called when the database does not answer or a callback throws; the election goes on. Default: a process warning. */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
 
 /** A candidate for leader, until `shutdown` is called. */
 export interface LeaderElection {
-  /** Whether this process may act as the leader at this moment. */
+  /** Returns whether this process may act as the leader at this moment. */
   isLeader(): boolean
   /**
-   * Steps down for good: when `onStepDown` and `onElected` have ended, the lock is released for the next leader. Call it before
-   * the database is disconnected.
+   * Steps down for good, and releases the lock for the next leader when `onStepDown` and `onElected` have ended. Call it before you
+   * disconnect from the database.
    *
-   * @returns the name of the lock, if they did not end within the timeout: it stays held until they end or the process does
+   * @returns the name of the lock if they did not end within the timeout: it stays held until they end or the process does
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   shutdown(options?: ShutdownOptions): Promise<readonly string[]>
 }
 
 /**
- * Elects one leader among the processes that call this with the same name: the holder of the lock leads, and keeps the lock
- * alive. A leader that loses the lock is a candidate again. As with every lease, two leaders may overlap if one does not notice
- * in time that its lease is over: so heed the signal, or use the fencing token. A candidate keeps its process from ending; a
+ * Elects one leader among the processes that call this with the same name: the process that holds the lock leads, and keeps the
+ * lock alive. A leader that loses the lock becomes a candidate again. As with every lease, two leaders may overlap if one does not
+ * notice in time that its lease is over, so heed the signal or use the fencing token. A candidate keeps its process from ending; a
  * leader does not, so its own work has to.
  *
  * @throws LockError `INVALID_CONFIGURATION`
@@ -83,7 +83,7 @@ export function leaderElection(
     name,
   )
   if (!onElected) throw mustBe('onElected', 'a function', name)
-  // A leader that loses its lock steps down, and onStepDown has the reason: no process warning.
+  // This listener suppresses the process warning for a lost lock: the leader steps down, and `onStepDown` gets the reason.
   const listeners = [...(checked.listeners ?? []), { onLockLost: () => undefined }]
   const executor = new LockingTaskExecutor(provider, { listeners })
   const candidacy = { name, lockAtMostFor, keepAlive: true, wait: { atMost: '36500d', interval } }
@@ -107,7 +107,7 @@ export function leaderElection(
     leading = undefined
     await Promise.resolve(reason).then(onStepDown).catch(report)
     await work.catch((error: unknown) => {
-      // Work that was told to stop may say so.
+      // Work that stops because of the signal may reject with the signal's reason.
       if (error !== signal.reason) throw error
     })
   }
@@ -117,7 +117,7 @@ export function leaderElection(
         await executor.executeWithLock(candidacy, lead)
       } catch (error) {
         await report(error)
-        // Others first.
+        // Give other candidates a chance to lead.
         await sleep(interval, stopped.signal)
       }
     }

@@ -4,15 +4,15 @@ import { describeSkip, type Skip } from './lock'
 import type { CheckedLockConfiguration } from './lock-configuration'
 import { mustBe } from './options'
 
-/** What every event tells: the lock, and how it was configured. */
+/** What every event contains: the lock, and how it was configured. */
 export interface LockEvent {
   /** The lock's name. */
   readonly name: string
-  /** With durations in milliseconds. */
+  /** Its durations are in milliseconds. */
   readonly configuration: CheckedLockConfiguration
 }
 
-/** A task was skipped: the reason, and the holder of the lock where the provider knows it. */
+/** A task was skipped: the reason, and the holder of the lock if the provider knows it. */
 export interface LockSkippedEvent extends LockEvent, Skip {}
 
 /** A task ended: its outcome, and how long it ran. */
@@ -20,55 +20,55 @@ export interface TaskFinishedEvent extends LockEvent {
   /** How long the task ran, in milliseconds. */
   readonly duration: number
   readonly outcome: 'succeeded' | 'failed'
-  /** What the task threw, when it failed. */
+  /** What the task threw, if it failed. */
   readonly error?: unknown
 }
 
-/** A step (acquire, extend, release) failed: the error. */
+/** The acquisition, an extension or the release of a lock failed: the error. */
 export interface LockFailureEvent extends LockEvent {
-  /** A `LockError` with every provider of this library. */
+  /** With every provider of this library, a `LockError`. */
   readonly error: unknown
 }
 
 /** A lock can no longer be trusted while its task still runs. */
 export interface LockLostEvent extends LockEvent {
-  /** The `LockError` `LOCK_LOST` with which the task's `signal` was aborted. */
+  /** The `LockError` `LOCK_LOST` with which the task's `signal` aborted. */
   readonly error: LockError
 }
 
 /**
- * Called when an executor acquires, extends, loses or releases a lock, and before and after its task. Every method is optional.
- * A listener never changes an outcome: what it throws or rejects with is ignored. A task that runs again under its own lock
- * causes `onTaskStarted` and `onTaskFinished` only.
+ * Receives an event when an executor acquires, extends, loses or releases a lock, and before and after its task. Every method is
+ * optional. A listener never changes an outcome: what it throws or rejects with is ignored. A task that is nested in its own lock
+ * causes only `onTaskStarted` and `onTaskFinished`.
  *
- * The same events are published on `node:diagnostics_channel`, one channel each: `onLockAcquired` is
+ * The same events are published on `node:diagnostics_channel`, each on its own channel: `onLockAcquired` on
  * `shedlock-orm:lock-acquired`, and so on.
  */
 export interface LockingTaskExecutorListener {
-  /** The executor is about to acquire the lock: the first event of each call that is not inside its own lock. */
+  /** The executor is about to acquire the lock: the first event of each call that is not nested in its own lock. */
   onLockAttempt?(event: LockEvent): void
   /** The lock was acquired; the task runs next. */
   onLockAcquired?(event: LockEvent): void
-  /** The lock was not acquired; the task is skipped, and `reason` says why. */
+  /** The lock was not acquired, for this `reason`, and the task is skipped. */
   onLockNotAcquired?(event: LockSkippedEvent): void
-  /** Nobody knows whether the lock was acquired: the task does not run, and the caller gets the error. */
+  /** It is unknown whether the lock was acquired: the task does not run, and the call rejects with the error. */
   onLockFailed?(event: LockFailureEvent): void
   /** The task is about to be called. */
   onTaskStarted?(event: LockEvent): void
   /** The task returned or threw; the lock is released next. */
   onTaskFinished?(event: TaskFinishedEvent): void
-  /** The lock was extended, by the task or because it is kept alive. */
+  /** The lock was extended, by the task or by `keepAlive`. */
   onLockExtended?(event: LockEvent): void
-  /** An extension failed: the lease is as before it. If the lock is kept alive, the extension is repeated. */
+  /** An extension failed, and the lease is unchanged. With `keepAlive`, the extension is repeated. */
   onExtendFailed?(event: LockFailureEvent): void
   /**
-   * While the task runs, the lease is over, or an extension was refused. The task's signal has aborted. Without a listener to this
-   * event: a process warning.
+   * While the task was running, the lease ended or an extension was refused. The task's signal has aborted. If nothing listens to
+   * this event, a process warning is emitted.
    */
   onLockLost?(event: LockLostEvent): void
   /**
-   * The lock could not be released; it expires at the end of its lease. The task's own outcome does not change.
-   * Without a listener to this event: a process warning.
+   * The lock could not be released; it expires at the end of its lease. The outcome of the task does not change. If nothing listens
+   * to this event, a process warning is emitted.
    */
   onUnlockFailed?(event: LockFailureEvent): void
 }
@@ -86,7 +86,7 @@ const channels: Readonly<Record<keyof LockingTaskExecutorListener, Channel>> = {
   onUnlockFailed: channel('shedlock-orm:unlock-failed'),
 }
 
-/** Whether anybody listens to this event. Otherwise a failure that changes no outcome would stay unknown. */
+/** Returns whether anything listens to this event. If not, a failure that changes no outcome would go unnoticed. */
 export function hasListeners(
   listeners: readonly LockingTaskExecutorListener[],
   method: keyof LockingTaskExecutorListener,
@@ -96,7 +96,7 @@ export function hasListeners(
   )
 }
 
-/** Calls the same method of every listener; what they throw is ignored. */
+/** Calls this method of every listener, and ignores what they throw. */
 export function notify<Method extends keyof LockingTaskExecutorListener>(
   listeners: readonly LockingTaskExecutorListener[],
   method: Method,
@@ -106,7 +106,7 @@ export function notify<Method extends keyof LockingTaskExecutorListener>(
   for (const listener of listeners) {
     try {
       const result: unknown = listener[method]?.(event as never)
-      // An async listener fits the type, so its rejection is handled as well.
+      // An async listener fits the type, so handle its rejection as well.
       void Promise.resolve(result).catch(() => undefined)
     } catch {
       continue
@@ -115,15 +115,15 @@ export function notify<Method extends keyof LockingTaskExecutorListener>(
 }
 
 /**
- * The listeners of an option, or none.
+ * Returns the listeners of an option, or an empty array.
  *
- * @throws LockError `INVALID_CONFIGURATION` when they are not an array of objects, or a method is no function
+ * @throws LockError `INVALID_CONFIGURATION` if they are not an array of objects, or a method is not a function
  */
 export function checkListeners<Listener extends object>(
   listeners: readonly Listener[] | undefined,
 ): readonly Listener[] {
   if (listeners === undefined) return []
-  const isListener = (each: unknown): boolean => typeof each === 'object' && each !== null
+  const isListener = (value: unknown): boolean => typeof value === 'object' && value !== null
   const option: unknown = listeners
   if (!Array.isArray(option) || !option.every(isListener))
     throw invalid('listeners must be an array of objects, each with methods such as onLockAcquired.')
@@ -134,22 +134,22 @@ export function checkListeners<Listener extends object>(
   return listeners
 }
 
-/** What `console`, pino, winston and Nest's `Logger` have in common. */
+/** The methods that `console`, pino, winston and Nest's `Logger` have in common. */
 export interface LoggerLike {
-  /** Logs the ordinary course: runs and skips. */
+  /** Logs what is normal: runs and skips. */
   debug(message: string): unknown
-  /** Logs an extension or an unlock that failed, and a lock that was lost. */
+  /** Logs a failed extension or release, and a lost lock. */
   warn(message: string): unknown
-  /** Logs an error because of which a task did not run. */
+  /** Logs an error that kept a task from running. */
   error(message: string): unknown
 }
 
 /**
- * Makes a listener that writes what an executor does to a logger: `listeners: [loggingListener(logger)]`. Runs and skips are
- * logged at `debug`; an extension or an unlock that failed, and a lock that was lost, at `warn`; an error because of which the
- * task did not run, at `error`. What the task throws is logged at `debug` only, because its caller gets it.
+ * Creates a listener that logs what an executor does: `listeners: [loggingListener(logger)]`. It logs runs and skips at `debug`;
+ * failed extensions, failed releases and lost locks at `warn`; and errors that kept a task from running at `error`. It logs what a
+ * task throws only at `debug`, because the caller gets that error.
  *
- * @throws LockError `INVALID_CONFIGURATION` when the logger lacks one of the three methods
+ * @throws LockError `INVALID_CONFIGURATION` if the logger lacks one of the three methods
  */
 export function loggingListener(logger: LoggerLike): Required<LockingTaskExecutorListener> {
   for (const level of ['debug', 'warn', 'error'] as const) {
@@ -158,26 +158,26 @@ export function loggingListener(logger: LoggerLike): Required<LockingTaskExecuto
         `loggingListener was called with a logger without ${level}() – pass console, pino(), a winston logger or Nest's Logger.`,
       )
   }
-  const tell =
+  const logAt =
     (level: keyof LoggerLike, what: string) =>
     ({ name, error }: LockEvent & Partial<LockFailureEvent>): void => {
       logger[level](`Lock '${name}' ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
     }
   return {
-    onLockAttempt: tell('debug', 'is about to be acquired'),
-    onLockAcquired: tell('debug', 'was acquired'),
+    onLockAttempt: logAt('debug', 'is about to be acquired'),
+    onLockAcquired: logAt('debug', 'was acquired'),
     onLockNotAcquired: (event) => {
-      tell('debug', `${describeSkip(event)} – the task was skipped`)(event)
+      logAt('debug', `${describeSkip(event)} – the task was skipped`)(event)
     },
-    onLockFailed: tell('error', 'could not be acquired, so the task did not run'),
-    onTaskStarted: tell('debug', 'starts its task'),
+    onLockFailed: logAt('error', 'could not be acquired, so the task did not run'),
+    onTaskStarted: logAt('debug', 'starts its task'),
     onTaskFinished: (event) => {
-      tell('debug', `ran its task, which ${event.outcome} after ${Math.round(event.duration)} ms`)(event)
+      logAt('debug', `ran its task, which ${event.outcome} after ${Math.round(event.duration)} ms`)(event)
     },
-    onLockExtended: tell('debug', 'was extended'),
-    onExtendFailed: tell('warn', 'could not be extended, and lasts as long as before'),
-    onLockLost: tell('warn', 'was lost while its task ran'),
-    onUnlockFailed: tell('warn', 'could not be released; it expires at the end of its lease'),
+    onLockExtended: logAt('debug', 'was extended'),
+    onExtendFailed: logAt('warn', 'could not be extended; it expires when it would have before'),
+    onLockLost: logAt('warn', 'was lost while its task ran'),
+    onUnlockFailed: logAt('warn', 'could not be released; it expires at the end of its lease'),
   }
 }
 

@@ -13,34 +13,34 @@ import {
 import { checkSlot, RETRY_STEPS } from './slots'
 import { LONGEST_TIMEOUT } from './time'
 
-/** What a storage needs of a lock configuration whose values were checked. */
+/** A lock configuration whose values were checked: what a storage needs to acquire the lock. */
 export interface CheckedLockConfiguration {
   /** The lock's name. */
   readonly name: string
   /** In milliseconds. */
   readonly lockAtMostFor: number
-  /** In milliseconds; 0 unless it was set. */
+  /** In milliseconds; 0 if it was not set. */
   readonly lockAtLeastFor: number
-  /** In milliseconds since 1970; with `untilSucceeded` in whole seconds. */
+  /** In milliseconds since 1970; whole seconds with `untilSucceeded`. */
   readonly slot?: number
   /** Whether the slot may be acquired again until a run of it has succeeded. */
   readonly untilSucceeded?: true
 }
 
-/** A checked lock configuration, and how to acquire the lock. In milliseconds. */
+/** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */
 export interface LockRequest {
   readonly configuration: CheckedLockConfiguration
   readonly wait: { readonly atMost: number; readonly interval: number } | undefined
-  /** For how long, `Infinity` without a limit; `undefined`: not at all. */
+  /** For how long to keep the lock alive: `Infinity` without a limit, `undefined` for not at all. */
   readonly keepAlive: number | undefined
   readonly signal: AbortSignal | undefined
 }
 
-/** The documented column is `varchar(64)`; MySQL without strict mode would cut a longer name silently. */
+/** The documented column is `varchar(64)`; MySQL without strict mode would silently cut a longer name. */
 const MAX_NAME_LENGTH = 64
-/** Such as a zero width space, or a separator of lines. */
+/** Such as a zero-width space or a line separator. */
 const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}]/gu
-/** Of Spring, which replaces it in a name: `#{#tenant}` and `${tenant}`. */
+/** Spring replaces such placeholders in a name: `#{#tenant}` and `${tenant}`. */
 const PLACEHOLDER = /[$#]\{[^}]*\}/
 
 export const LOCK_OPTIONS = {
@@ -55,7 +55,7 @@ export const LOCK_OPTIONS = {
 } satisfies OptionChecks<LockConfiguration>
 
 /**
- * Refuses what can never work, so that it fails at start-up and not at 3 a.m.
+ * Refuses a configuration that can never work, so that it fails at start-up and not at 3 a.m.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -64,7 +64,7 @@ export function checkLockConfiguration(configuration: LockConfiguration): LockRe
 }
 
 /**
- * Checks what options need of each other.
+ * Checks the options that depend on each other.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -91,7 +91,7 @@ export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LO
   return { configuration: Object.freeze(configuration), wait, keepAlive, signal }
 }
 
-/** The lock's name, for the error of another option. */
+/** Returns the lock's name if it is a string, for errors about other options. */
 export function nameOf(configuration: { readonly name?: unknown } | undefined): string | undefined {
   const name = (configuration as { name?: unknown } | null | undefined)?.name
   return typeof name === 'string' ? name : undefined
@@ -103,13 +103,13 @@ export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor
   const atLeast = checkDuration(name, 'lockAtLeastFor', lockAtLeastFor)
   if (atMost === 0) {
     throw invalid(
-      `lockAtMostFor of lock '${name}' is less than one millisecond, so it would keep nobody out – set it to the longest time that the task may run.`,
+      `lockAtMostFor of lock '${name}' is less than one millisecond, so the lock would expire at once – set it to the longest time that the task may run.`,
       name,
     )
   }
   if (atLeast > atMost) {
     throw invalid(
-      `lockAtLeastFor of lock '${name}' (${atLeast} ms) is longer than its lockAtMostFor (${atMost} ms) – make it as long at most.`,
+      `lockAtLeastFor of lock '${name}' (${atLeast} ms) is longer than its lockAtMostFor (${atMost} ms) – shorten it, or make lockAtMostFor longer.`,
       name,
     )
   }
@@ -117,17 +117,17 @@ export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor
 }
 
 /**
- * Returns the name if every database can store it, and people can read it: 1 to 64 characters, no control or invisible characters, no
- * placeholder that nothing replaces, no blank at either end.
+ * Returns the name if every database can store it and people can read it: 1 to 64 characters, no control or invisible characters,
+ * no placeholder that nothing replaces, no blank at either end.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkLockName(name: unknown): string {
   if (typeof name !== 'string' || name === '')
-    throw invalid('A lock has no name – set name to a text that is not empty.')
+    throw invalid('A lock has no name – set name to a string that is not empty.')
   if (name.length > MAX_NAME_LENGTH) {
     throw invalid(
-      `Lock name '${name}' has ${name.length} characters, and its column holds ${MAX_NAME_LENGTH} – shorten it.`,
+      `Lock name '${name}' has ${name.length} characters, but its column holds only ${MAX_NAME_LENGTH} – shorten it.`,
       name,
     )
   }
@@ -146,11 +146,11 @@ export function checkLockName(name: unknown): string {
   const [placeholder] = PLACEHOLDER.exec(name) ?? []
   if (placeholder !== undefined) {
     throw invalid(
-      `Lock name '${name}' contains '${placeholder}', which nothing replaces, so all calls would share one lock – pass a function that makes the name from the arguments, such as name: (tenant) => \`report-\${tenant}\`.`,
+      `Lock name '${name}' contains '${placeholder}', which nothing replaces, so all calls would share one lock – pass a function that builds the name from the arguments, such as name: (tenant) => \`report-\${tenant}\`.`,
       name,
     )
   }
-  // MySQL and SQL Server ignore trailing blanks when they compare: two names would be one lock there.
+  // MySQL and SQL Server ignore trailing blanks in comparisons, so two names would be one lock there.
   if (name.trim() !== name) throw invalid(`Lock name '${name}' begins or ends with a blank – trim it.`, name)
   return name
 }
@@ -160,7 +160,7 @@ function escaped(character: string): string {
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
 }
 
-/** @returns how long to wait, and how long between two attempts, in milliseconds */
+/** @returns how long to wait, and the longest interval between two attempts, in milliseconds */
 export function checkWait(
   wait: Duration | WaitOptions,
   option: string,

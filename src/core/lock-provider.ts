@@ -5,28 +5,30 @@ import { checkLockConfiguration, type CheckedLockConfiguration, type LockRequest
 import { aDuration, anObject, checkOptions } from './options'
 import { Lease, sleep, time } from './time'
 
-/** For which caller a lock is acquired. */
+/** For whom a lock is acquired. */
 export interface AcquireOptions {
-  /** An object that stands for the caller, who passes it to `drain` as well; an executor passes itself. Default: nobody. */
+  /**
+   * An object that stands for the caller, which passes the same object to `drain`; an executor passes itself. Default: no caller.
+   */
   readonly caller?: object | undefined
 }
 
 /** Options of `drain()`. */
 export interface DrainOptions extends ShutdownOptions {
-  /** Concerns only the locks that were acquired for this `caller`, who acquires no more. Default: all locks. */
+  /** Limits the call to the locks that were acquired for this `caller`, which acquires no more. Default: all locks. */
   readonly caller?: object | undefined
 }
 
-/** Hands out locks. A storage has to implement `acquire` alone. `shedlock-orm/testing` has a test suite for it. */
+/** Hands out locks. A storage only has to implement `acquire`; `shedlock-orm/testing` has a test suite for it. */
 export abstract class LockProvider {
   /** Where the locks are kept, for logs, such as `the table shedlock (postgres)`. Default: unknown. */
   readonly description?: string | undefined
 
   /**
-   * Tries to acquire the lock once, and never waits for it: what a storage author writes. `lock` and the executors call it.
+   * Tries to acquire the lock once, and never waits for it. Storage authors implement this; `lock` and the executors call it.
    *
-   * @returns what the storage knows and does for the lock that it acquired, or why it did not
-   * @throws LockError when nobody knows whether somebody holds the lock
+   * @returns the acquisition, or why it was refused
+   * @throws LockError if it is unknown whether the lock was acquired
    */
   abstract acquire(
     configuration: CheckedLockConfiguration,
@@ -41,9 +43,9 @@ export abstract class LockProvider {
    * if (lock) await sendReport()
    * ```
    *
-   * @returns the lock; `undefined` if somebody else holds it, or if its slot has run already
-   * @throws LockError `INVALID_CONFIGURATION`; another code when nobody knows whether somebody holds the lock. The reason of
-   *   `signal`, if that has aborted. In all these cases the lock was not acquired, or is released again
+   * @returns the lock; `undefined` if it is already held, or if its slot has already run
+   * @throws LockError `INVALID_CONFIGURATION`; another code if it is unknown whether the lock was acquired. The reason of `signal`,
+   *   if that has aborted. In all these cases the lock was not acquired, or is released again
    */
   async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
     const lock = await acquireLock(this, checkLockConfiguration(configuration))
@@ -51,9 +53,9 @@ export abstract class LockProvider {
   }
 
   /**
-   * Call it at the end of the process: it waits for the releases in the background, and abandons them after the timeout.
-   * Afterwards nothing is sent to the storage until the next lock is acquired. With `caller` this is true of the locks of that
-   * caller; those of others are still released. A provider that does nothing in the background leaves it out.
+   * Waits for the releases in the background, and abandons them after the timeout. Call it at the end of the process: it sends
+   * nothing more to the storage until the next lock is acquired. With `caller`, all of this concerns only the locks of that caller;
+   * those of others are still released. A provider that does nothing in the background omits this method.
    */
   drain?(options?: DrainOptions): Promise<void>
 }
@@ -76,17 +78,17 @@ export function checkDrain(options: DrainOptions): { timeout: number; caller?: o
   return { timeout, caller }
 }
 
-/** For a lock under which a task runs. */
+/** What an executor adds for the lock of a task. */
 interface LockOfTask extends AcquireOptions {
   readonly report: LockReport
-  /** Aborts when the task is not to run any more. */
+  /** Aborts when the task must no longer start. */
   readonly stopped: AbortSignal
 }
 
 /**
- * Acquires a lock, or waits for it.
+ * Acquires a lock, and waits for it if the request says so.
  *
- * @throws the reason of a signal, as soon as that aborts; otherwise as `provider.acquire` does
+ * @throws the reason of a signal as soon as that aborts; otherwise the errors of `provider.acquire`
  */
 export async function acquireLock(
   provider: LockProvider,
@@ -114,13 +116,13 @@ export async function acquireLock(
   signal?.throwIfAborted()
   throw new LockError(
     'TIMEOUT',
-    `The database acquired lock '${name}' only after the lock was over (${lockAtMostFor} ms) – make lockAtMostFor longer.`,
+    `Lock '${name}' was acquired only after its lease of ${lockAtMostFor} ms was over – make lockAtMostFor longer.`,
     { lockName: name },
   )
 }
 
 /**
- * Repeats an attempt until its outcome is final or the time is over. In milliseconds.
+ * Repeats an attempt until its outcome is final or `atMost` is over. Durations are in milliseconds.
  *
  * @returns the last outcome
  * @throws what `attempt` throws, at once; the reason of `signal`, as soon as it aborts

@@ -1,14 +1,17 @@
 import type { Lease } from './time'
 
 /**
- * A length of time: a number of milliseconds; or a string of a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`, `'60d'`,
- * also `us` and `ns`); or a string in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not matter: `'14M'` is fourteen minutes. Fractions of
- * a millisecond are cut off. A string without a unit, such as `'10'`, is refused when it is used; the type is `string`, so that a value
- * from `process.env` fits.
+ * A length of time: a number of milliseconds; a string of a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`, `'60d'`,
+ * also `us` and `ns`); or a string in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not matter: `'14M'` is fourteen minutes.
+ * Fractions of a millisecond are cut off. A string without a unit, such as `'10'`, is refused at run time; the type is `string` so
+ * that a value from `process.env` fits.
  */
 export type Duration = number | string
 
-/** What to lock, for how long, and how to acquire it. It contains no time of its own, so one object can be used again and again. */
+/**
+ * What to lock, for how long, and how to acquire the lock. Durations count from each acquisition, so one object can be used again
+ * and again.
+ */
 export interface LockConfiguration {
   /**
    * The lock's name. Of all callers that use it at the same time, one runs and the others skip. 1 to 64 characters, without
@@ -26,73 +29,74 @@ export interface LockConfiguration {
    */
   readonly lockAtLeastFor?: Duration | undefined
   /**
-   * When this run was due: a `Date`, or whole milliseconds since 1970, the same on every instance. The lock is acquired once
-   * for each slot, and never for a slot before the last one. A slot that lies more than a minute ahead of the storage's clock
-   * throws `INVALID_CONFIGURATION`, because one of the clocks is wrong. Default: no slot; the lock is acquired whenever nobody
-   * holds it.
+   * When this run was due: a `Date`, or whole milliseconds since 1970, the same on every instance. The lock is acquired once for
+   * each slot, and never for a slot before the last one. A slot more than a minute ahead of the storage's clock is refused with
+   * `INVALID_CONFIGURATION`, because one of the clocks is wrong. Default: no slot; the lock is acquired whenever it is free.
    */
   readonly slot?: Date | number | undefined
   /**
-   * Whether the same slot may be acquired again until a run of it has succeeded: if the last run failed, died, or was unlocked
-   * without an outcome, if nobody holds the lock, and if no later slot was acquired. Needs `slot`, which then counts in whole
-   * seconds. Set `lockAtLeastFor` too: it keeps the slot of a run that failed until then, and without it the next instance whose
-   * timer is a little late repeats the run at once. Default `false`: each slot is acquired once, however its run ends.
+   * Whether the same slot may be acquired again until a run of it has succeeded. The lock must be free, its last run must have
+   * failed, died, or been unlocked without an outcome, and no later slot may have been acquired. Needs `slot`, which then counts in
+   * whole seconds. Set `lockAtLeastFor` too, because it keeps the lock after a failed run: otherwise the next instance whose timer
+   * is a little late repeats the run at once. Default `false`: each slot is acquired once, however its run ends.
    */
   readonly untilSucceeded?: boolean | undefined
   /**
-   * How long to try again and again while the lock is held, for a task that should rather run late than be skipped. There is no
-   * queue: the first attempt after the release acquires the lock. A slot that has run already ends the wait. Default 0: one attempt.
+   * How long to keep trying while the lock is held, for a task that is better run late than skipped. There is no queue: the first
+   * attempt after the release acquires the lock. The wait also ends if the slot has already run. Default 0: one attempt.
    */
   readonly wait?: Duration | WaitOptions | undefined
   /**
    * Whether to extend the lock by `lockAtMostFor` whenever less than half of it is left, until it is released. `lockAtMostFor` may
-   * then be short (a minute, say): it is only the time after a crash until another instance may run. An extension that fails is
-   * repeated until the lease is over. A task that hangs would hold its lock for ever, so set a limit: `{ atMost: '2h' }`. Default
-   * `false`.
+   * then be short (a minute, say), because it is only how long other instances wait after a crash. A failed extension is repeated
+   * until the lease is over. A task that hangs would hold its lock for ever, so set a limit: `{ atMost: '2h' }`. Default `false`.
    */
   readonly keepAlive?: boolean | KeepAliveOptions | undefined
   /**
-   * When it aborts, the wait for the lock ends, and the signal of a task under the lock aborts with the same reason. `lock()` rejects
-   * with that reason; an executor skips the task as `aborted`. Default: none.
+   * Ends the wait for the lock when it aborts, and aborts the signal of a task under the lock with the same reason. `lock()` then
+   * rejects with that reason; an executor skips the task as `aborted`. Default: none.
    */
   readonly signal?: AbortSignal | undefined
 }
 
 /** How to wait for a lock. */
 export interface WaitOptions {
-  /** For how long to try again. */
+  /** How long to keep trying. */
   readonly atMost: Duration
-  /** The longest time between two attempts; it lasts between half of it and all of it, at random. Default half a second. */
+  /**
+   * The longest interval between two attempts; each one lasts a random time between half of this and all of it. Default half a
+   * second.
+   */
   readonly interval?: Duration | undefined
 }
 
 /** How to keep a lock alive. */
 export interface KeepAliveOptions {
-  /** For how long the lock is kept alive. Afterwards its signal aborts with `LOCK_LOST`, and it expires. Default: no limit. */
+  /** How long to keep the lock alive. Afterwards its signal aborts with `LOCK_LOST`, and it expires. Default: no limit. */
   readonly atMost?: Duration | undefined
 }
 
 /**
- * Why a lock was not acquired, as a statement saw it.
+ * Why an attempt did not acquire the lock.
  *
- * - `held` somebody else holds it
- * - `already-run` nobody holds it, but it was acquired for this slot, for a later one, or without a slot after this one was due
+ * - `held` another acquisition holds it, or a pause
+ * - `already-run` it is free, but was acquired for this slot, for a later one, or without a slot after this one was due
  */
 export type RefusalReason = 'held' | 'already-run'
 
 /** Who holds a lock. */
 export interface LockHolder {
-  /** Host and process, unless configured otherwise; or `paused by`, followed by who paused it and why. */
+  /** Host and process, unless configured otherwise; for a pause, `paused by`, then who paused it and why. */
   readonly lockedBy: string
   /** When the lease ends, by the database's clock. */
   readonly lockUntil: Date
 }
 
-/** What a lock provider answers when it does not acquire the lock. */
+/** What a lock provider returns if it does not acquire the lock. */
 export interface Refusal {
   /** Why the lock was not acquired. */
   readonly reason: RefusalReason
-  /** Who holds the lock, where the storage knows that without another statement: not on PostgreSQL. */
+  /** Who holds the lock, if the storage knows that without another statement: not on PostgreSQL. */
   readonly holder?: LockHolder | undefined
 }
 
@@ -100,7 +104,7 @@ export interface Refusal {
  * Why a task was skipped: a reason for which a lock is refused, or
  *
  * - `nested` another task already runs under the same lock, inside the task that holds it
- * - `aborted` the `signal` of its configuration aborted before it began
+ * - `aborted` the `signal` of its configuration aborted before it started
  * - `shutdown` the executor was shut down
  */
 export type SkipReason = RefusalReason | 'nested' | 'aborted' | 'shutdown'
@@ -113,7 +117,7 @@ export interface Skip {
   readonly holder?: LockHolder | undefined
 }
 
-/** The lock as its task sees it. The task can extend it, but not unlock it: the executor does that. */
+/** The lock as its task sees it: the task can extend it, but only the executor releases it. */
 export interface ActiveLock {
   /** The lock's name. */
   readonly name: string
@@ -121,23 +125,23 @@ export interface ActiveLock {
   /**
    * Aborts with a `LockError`: `LOCK_LOST` when the lease is over or an extension is refused, `NOT_LOCKED` after the release,
    * `SHUTDOWN` when the executor shuts down; or with the reason of the configuration's `signal`. After work that blocked the
-   * process, read this property again: its signal is then up to date.
+   * process, read this property again to get a signal that is up to date.
    */
   readonly signal: AbortSignal
 
   /**
-   * For how many more milliseconds the holder may trust the lock; 0 when the lease is over, and from the call of `unlock` on.
-   * The lease counts from before the request was sent, so it never ends later here than in the database.
+   * Returns for how many more milliseconds the holder may trust the lock; 0 when the lease is over, and as soon as `unlock` is
+   * called. The lease starts before the request is sent, so it never ends later here than in the database.
    */
   remaining(): number
 
   /**
-   * A positive whole number that is greater than the token of every earlier acquisition of this name, and stays the same after
-   * an extension: for storages that refuse what an earlier holder sends too late. Each call reads it from the database, so the
-   * lock was still held a moment ago.
+   * Reads the fencing token: a positive whole number that is greater than the token of every earlier acquisition of this name, and
+   * stays the same after an extension. Pass it to a storage that refuses late writes of an earlier holder. Each call reads it from
+   * the database, so the lock was still held a moment ago.
    *
-   * @throws LockError `LOCK_LOST` when the row is no longer this holder's, `NOT_LOCKED` after the release,
-   *   `INVALID_CONFIGURATION` when the provider has no tokens; another code when the database did not answer
+   * @throws LockError `LOCK_LOST` if the row no longer belongs to this holder, `NOT_LOCKED` after the release,
+   *   `INVALID_CONFIGURATION` if the provider has no tokens; another code if the database did not answer
    */
   fencingToken(): Promise<number>
 
@@ -146,30 +150,30 @@ export interface ActiveLock {
    *
    * @param lockAtLeastFor counts from the acquisition. Default: unchanged
    * @returns the same lock
-   * @throws LockError `LOCK_LOST` when the lease was over; `NOT_LOCKED` after the release, also if it is answered after that;
-   *   `INVALID_CONFIGURATION` for a wrong duration; another code when the database did not answer: the lease is then as before,
-   *   and the call may be repeated
+   * @throws LockError `LOCK_LOST` if the lease was over; `NOT_LOCKED` after the release, also if the lock is released before the
+   *   answer arrives; `INVALID_CONFIGURATION` for a wrong duration; another code if the database did not answer: the lease is then
+   *   unchanged, and the call may be repeated
    */
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<ActiveLock>
 }
 
 /** One lock, from its acquisition to its end. */
 export interface Lock extends ActiveLock {
-  /** As `extend` of `ActiveLock`. */
+  /** Extends the lease, as `ActiveLock.extend` does. */
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<Lock>
 
   /**
-   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. This is final. It does not touch a successor's lock, and
-   * a second call does nothing.
+   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. This is final: a second call does nothing, and a
+   * successor's lock is not touched.
    *
-   * @throws LockError when the database did not answer: the release is then repeated in the background, and the lock expires
-   *   in any case
+   * @throws LockError if the database did not answer: the release is then repeated in the background, and the lock expires in any
+   *   case
    */
   unlock(options?: UnlockOptions): Promise<void>
 
   /**
-   * Unlocks at the end of the block of `await using lock = await provider.lock(…)`. Never rejects: an unlock that fails becomes
-   * a process warning.
+   * Unlocks at the end of the block of `await using lock = await provider.lock(…)`. Never rejects: a failed release becomes a
+   * process warning.
    */
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -177,8 +181,8 @@ export interface Lock extends ActiveLock {
 /** Options of `unlock()`. */
 export interface UnlockOptions {
   /**
-   * How the run under the lock ended, for those who read the row afterwards. `unused`: nothing ran, so the lock is released at
-   * once, and its slot can be acquired again. Default: none; the row then says `unlocked`.
+   * How the run under the lock ended, to be recorded in the row. `unused`: nothing ran, so the lock is released at once, and its
+   * slot can be acquired again. Default: none; the row then records `unlocked`.
    */
   readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
 }
@@ -190,32 +194,32 @@ export interface ShutdownOptions {
 }
 
 /**
- * What a storage author writes for one acquired lock: its lease, and how to extend and release it. Requests may arrive late: none of
- * them may shorten a lease, or revive one that is over or released.
+ * What a storage author implements for one acquired lock: its lease, and how to extend and release it. Requests may arrive late:
+ * they must not shorten a lease, nor revive one that is over or released.
  */
 export interface Acquisition {
-  /** How long the holder may trust the lock. Begin it before the request is sent. */
+  /** How long the holder may trust the lock. Start it before the request is sent. */
   readonly lease: Pick<Lease, 'remaining'>
   /**
    * Makes the lease last at least `lockAtMostFor` milliseconds from now.
    *
    * @param lockAtLeastFor for how many milliseconds from the acquisition `unlock` leaves the lock held; `undefined`: unchanged
-   * @returns the new lease, or `undefined` when the old one was over
+   * @returns the new lease, or `undefined` if the old one was over
    */
   extend(
     lockAtMostFor: number,
     lockAtLeastFor: number | undefined,
   ): Promise<Pick<Lease, 'remaining'> | undefined>
   /**
-   * Reads a positive safe integer that is greater than the token of every earlier acquisition of this name. Left out where the
-   * storage has no tokens.
+   * Reads a positive safe integer that is greater than the token of every earlier acquisition of this name. Omit it if the storage
+   * has no tokens.
    *
-   * @returns the token, or `undefined` when the lock is no longer this holder's
+   * @returns the token, or `undefined` if the lock no longer belongs to this holder
    */
   fencingToken?(): Promise<number | undefined>
   /**
-   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. If it rejects, it may be called again. It may be called
-   * when the lease is over: if nobody has acquired the lock since, the outcome still counts.
+   * Releases the lock, or leaves it held until `lockAtLeastFor` is over. May be called again after it rejects, and after the lease
+   * is over: the outcome still counts unless the lock was acquired again since.
    *
    * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
    */
@@ -223,19 +227,19 @@ export interface Acquisition {
 }
 
 const REASONS: Readonly<Record<SkipReason, string>> = {
-  held: 'is held by somebody else',
+  held: 'is already held',
   'already-run': 'was already acquired for this slot or a later one',
   nested: 'is already used by another task inside the task that holds it',
   aborted: 'was not acquired, because the signal of its configuration aborted',
-  shutdown: 'was not acquired, because the executor shuts down',
+  shutdown: 'was not acquired, because the executor is shutting down',
 }
 
-/** Whether this owner is a pause: nobody runs under the lock. */
+/** Returns whether this owner is a pause, during which no task runs. */
 export function isPause(lockedBy: string): boolean {
   return lockedBy.startsWith('paused by ')
 }
 
-/** The rest of a sentence whose subject is the lock. */
+/** Returns the rest of a sentence whose subject is the lock. */
 export function describeSkip({ reason, holder }: Skip): string {
   if (reason !== 'held' || !holder) return REASONS[reason]
   const { lockedBy, lockUntil } = holder

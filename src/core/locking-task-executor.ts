@@ -26,13 +26,13 @@ import {
 import { Lease, time } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 
-/** Options of a `LockingTaskExecutor`: defaults for all its tasks, and the listeners to its events. */
+/** Options of a `LockingTaskExecutor`: defaults for all its tasks, and listeners to its events. */
 export interface LockingTaskExecutorOptions {
-  /** `lockAtMostFor` of the configurations that do not set it. No default: choose one well above your longest task. */
+  /** `lockAtMostFor` of configurations that do not set it. It has no default: choose a duration well above your longest task. */
   readonly defaultLockAtMostFor?: Duration | undefined
-  /** `lockAtLeastFor` of the configurations that do not set it. Default 0. */
+  /** `lockAtLeastFor` of configurations that do not set it. Default 0. */
   readonly defaultLockAtLeastFor?: Duration | undefined
-  /** Listeners to what the executor does, for metrics and logs, called in this order. Default: none. */
+  /** Listeners to the executor's events, for metrics and logs, called in this order. Default: none. */
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
@@ -42,7 +42,7 @@ export const EXECUTOR_OPTIONS = {
   listeners: checkListeners,
 } satisfies OptionChecks<LockingTaskExecutorOptions>
 
-/** Runs tasks under a lock: tries to acquire the lock, skips the task if it is refused, and always releases it. */
+/** Runs each task under its lock: skips the task if the lock is refused, and always releases the lock afterwards. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
@@ -50,8 +50,8 @@ export class LockingTaskExecutor {
   readonly #runs = new RunsInFlight()
 
   /**
-   * @throws LockError `INVALID_CONFIGURATION` when `provider` is not a lock provider, for unknown options and impossible
-   *   durations, and when `listeners` is not an array of objects
+   * @throws LockError `INVALID_CONFIGURATION` if `provider` is not a lock provider, for unknown options and impossible durations,
+   *   and if `listeners` is not an array of objects
    */
   constructor(provider: LockProvider, options: LockingTaskExecutorOptions = {}) {
     this.#provider = checkProvider(provider)
@@ -64,17 +64,17 @@ export class LockingTaskExecutor {
   }
 
   /**
-   * Runs the task if the lock can be acquired, else skips it; it waits for the lock only with `wait`. Inside a task that holds the
-   * same lock (same name, same provider) it runs at once, but only one at a time.
+   * Runs the task if the lock can be acquired; otherwise skips it. Waits for the lock only with `wait`. Inside a task that holds
+   * the same lock (same name, same provider) the task runs at once, but only one at a time.
    *
    * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
    * @throws LockError `INVALID_CONFIGURATION`; `NOT_ACQUIRED` or `SHUTDOWN` for a skip with `onNotAcquired: 'throw'`; another code
-   *   when the provider could not tell whether the lock was acquired. In all these cases the task did not run. What the task
-   *   itself throws comes through unchanged, even if the unlock fails
+   *   if it is unknown whether the lock was acquired. In all these cases the task did not run. What the task itself throws is
+   *   passed on unchanged, even if the release fails
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
-    return executeByHand(configuration, async (each) => {
-      const request = checkTaskConfiguration(each, this.#defaults)
+    return executeByHand(configuration, async (call) => {
+      const request = checkTaskConfiguration(call, this.#defaults)
       const { name } = request.configuration
       checkTask(task, name)
       const event: LockEvent = { name, configuration: request.configuration }
@@ -135,7 +135,7 @@ export class LockingTaskExecutor {
     const started = time.now()
     const context: TaskContext = {
       lock,
-      // Created when the task reads it.
+      // A getter, because the signal is created only if the task reads it.
       get signal() {
         return lock.signal
       },
@@ -154,7 +154,7 @@ export class LockingTaskExecutor {
     }
   }
 
-  /** A release that fails changes neither the task's outcome nor that the lock expires. */
+  /** Releases the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
   async #release(lock: HeldLock, event: LockEvent, outcome: UnlockOptions['outcome']): Promise<void> {
     try {
       await lock.unlock({ outcome })
@@ -164,7 +164,7 @@ export class LockingTaskExecutor {
     }
   }
 
-  /** The same name again inside its own task. A sibling that came second must not run beside the first. */
+  /** Runs a task that is nested in its own lock. Skips it while another nested task runs, because the two must not overlap. */
   async #executeNested<T>(
     lock: HeldLock,
     inner: number,
@@ -176,7 +176,7 @@ export class LockingTaskExecutor {
   }
 
   /**
-   * Makes a function that runs the task under the lock each time it is called: for schedulers that want a callback. `this` and
+   * Creates a function that runs the task under the lock each time it is called, for schedulers that expect a callback. `this` and
    * the arguments are passed through. The function always returns a promise and never throws synchronously; with `onError` the
    * promise never rejects, and resolves to `undefined`, which suits the types of croner and cron.
    *
@@ -194,16 +194,18 @@ export class LockingTaskExecutor {
     configuration: WrapConfiguration<This, Arguments>,
     task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
   ): (this: This, ...args: Arguments) => Promise<unknown> {
-    return wrappedTask((each, run) => this.executeWithLock(each, run), this.#defaults, configuration, task)
+    return wrappedTask((call, run) => this.executeWithLock(call, run), this.#defaults, configuration, task)
   }
 
   /**
-   * Call it at the end of the process, before the database is disconnected. It aborts the signals of the running tasks with a
-   * `LockError` `SHUTDOWN`, and waits until these tasks have ended and their locks are released, in the background too. From now on
-   * every task is skipped here, and left to other instances. Afterwards this executor sends nothing to the database, except for the
-   * release of a task that ends after the timeout. Other users of its provider go on: locks by hand end with `provider.drain()`.
+   * Stops this executor for good. Call it at the end of the process, before you disconnect from the database. It aborts the signals
+   * of the running tasks with a `LockError` `SHUTDOWN`, skips every new task, which is left to other instances, and waits until the
+   * running tasks have ended and their locks are released, in the background too. Afterwards it sends nothing to the database,
+   * except for the release of a task that ends after the timeout. Other users of its provider are not affected: for locks acquired
+   * by hand, call `provider.drain()`.
    *
-   * @returns the names of the locks whose tasks still ran at the timeout; they stay held until their tasks end or they expire
+   * @returns the names of the locks whose tasks were still running at the timeout; they stay held until their tasks end or they
+   *   expire
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
@@ -215,7 +217,7 @@ export class LockingTaskExecutor {
   }
 }
 
-/** What becomes of a skip, as its configuration wants it. */
+/** Reports a skip as `onNotAcquired` asks for it: calls the function, or throws. */
 async function skipped(
   result: { readonly executed: false } & Skip,
   { onNotAcquired }: TaskRequest,

@@ -2,20 +2,22 @@ import { checkDuration } from './duration'
 import { invalid, optionOf, type LockError } from './errors'
 
 /**
- * Checks one option, and returns its value as the code uses it: a duration in milliseconds, for example.
+ * Checks one option, and returns its value in the form that the code uses, such as a duration in milliseconds.
  *
  * @param option its name, for the error
- * @param lockName where it belongs to one lock, for the error
+ * @param lockName the lock that the option belongs to, if any, for the error
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export type OptionCheck<Value> = (value: Value, option: string, lockName?: string) => unknown
 
-/** A check for each option of an object: without one, or with one too many, it does not compile. */
+/** A check for each option of an object: a missing or a superfluous check does not compile. */
 export type OptionChecks<Options> = {
   readonly [Key in keyof Options]-?: OptionCheck<Exclude<Options[Key], undefined>>
 }
 
-/** What the checks return, for the options that were given; a check that returns no type of its own leaves that of the option. */
+/**
+ * What the checks return, for the options that were set. If a check declares no return type of its own, the option keeps its type.
+ */
 export type CheckedOptions<Options, Checks> = {
   readonly [Key in keyof Options]?:
     | (Checks[Key & keyof Checks] extends (...all: never[]) => infer Value
@@ -27,12 +29,12 @@ export type CheckedOptions<Options, Checks> = {
 }
 
 /**
- * Checks an object of options. It refuses an unknown option, because a typing mistake would otherwise silently have no effect. An
- * option that is undefined counts as absent.
+ * Checks an object of options. Refuses unknown options, because a misspelt one would silently have no effect. An option that is
+ * undefined counts as absent.
  *
- * @param what the object, for the error
- * @param lockName where the options belong to one lock, for the error
- * @param outer the option whose value they are, for the error
+ * @param what the name of the object, for the error
+ * @param lockName the lock that the options belong to, if any, for the error
+ * @param outer the option whose value this object is, for the error
  * @returns the checked values
  * @throws LockError `INVALID_CONFIGURATION`
  */
@@ -49,7 +51,7 @@ export function checkOptions<Options extends object, Checks extends OptionChecks
   const unknown = Object.keys(options).filter((key) => !known.includes(key))
   if (unknown.length > 0) {
     throw invalid(
-      `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – known are ${known.join(', ')}.`,
+      `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – the known options are ${known.join(', ')}.`,
       lockName,
     )
   }
@@ -63,12 +65,12 @@ export function checkOptions<Options extends object, Checks extends OptionChecks
   return checked as CheckedOptions<Options, Checks>
 }
 
-/** The error for an option with a wrong value. */
-export function mustBe(option: string, wanted: string, lockName?: string): LockError {
-  return invalid(`${optionOf(lockName, option)} must be ${wanted}.`, lockName)
+/** Creates the error for an option with a wrong value. */
+export function mustBe(option: string, requirement: string, lockName?: string): LockError {
+  return invalid(`${optionOf(lockName, option)} must be ${requirement}.`, lockName)
 }
 
-// Checks that several objects of options share.
+// The checks below are shared by several objects of options.
 
 export function aDuration(...[value, option, lockName]: Parameters<OptionCheck<number | string>>): number {
   return checkDuration(lockName, option, value)
@@ -100,12 +102,12 @@ export function aString<Value>(value: Value, option: string, lockName?: string):
 }
 
 export function aSignal(signal: AbortSignal, option: string, lockName?: string): AbortSignal {
-  // One of another realm is no instance of this realm's class.
+  // `instanceof` would refuse a signal of another realm.
   if (typeof (signal as AbortSignal | null)?.throwIfAborted === 'function') return signal
   throw mustBe(option, "an AbortSignal, such as an AbortController's signal", lockName)
 }
 
-/** For an option that the code checks elsewhere. */
+/** Accepts any value, for an option that is checked elsewhere. */
 export function asItIs<Value>(value: Value): Value {
   return value
 }

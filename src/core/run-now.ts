@@ -3,20 +3,22 @@ import { sharedByEveryCopy } from './copies'
 import { invalid } from './errors'
 import { withSlot, type TaskConfiguration, type TaskResult } from './task-configuration'
 
-/** A call of `runNow`. The first job that it reaches is the one to run without its slot. */
+/** A call of `runNow`. The first job that it reaches runs without its slot. */
 interface CallByHand {
-  /** Whether it still waits for that job. What the call leaves running, such as a timer, keeps this object. */
+  /**
+   * Whether the call has yet to reach its job. False after its end, because a timer that it left running still sees this object.
+   */
   isOpen: boolean
   result?: Promise<TaskResult<unknown>>
 }
 
 const calls = sharedByEveryCopy('calls-by-hand.2', () => new AsyncLocalStorage<CallByHand | undefined>())
 
-/** The value of a job that is run by hand. A wrapped function returns a `TaskResult`: then it is the value in that. */
+/** The value of a job that is run by hand. A wrapped function returns a `TaskResult`, so its value is the one inside. */
 type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
 
 /**
- * Runs a job by hand: under its lock but without its slot, so that it runs even if the last slot has run already.
+ * Runs a job by hand: under its lock but without its slot, so that it runs even if its last slot has already run.
  *
  * ```ts
  * const result = await runNow(() => reports.nightly())
@@ -24,11 +26,11 @@ type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
  * ```
  *
  * @param call calls one job: a wrapped function, a method with `@SchedulerLock`, `executeWithLock`, or something that calls one of
- *   these, such as a scheduler's own `trigger()`. All else keeps its slots: what the job itself calls, what the call leaves running
- *   when it ends, `executeOnce`, and leader elections.
+ *   these, such as a scheduler's own `trigger()`. Everything else keeps its slots: what the job itself calls, what the call leaves
+ *   running when it ends, `executeOnce`, and leader elections.
  * @returns `{ executed: true, value }`, or `{ executed: false, reason }`, as `executeWithLock` does
  * @throws what the job throws, even if it has `onError`; LockError `NOT_ACQUIRED` or `SHUTDOWN` if it is skipped and has
- *   `onNotAcquired: 'throw'`; LockError `INVALID_CONFIGURATION` when the call ended without having reached a job
+ *   `onNotAcquired: 'throw'`; LockError `INVALID_CONFIGURATION` if the call ended without reaching a job
  */
 export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Awaited<T>>>> {
   const byHand: CallByHand = { isOpen: true }
@@ -43,7 +45,7 @@ export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Await
   )
 }
 
-/** Executes the task. If it is the job that somebody runs by hand, it runs without its slot, and `runNow` gets its result. */
+/** Executes a task. If it is the job of a `runNow` call, it runs without its slot, and `runNow` returns its result. */
 export function executeByHand<T>(
   configuration: TaskConfiguration,
   execute: (configuration: TaskConfiguration) => Promise<TaskResult<T>>,
@@ -56,7 +58,7 @@ export function executeByHand<T>(
   return result
 }
 
-/** For executors of this package's own, whose tasks are no jobs of the user: neither they nor what they call are run by hand. */
+/** Hides work from `runNow`, because the tasks of this package's own executors are not the user's jobs. */
 export function notByHand<T>(work: () => T): T {
   return calls.run(undefined, work)
 }

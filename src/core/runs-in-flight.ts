@@ -13,7 +13,7 @@ export class RunsInFlight {
   readonly #runs = new Map<RunInFlight, Promise<unknown>>()
   readonly #stop = new AbortController()
 
-  /** Aborts when no further run may begin. */
+  /** Aborts when no more runs may start. */
   get stopped(): AbortSignal {
     return this.#stop.signal
   }
@@ -33,9 +33,9 @@ export class RunsInFlight {
   }
 
   /**
-   * Tells all runs to stop, lets no more begin, and waits until they have ended, but not longer than the timeout.
+   * Signals all runs to stop, prevents new ones, and waits until they have ended, but at most `timeout` milliseconds.
    *
-   * @returns the names of those that have not ended
+   * @returns the names of the runs that have not ended
    */
   async stop(timeout: number): Promise<readonly string[]> {
     this.#stop.abort()

@@ -5,13 +5,13 @@ import type { HeldLock } from './held-lock'
 import type { ActiveLock, Duration } from './lock'
 import type { LockProvider } from './lock-provider'
 
-/** One run of a task, as seen by the code inside. Scopes are nested as the runs are. */
+/** One run of a task, as seen by the code inside it. Scopes are nested as the runs are. */
 export interface Scope {
-  /** `undefined` once the run has ended: what it left running belongs to the scope outside. */
+  /** `undefined` once the run has ended: code that it left running belongs to the outer scope. */
   lock: HeldLock | undefined
   readonly provider: LockProvider
   outer: Scope | undefined
-  /** How many runs under the same lock go on inside, at any depth. */
+  /** How many nested runs under the same lock are in progress, at any depth. */
   inner: number
 }
 
@@ -21,13 +21,16 @@ const state = sharedByEveryCopy('scopes.1', () => ({
 }))
 const { scopes } = state
 
-/** The scopes around the calling code that have not ended, the innermost first. */
+/** Yields the scopes around the calling code whose runs have not ended, the innermost first. */
 function* openScopes(): Generator<Scope & { readonly lock: HeldLock }> {
   for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer))
     yield scope as Scope & { readonly lock: HeldLock }
 }
 
-/** The scope itself, or the next one outside that has not ended. Drops those in between, which would pile up otherwise. */
+/**
+ * Returns the scope itself, or the nearest outer one whose run has not ended. Unlinks those in between, which would otherwise pile
+ * up.
+ */
 function opened(scope: Scope | undefined): Scope | undefined {
   let open = scope
   while (open && !open.lock) open = open.outer
@@ -39,7 +42,7 @@ function opened(scope: Scope | undefined): Scope | undefined {
   return open
 }
 
-/** The innermost scope in which this provider's lock of this name is held. */
+/** Finds the innermost scope in which this provider's lock of this name is held. */
 export function enclosingScope(
   provider: LockProvider,
   name: string,
@@ -49,7 +52,7 @@ export function enclosingScope(
   return undefined
 }
 
-/** Calls the task so that all it calls and awaits sees the lock. */
+/** Calls the task, so that everything it calls and awaits runs inside the scope of the lock. */
 export async function runInScope<T>(
   lock: HeldLock,
   provider: LockProvider,
@@ -57,20 +60,20 @@ export async function runInScope<T>(
 ): Promise<T> {
   const around = [...openScopes()].filter((scope) => scope.lock === lock)
   const scope: Scope = { lock, provider, outer: opened(scopes.getStore()), inner: 0 }
-  for (const each of around) each.inner++
+  for (const enclosing of around) enclosing.inner++
   try {
     return await scopes.run(scope, task)
   } finally {
     scope.lock = undefined
-    for (const each of around) each.inner--
+    for (const enclosing of around) enclosing.inner--
   }
 }
 
 /**
- * Finds the innermost lock that the calling code runs under. Code that outlives its task – a promise that nobody awaited, a
- * timer – is no longer under the lock.
+ * Finds the innermost lock that the calling code runs under. Code that outlives its task (a promise that is never awaited, a timer)
+ * is no longer under the lock.
  *
- * @returns the lock, or `undefined` when the calling code runs under none
+ * @returns the lock, or `undefined` if the calling code runs under none
  */
 export function activeLock(): ActiveLock | undefined {
   const [innermost] = openScopes()
@@ -78,26 +81,27 @@ export function activeLock(): ActiveLock | undefined {
 }
 
 /**
- * Makes sure that the calling code runs under a lock, and that the innermost lock is still held.
+ * Asserts that the calling code runs under a lock, and that the innermost lock is still held.
  *
  * @throws LockError `NOT_LOCKED` otherwise
  */
 export function assertLocked(): void
 /**
- * Makes sure that the calling code runs under the lock of this name, innermost or not, and that it is still held.
+ * Asserts that the calling code runs under the lock of this name, innermost or not, and that this lock is still held.
  *
  * @throws LockError `NOT_LOCKED` otherwise
  */
-// Two signatures, so that it may be passed to `then`, which calls it with a value.
+// Two signatures, so that this function can be passed to `then`, which calls it with a value.
 // eslint-disable-next-line @typescript-eslint/unified-signatures
 export function assertLocked(name: string): void
 export function assertLocked(name?: string): void {
   if (state.allAssertsPass) return
-  // Called by something like `then`, it may get what is no name.
+  // A caller such as `then` may pass a value that is not a name.
   const lockName = typeof name === 'string' ? name : undefined
   const locks = [...openScopes()].map(({ lock }) => lock)
-  const wanted = lockName === undefined ? locks.slice(0, 1) : locks.filter((lock) => lock.name === lockName)
-  if (wanted.some((lock) => lock.remaining() > 0)) return
+  const candidates =
+    lockName === undefined ? locks.slice(0, 1) : locks.filter((lock) => lock.name === lockName)
+  if (candidates.some((lock) => lock.remaining() > 0)) return
   throw new LockError(
     'NOT_LOCKED',
     `This code does not run under ${lockName === undefined ? 'a lock that is still held' : `lock '${lockName}', or that lock is no longer held`} – run it through executeWithLock, wrap or @SchedulerLock.`,
@@ -106,9 +110,7 @@ export function assertLocked(name?: string): void {
 }
 
 /**
- * Lets every `assertLocked()` of this process pass, or makes them check again: for a whole test file.
- *
- * @param pass `true`: every assertion passes; `false`: it checks again
+ * Makes every `assertLocked()` of this process pass (`true`), or check again (`false`). For a whole test file:
  *
  * ```ts
  * beforeAll(() => makeAllAssertsPass(true))
@@ -123,8 +125,8 @@ export function makeAllAssertsPass(pass: boolean): void {
  * Makes the lease of the innermost active lock last at least `lockAtMostFor` from now; never shortens it.
  *
  * @param lockAtLeastFor counts from the acquisition. Default: unchanged
- * @throws LockError `NOT_LOCKED` outside a locked task; `LOCK_LOST` when the lease was over already; `INVALID_CONFIGURATION` for a
- *   wrong duration; another code when the database did not answer: the lease is then as before
+ * @throws LockError `NOT_LOCKED` outside a locked task; `LOCK_LOST` if the lease was over; `INVALID_CONFIGURATION` for a wrong
+ *   duration; another code if the database did not answer: the lease is then unchanged
  */
 export async function extendActiveLock(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void> {
   const lock = activeLock()

@@ -11,29 +11,28 @@ export type TaskResult<T> =
 /** What the executor passes to a task. */
 export interface TaskContext {
   /**
-   * As the `signal` of the lock: aborts when the lock can no longer be trusted, or when the task has to stop. Pass it to `fetch`,
+   * The `signal` of the lock: it aborts when the lock can no longer be trusted, or when the task must stop. Pass it to `fetch`,
    * timers and queries.
    */
   readonly signal: AbortSignal
-  /** The lock that the task runs under. The task can read and extend it. */
+  /** The lock that the task runs under, to read and to extend. */
   readonly lock: ActiveLock
 }
 
 /**
- * A function that runs under a lock. What it returns or throws is passed on unchanged; the lock is held until its promise
- * settles.
+ * A function that runs under a lock. What it returns or throws is passed on unchanged. The lock is held until its promise settles.
  */
 export type Task<T> = (context: TaskContext) => T | PromiseLike<T>
 
-/** A lock configuration for a task, in which durations may be left to the executor's defaults. */
+/** A lock configuration for a task. Durations that it does not set are the executor's defaults. */
 export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFor'> {
   /** As in a lock configuration. Default: the executor's `defaultLockAtMostFor`. */
   readonly lockAtMostFor?: Duration | undefined
   /** As in a lock configuration. Default: the executor's `defaultLockAtLeastFor`, which is 0 unless you set it. */
   readonly lockAtLeastFor?: Duration | undefined
   /**
-   * What to do when the task is skipped: a function to call, or `'throw'` for a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`.
-   * Default: the executor only returns `{ executed: false, reason }`.
+   * What to do when the task is skipped: a function to call, or `'throw'` to reject with a `LockError` `NOT_ACQUIRED` or
+   * `SHUTDOWN`. Default: the executor only returns `{ executed: false, reason }`.
    */
   readonly onNotAcquired?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
 }
@@ -43,7 +42,7 @@ export interface TaskRequest extends LockRequest {
   readonly onNotAcquired: TaskConfiguration['onNotAcquired']
 }
 
-/** Durations for the configurations that do not set them, in milliseconds. */
+/** Durations in milliseconds, for configurations that do not set them. */
 export interface DefaultDurations {
   readonly lockAtMostFor?: number | undefined
   readonly lockAtLeastFor: number
@@ -68,7 +67,7 @@ function checkOnNotAcquired<Value>(value: Value, option: string, lockName?: stri
   throw mustBe(option, "'throw' or a function", lockName)
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` before there is a lock: for the promise of a task that was called already, say */
+/** Checks the task before a lock is acquired. @throws LockError `INVALID_CONFIGURATION`, such as for the promise of a call */
 export function checkTask(task: unknown, lockName?: string): void {
   if (typeof task === 'function') return
   throw invalid(
@@ -77,7 +76,7 @@ export function checkTask(task: unknown, lockName?: string): void {
   )
 }
 
-/** The configuration of one call. A call without a slot has nothing to repeat. */
+/** Returns the configuration of one call. Without a slot it drops `untilSucceeded`, because there is nothing to repeat. */
 export function withSlot(
   configuration: Omit<TaskConfiguration, 'slot'>,
   slot: TaskConfiguration['slot'],

@@ -1,43 +1,43 @@
 import { uptime } from 'node:os'
 
-/** Cancels what has not happened yet. */
+/** Cancels a callback that has not been called yet. */
 export type Cancel = () => void
 
-/** Clocks, timers and chance: the only door to them from `core` and `sql`. */
+/** Clocks, timers and randomness: `core` and `sql` take them only from here, so that a simulation can replace them. */
 export interface Time {
-  /** The monotonic clock, in milliseconds, including the time in which the machine was suspended; only differences count. */
+  /** Returns the monotonic time in milliseconds, including suspensions of the machine. Only differences are meaningful. */
   now(): number
-  /** The wall clock, in milliseconds since 1970. */
+  /** Returns the wall-clock time in milliseconds since 1970. */
   wall(): number
   /**
-   * Calls back once, after so many milliseconds.
+   * Calls back once, after `delay` milliseconds.
    *
-   * @param keepsAlive whether the process waits for it before it ends
+   * @param keepsAlive whether the process waits for the timer before it ends
    */
-  after(pause: number, callback: () => void, keepsAlive: boolean): Cancel
-  /** A random time between half of a pause and all of it, so that those who wait do not all come at once. */
-  jittered(pause: number): number
+  after(delay: number, callback: () => void, keepsAlive: boolean): Cancel
+  /** Returns a random time between half of an interval and all of it, so that waiting callers do not all try again at once. */
+  jittered(interval: number): number
 }
 
-/** setTimeout fires at once when the delay does not fit a signed 32-bit integer (24.8 days). */
+/** `setTimeout` fires at once if the delay does not fit into a signed 32-bit integer (24.8 days). */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1
 
-/** A smaller jump of the wall clock is none: clocks are slewed, and counted in steps. In milliseconds. */
+/** Ignore smaller jumps of the wall clock: NTP slews it, and it advances in steps. In milliseconds. */
 const JUMP = 50
-/** Clocks that are read within this belong to one moment. In milliseconds. */
+/** Clocks that are read within this time count as read at the same moment. In milliseconds. */
 const ONE_MOMENT = 10
 const TRIES = 5
 let slept = 0
 let { wallAhead, uptimeAhead } = readClocks()
 
-/** How far wall clock and uptime are ahead of the monotonic clock. */
+/** Reads how far the wall clock and the uptime are ahead of the monotonic clock. */
 function readClocks(): { now: number; wallAhead: number; uptimeAhead: number; isOneMoment: boolean } {
   for (let tries = 1; ; tries++) {
     const before = performance.now()
     const wall = Date.now()
     const booted = sinceBoot()
     const now = performance.now()
-    // On a busy machine the process may be interrupted between two of them.
+    // A busy machine may interrupt the process between two readings.
     const isOneMoment = now - before < ONE_MOMENT
     if (isOneMoment || tries === TRIES)
       return { now, wallAhead: wall - now, uptimeAhead: booted - now, isOneMoment }
@@ -45,20 +45,21 @@ function readClocks(): { now: number; wallAhead: number; uptimeAhead: number; is
 }
 
 /**
- * The monotonic clock of Linux and macOS stops while the machine is suspended, and a lease would be trusted for too long. The wall
- * clock jumps ahead then, but so it does when somebody sets it. The machine's uptime counts a suspension (CLOCK_BOOTTIME) and
- * no setting of a clock: after a jump it decides. A virtual machine that is stopped from outside does not count that time.
+ * Returns the monotonic time, including suspensions: on Linux and macOS `performance.now()` stops during a suspension, so a lease
+ * would be trusted for too long. The wall clock jumps ahead after a suspension, but also when it is set, so the uptime decides: it
+ * counts suspensions (CLOCK_BOOTTIME) and no setting of a clock. It does not count the time in which a virtual machine is stopped
+ * from outside.
  */
 function monotonicNow(): number {
   const now = performance.now()
-  return (Math.abs(Date.now() - now - wallAhead) > JUMP ? lookAtJump() : now) + slept
+  return (Math.abs(Date.now() - now - wallAhead) > JUMP ? recordJump() : now) + slept
 }
 
-/** @returns what the monotonic clock tells */
-function lookAtJump(): number {
+/** Adds the jump to `slept` if it was a suspension, and returns `performance.now()`. */
+function recordJump(): number {
   const clocks = readClocks()
   const jump = clocks.wallAhead - wallAhead
-  // The next look will tell.
+  // Decide at the next reading.
   if (!clocks.isOneMoment || Math.abs(jump) <= JUMP) return clocks.now
   const suspended = Math.min(jump, clocks.uptimeAhead - uptimeAhead)
   if (suspended > JUMP) slept += Math.round(suspended)
@@ -66,40 +67,40 @@ function lookAtJump(): number {
   return clocks.now
 }
 
-/** In milliseconds. */
+/** Returns the uptime in milliseconds, or 0 if it is not available. */
 function sinceBoot(): number {
   try {
     return uptime() * 1_000
   } catch {
-    // Some runtimes do not tell it, or not without a permission.
+    // Some runtimes lack the uptime, or require a permission for it.
     return 0
   }
 }
 
-/** Looked up at each call, because the fake timers of test runners replace them. A simulation replaces the methods. */
+/** Looks up `Date` and timers at each call, because test runners replace them with fakes. A simulation replaces these methods. */
 export const time: Time = {
   now: monotonicNow,
   wall: () => Date.now(),
-  after(pause, callback, keepsAlive) {
-    const timer = setTimeout(callback, pause)
-    // Where timers are numbers, as in some Workers, there is nothing to tell.
+  after(delay, callback, keepsAlive) {
+    const timer = setTimeout(callback, delay)
+    // In runtimes whose timers are numbers, such as some Workers, a timer has no `unref`.
     if (!keepsAlive) (timer as Partial<NodeJS.Timeout>).unref?.()
     return () => {
       clearTimeout(timer)
     }
   },
-  jittered: (pause) => pause * (0.5 + Math.random() / 2),
+  jittered: (interval) => interval * (0.5 + Math.random() / 2),
 }
 
 /** A monotonic clock. */
 export interface Clock {
-  /** Milliseconds since any fixed moment, never fewer than at the call before: only differences count. */
+  /** Returns milliseconds since any fixed moment, never fewer than before. Only differences are meaningful. */
   now(): number
 }
 
 /**
- * A length of time that has begun. A holder begins its lease before it sends the request: the database's own begins later, and so
- * ends later.
+ * A length of time that has started. A holder starts its lease before it sends the request; the database starts its own later, and
+ * so ends it later.
  */
 export class Lease {
   #began: number
@@ -107,7 +108,7 @@ export class Lease {
   readonly #clock: Clock
 
   /**
-   * Begins a lease.
+   * Starts a lease.
    *
    * @param duration in milliseconds, from now
    * @param clock default: the monotonic clock of the process
@@ -118,18 +119,18 @@ export class Lease {
     this.#until = this.#began + duration
   }
 
-  /** How many milliseconds are left; 0 when the lease is over. */
+  /** Returns how many milliseconds are left; 0 when the lease is over. */
   remaining(): number {
     return Math.max(0, this.#until - this.#clock.now())
   }
 
   /**
-   * Makes another lease that began at the same time.
+   * Creates another lease that started at the same time.
    *
    * @param duration in milliseconds, from that time
    */
   lasting(duration: number): Lease {
-    // A class that names itself would be renamed by the bundler: `var Lease = class _Lease`.
+    // If the class referred to itself by name, the bundler would rename it: `var Lease = class _Lease`.
     const lease = new (this.constructor as typeof Lease)(0, this.#clock)
     lease.#began = this.#began
     lease.#until = this.#began + duration
@@ -137,10 +138,10 @@ export class Lease {
   }
 }
 
-/** No timer waits for longer: a machine that was suspended is to be noticed soon. In milliseconds. */
-const LOOK_AGAIN = 10_000
+/** A timer wakes up after this, or after a sixteenth of what remains if that is longer, to notice a suspension. In milliseconds. */
+const WAKE_UP_AFTER = 10_000
 
-/** Calls back once when nothing remains, at once if nothing does. Keeps no process alive. */
+/** Calls back once when nothing remains, at once if nothing does. Does not keep the process alive. */
 export function whenOver(remaining: () => number, callback: () => void): Cancel {
   let cancel: Cancel | undefined
   const wait = (): void => {
@@ -148,7 +149,7 @@ export function whenOver(remaining: () => number, callback: () => void): Cancel 
     if (left <= 0) callback()
     else
       cancel = time.after(
-        Math.min(Math.ceil(left), Math.max(LOOK_AGAIN, left / 16), LONGEST_TIMEOUT),
+        Math.min(Math.ceil(left), Math.max(WAKE_UP_AFTER, left / 16), LONGEST_TIMEOUT),
         wait,
         false,
       )
@@ -163,12 +164,14 @@ function callAll(this: AbortSignal): void {
   for (const callback of [...(abortCallbacks.get(this) ?? [])]) callback()
 }
 
-/** Calls back when the signal aborts, unless it is cancelled. However many do, the signal has one listener: Node.js warns of ten. */
+/**
+ * Calls back when the signal aborts, unless cancelled. All callbacks share one listener, because Node.js warns of more than ten.
+ */
 export function whenAborted(signal: AbortSignal, callback: () => void): Cancel {
   const callbacks = abortCallbacks.get(signal) ?? new Set()
   abortCallbacks.set(signal, callbacks)
   callbacks.add(callback)
-  // Adding the same function again changes nothing.
+  // Adding the same listener again has no effect.
   signal.addEventListener('abort', callAll)
   return () => {
     callbacks.delete(callback)
@@ -177,8 +180,8 @@ export function whenAborted(signal: AbortSignal, callback: () => void): Cancel {
 }
 
 /**
- * Ends early when the signal aborts, and at once if it has aborted. Not that of `node:timers/promises`, which the fake timers of test
- * runners do not replace.
+ * Waits for so many milliseconds, or until the signal aborts. Unlike `node:timers/promises`, it works with the fake timers of test
+ * runners.
  */
 export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return
@@ -193,7 +196,7 @@ export async function sleep(milliseconds: number, signal?: AbortSignal): Promise
   })
 }
 
-/** Waits for work, but not longer than `limit` milliseconds; the work itself goes on. */
+/** Waits for work, but at most `limit` milliseconds, and then rejects with `late()`. The work itself goes on. */
 export async function inTime<T>(
   work: Promise<T>,
   limit: number,

@@ -17,13 +17,13 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
   'name' | 'slot'
 > {
   /**
-   * The lock's name, or a function that makes it from the arguments of a call, to have one lock for each customer, for example:
+   * The lock's name, or a function that builds it from the arguments of a call, for example to have one lock per customer:
    * ``(customer: string) => `report-${customer}` ``.
    */
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
-   * A function that makes the slot, the time at which the run was due, from the arguments that the scheduler passes; it returns
-   * `undefined` for a call without a slot, in which `untilSucceeded` has no effect. Default: no slots.
+   * A function that derives the slot, the time at which the run was due, from the arguments that the scheduler passes. If it
+   * returns `undefined`, the call has no slot, and `untilSucceeded` has no effect. Default: no slots.
    */
   readonly slot?: ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
   /**
@@ -41,9 +41,9 @@ const WRAP_OPTIONS = {
 } satisfies OptionChecks<WrapConfiguration>
 
 /**
- * The task as a function that can be passed to a scheduler; `LockingTaskExecutor.wrap` says what it does.
+ * Turns a task into a function that can be passed to a scheduler; see `LockingTaskExecutor.wrap`.
  *
- * @throws LockError `INVALID_CONFIGURATION` for all that does not depend on the arguments of a call
+ * @throws LockError `INVALID_CONFIGURATION` for everything that does not depend on the arguments of a call
  */
 export function wrappedTask<This, Arguments extends unknown[], T>(
   execute: <T>(configuration: TaskConfiguration, task: Task<T>) => Promise<TaskResult<T>>,
@@ -62,7 +62,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
       return onError ? undefined : result
     } catch (error) {
       if (!onError) throw error
-      // Never to reject is what the caller wants, even if the handler itself fails.
+      // With `onError` the function must never reject, even if the handler itself fails.
       try {
         await onError(error)
       } catch (failure) {
@@ -86,7 +86,7 @@ function checkWrapConfiguration(configuration: WrapConfiguration, defaults: Defa
   lockRequest({ ...defaults, ...checked, name: anyName, slot: undefined, untilSucceeded: false })
 }
 
-/** A name, or a function that makes it from the arguments of a call. */
+/** Accepts a name, or a function that builds it from the arguments of a call. */
 export function checkNameOrFunction(name: unknown): unknown {
   return typeof name === 'function' ? name : checkLockName(name)
 }

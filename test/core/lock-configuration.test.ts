@@ -78,7 +78,7 @@ describe('a lock configuration', () => {
     [
       'a misspelt option',
       { lockAtMost: '1m' },
-      /Unknown option 'lockAtMost' .* known are name, lockAtMostFor/,
+      /Unknown option 'lockAtMost' .* the known options are name, lockAtMostFor/,
     ],
   ])('is refused with %s', (_, rest, message) => {
     expect(() => checkLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))
@@ -88,7 +88,7 @@ describe('a lock configuration', () => {
     expect(() => checkLockConfiguration(configuration as never)).toThrow(lockError('INVALID_CONFIGURATION'))
   })
 
-  it('that is wrong gives no lock', async () => {
+  it('that is wrong is refused', async () => {
     await expect(new InMemoryLockProvider().lock({ ...valid, lockAtMostFor: 0 })).rejects.toThrow(
       refusal(/keep nobody out/),
     )

@@ -18,7 +18,7 @@ function recorder() {
   return { lines, logger: { debug: at('debug'), warn: at('warn'), error: at('error') } }
 }
 
-it('tells a run and a skip at debug', async () => {
+it('logs a run and a skip at debug', async () => {
   const { lines, logger } = recorder()
   const executor = new LockingTaskExecutor(new InMemoryLockProvider(), {
     listeners: [loggingListener(logger)],
@@ -30,13 +30,13 @@ it('tells a run and a skip at debug', async () => {
   ])
   expect(lines.every((line) => line.startsWith("debug Lock '"))).toBe(true)
   expect(lines).toContain("debug Lock 'job' was acquired")
-  expect(lines).toContain("debug Lock 'job' is held by somebody else – the task was skipped")
+  expect(lines).toContain("debug Lock 'job' is already held – the task was skipped")
   expect(lines).toContainEqual(
     expect.stringMatching(/^debug Lock 'other' ran its task, which succeeded after \d+ ms$/),
   )
 })
 
-it('tells at error that the database did not answer, with the code', async () => {
+it('logs at error that the database did not answer, with the code', async () => {
   const { lines, logger } = recorder()
   const away = providerOf(() => Promise.reject(new LockError('TIMEOUT', 'No answer.')))
   const executor = new LockingTaskExecutor(away, { listeners: [loggingListener(logger)] })
@@ -46,7 +46,7 @@ it('tells at error that the database did not answer, with the code', async () =>
   )
 })
 
-it('tells at warn that an unlock failed, and at debug what the task threw', async () => {
+it('logs at warn that an unlock failed, and at debug what the task threw', async () => {
   const { lines, logger } = recorder()
   const provider = providerOf(() =>
     Promise.resolve({
@@ -66,7 +66,7 @@ it('tells at warn that an unlock failed, and at debug what the task threw', asyn
   )
 })
 
-it('takes console and the Logger of Nest, and refuses what is no logger', () => {
+it('accepts console and Nest's Logger, and refuses what is not a logger', () => {
   expect(loggingListener(console)).toBeDefined()
   expect(loggingListener(new Logger('ShedLock'))).toBeDefined()
   expect(() => loggingListener({} as never)).toThrow(/without debug\(\)/)

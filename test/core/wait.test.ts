@@ -63,7 +63,7 @@ describe('a lock with wait', () => {
     [{ interval: '1s' }, /^wait\.atMost of lock 'job' must be a duration such as '1m'\.$/],
     [
       { atMost: '1m', retries: 3 },
-      "Unknown option 'retries' in the wait of lock 'job' – known are atMost, interval.",
+      "Unknown option 'retries' in the wait of lock 'job' – the known options are atMost, interval.",
     ],
   ])('refuses %j', async (wait, message) => {
     const refused = { code: 'INVALID_CONFIGURATION', message: expect.stringMatching(message) }

@@ -97,7 +97,7 @@ describeBackends(backends)('client extensions on $name', (backend) => {
       refused('INVALID_CONFIGURATION'),
     )
     expect(() => prisma.$extends(shedlock({ lockAtMostFor: '1m' } as never))).toThrow(
-      /'lockAtMostFor' .* known are defaultLockAtMostFor, .*tableName/,
+      /'lockAtMostFor' .* the known options are defaultLockAtMostFor, .*tableName/,
     )
     expect(() => prisma.$extends(shedlock({ defaultLockAtMostFor: 'soon' }))).toThrow(
       refused('INVALID_CONFIGURATION'),

@@ -69,7 +69,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     await late?.unlock()
   })
 
-  it('a skip says who holds the lock, where that costs no question', async () => {
+  it('a skip reports who holds the lock, if that costs no extra query', async () => {
     await provider.lock({ name: 'held', lockAtMostFor: '1m' })
     await provider.pauseLock('job', { duration: '1h', reason: 'r', pausedBy: 'ann' })
     const [held, paused] = await provider.listLocks()
@@ -80,9 +80,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const until = (lock: LockRecord | undefined) => lock?.lockUntil.toISOString() ?? ''
     expect(messages).toEqual(
       ['postgres', 'cockroachdb', 'mssql'].includes(backend.dialect)
-        ? ['held', 'job'].map(
-            (name) => `LockError: Lock '${name}' is held by somebody else – the task was skipped.`,
-          )
+        ? ['held', 'job'].map((name) => `LockError: Lock '${name}' is already held – the task was skipped.`)
         : [
             `LockError: Lock 'held' is held by host-1/42 until ${until(held)} – the task was skipped.`,
             `LockError: Lock 'job' is paused by ann: r until ${until(paused)} – the task was skipped.`,
@@ -111,7 +109,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await provider.releaseLock(await lockRow(provider, 'job'))).toBe(true)
   })
 
-  it('a run in progress is not paused, and only waited for if wanted', async () => {
+  it('a run in progress is not paused, and is waited for only with wait', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     expect(await provider.pauseLock('job', { duration: '1h', reason: 'r' })).toBe(false)
     expect(await row()).toMatchObject({ held: true, paused: false })
@@ -138,7 +136,7 @@ it.each([
   })
 })
 
-it('a time that is none is refused', async () => {
+it('a lock with an invalid time is refused', async () => {
   const provider = typeOrmLockProvider(new DataSource({ type: 'better-sqlite3', database: ':memory:' }))
   for (const wrong of [new Date(NaN), 'soon', 0] as Date[])
     await expect(
@@ -148,7 +146,7 @@ it('a time that is none is refused', async () => {
     })
 })
 
-it('no app calls itself a pause', () => {
+it('no app can have an owner that looks like a pause', () => {
   const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
   expect(() => typeOrmLockProvider(dataSource, { lockedBy: 'paused by me' })).toThrow('begins with')
 })

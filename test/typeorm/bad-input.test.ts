@@ -43,7 +43,7 @@ describe('typeOrmLockProvider', () => {
   })
 
   it.each<[string, object, RegExp]>([
-    ['an unknown option', { table: 'locks' }, /Unknown option 'table' .* known are .*tableName/],
+    ['an unknown option', { table: 'locks' }, /Unknown option 'table' .* the known options are .*tableName/],
     ['an unknown column', { columnNames: { until: 'x' } }, /Unknown option 'until' in the columnNames/],
     ['an unknown dialect', { dialect: 'foxpro' }, /There is no dialect 'foxpro'/],
     ['an empty table name', { tableName: '' }, /tableName is empty/],
