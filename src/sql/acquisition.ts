@@ -20,29 +20,29 @@ import { DriverError, type Attempt } from './sql-executor'
 export interface OwnedRow {
   readonly name: string
   readonly lockedBy: string
-  /** Whether `locked_at` is a slot, which can be acquired again if the task never began. */
+  /** Whether `locked_at` is a slot, which can be acquired again if the task never started. */
   readonly hasSlot?: boolean
-  /** For whom it is acquired, as `AcquireOptions` has it. */
+  /** For whom it is acquired, as in `AcquireOptions`. */
   readonly caller?: object | undefined
 }
 
-/** How the row is to be acquired. */
+/** How to acquire the row. */
 type RowRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
 
-/** The database's clock is cut to milliseconds, so a lease may begin that much in the past, and end as much earlier. */
+/** The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier. */
 const CLOCK_STEP = 1
 
-/** What the holder may trust; to be begun before the request is sent. */
+/** Starts the lease that the holder may trust. Call it before the request is sent. */
 function leaseOf(lockAtMostFor: number): Lease {
   return new Lease(lockAtMostFor - CLOCK_STEP)
 }
 
 /**
- * Acquires a row, or returns why a statement saw that it cannot be acquired. If nobody knows in the end whether the row was acquired,
- * it is released in the background.
+ * Acquires a row, or returns why it cannot be acquired. If it remains unknown whether the row was acquired, releases it in the
+ * background.
  *
- * @param steps default: those for its slot, or without one
- * @returns the result of the last step, and the lease of a row that it acquired, begun before the step was sent
+ * @param steps default: those for a slot if the request has one, otherwise those without
+ * @returns the result of the last step, and the lease of a row that it acquired, which started before the step was sent
  */
 export async function acquireRow(
   table: LockTable,
@@ -52,7 +52,7 @@ export async function acquireRow(
   steps = slot === undefined ? table.statements.acquire : table.statements.acquireSlot,
 ): Promise<StepResult & { readonly lease: Lease }> {
   const { name, lockedBy } = owned
-  // Not spread, here and in a release: that is 60 times as slow in V8. A retry of a slot is rare.
+  // No spread, here or in a release, because it is 60 times as slow in V8. `acquireAgain` runs rarely enough for it.
   const values = { name, lockedBy, lockAtMostFor, slot }
   let write: Promise<StepResult | undefined> | undefined
   const attempt = async (current: Attempt) => {
@@ -81,9 +81,9 @@ export async function acquireRow(
 }
 
 /**
- * Acquires the row without a run: `locked_at` stays, so that nobody mistakes the pause for one.
+ * Acquires the row without a run: `locked_at` does not change, so that the pause is not mistaken for a run.
  *
- * @returns whether it is paused now
+ * @returns whether the row is paused now
  */
 export async function pauseRow(
   table: LockTable,
@@ -92,13 +92,13 @@ export async function pauseRow(
   lockAtMostFor: number,
 ): Promise<boolean> {
   const { pause, acquireSlot } = table.statements
-  // A slot before every other is acquired only where there is no row.
+  // `NEVER` is earlier than every slot, so these steps acquire the lock only if it has no row.
   const steps: AcquireStep[] = [{ answer: 'acquired', statement: pause }, ...acquireSlot]
   const { outcome } = await acquireRow(table, releases, owned, { lockAtMostFor, slot: NEVER }, steps)
   return outcome === 'acquired'
 }
 
-/** The slot was acquired before. The row has who holds it now, or how its last run ended. */
+/** Acquires a slot that was acquired before, unless the lock is held or the slot's run has succeeded. */
 async function acquireAgain(table: LockTable, values: SqlValues, attempt: Attempt): Promise<StepResult> {
   const { acquireAgain: statement, find } = table.statements
   const rows = await table.executor.query(find, values, attempt)
@@ -115,8 +115,8 @@ async function acquireAgain(table: LockTable, values: SqlValues, attempt: Attemp
 /**
  * Sends the release once.
  *
- * @param run how its run ended; `undefined`: nothing ran, and its slot may be acquired again
- * @returns how many rows that changed
+ * @param run how the run ended; `undefined`: nothing ran, and the slot may be acquired again
+ * @returns how many rows the release changed
  */
 function releaseRow(
   table: LockTable,
@@ -131,7 +131,7 @@ function releaseRow(
   return table.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor }, attempt)
 }
 
-/** Nobody waits for this write any more: if it acquired the row, or nobody knows, the row is released. */
+/** Handles a write whose caller has given up: if it acquires the row, or its outcome remains unknown, the row is released. */
 function releaseLate(
   table: LockTable,
   releases: BackgroundReleases,
@@ -145,7 +145,7 @@ function releaseLate(
     lease: new Lease(lockAtMostFor + table.timeLimit),
     mayArriveLater: 'under way',
   }
-  // A connection whose other end is gone may fail only after a quarter of an hour.
+  // Do not wait for the write to fail first: with a dead connection that may take a quarter of an hour.
   releases.add(release, table.timeLimit)
   write.then(
     (answer) => {
@@ -162,19 +162,19 @@ function releaseLate(
   )
 }
 
-/** One acquired row: its holder extends and releases it. */
+/** One acquired row, which its holder extends and releases. */
 export class SqlAcquisition implements Acquisition {
   static {
     recogniseEveryCopy(this, 'SqlAcquisition')
   }
 
-  /** The longest lease that was requested: an extension that nobody answered may still be done. */
+  /** The longest lease that was requested, because an extension without an answer may still take effect. */
   #longest: number
   #atLeast: Lease
   readonly #acquired = time.now()
   readonly #releases: BackgroundReleases
 
-  /** @param lease begun when the request was sent; the answer came just now */
+  /** @param lease started before the request was sent; the answer has just arrived */
   constructor(
     readonly table: LockTable,
     releases: BackgroundReleases,
@@ -211,14 +211,14 @@ export class SqlAcquisition implements Acquisition {
     return token === undefined ? undefined : Number(token)
   }
 
-  /** When it fails it goes on in the background. */
+  /** Releases the row. If that fails, the release goes on in the background. */
   async unlock(outcome: UnlockOptions['outcome']): Promise<void> {
     const ended = time.now()
     const ranFor = ended - this.#acquired
     const run = (): EndedRun | undefined => {
       if (outcome === 'unused') return undefined
       const keepFor = Math.ceil(this.#atLeast.remaining())
-      // The database keeps the row for no longer than its lease, which began before the answer came, and `#atLeast` after it.
+      // The database keeps the row no longer than its lease, which started before the answer arrived; `#atLeast` started after it.
       const kept = Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
       return { outcome: outcome ?? 'unlocked', ranFor, keepFor, heldFor: kept + time.now() - ended }
     }
@@ -232,7 +232,7 @@ export class SqlAcquisition implements Acquisition {
     }
   }
 
-  /** What is left of the lease is all the time there is. */
+  /** Limits a call to what is left of the lease, because afterwards it is useless. */
   #callWhileHeld<T>(attempt: DatabaseCall<T>['attempt']): Promise<T> {
     const leaseLeft = this.lease.remaining()
     return this.table.call({ lockName: this.row.name, leaseLeft, idempotent: true, attempt })

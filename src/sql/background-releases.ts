@@ -1,16 +1,16 @@
 import { inTime, time, type Cancel, type Lease } from '../core/internal'
 
-/** A row that may be held though nobody uses it any more. */
+/** A row that may be held although it is no longer used. */
 export interface BackgroundRelease {
-  /** Sends its release once, and tells how many rows that changed. */
+  /** Sends the release once, and returns how many rows it changed. */
   readonly attempt: () => Promise<number>
-  /** When it is over, the row expires by itself. */
+  /** Once this is over, the row has expired by itself. */
   readonly lease: Lease
-  /** Who acquired the row. */
+  /** For whom the row was acquired. */
   readonly caller: object | undefined
   /**
-   * Whether the statement that acquires the row may still arrive, so that a release that finds nothing must be repeated. A
-   * statement that is under way may still be answered; what became of one whose answer got lost is never known.
+   * Whether the statement that acquires the row may still arrive, so that a release that finds no row must be repeated. `under
+   * way`: that statement may still be answered. `unknown`: its answer was lost, so its outcome will never be known.
    */
   mayArriveLater: 'no' | 'under way' | 'unknown'
 }
@@ -18,33 +18,33 @@ export interface BackgroundRelease {
 interface Entry {
   /** On the monotonic clock. */
   due: number
-  pause: number
+  interval: number
 }
 
-const FIRST_PAUSE = 100
-const LONGEST_PAUSE = 30_000
-/** While somebody waits for the last releases. */
+const FIRST_INTERVAL = 100
+const LONGEST_INTERVAL = 30_000
+/** While a caller waits in `drain`. */
 const LONGEST_AT_THE_END = 1_000
-/** How the pause grows for a row that was not there: what comes late mostly comes soon. */
+/** How the interval grows for a row that was not found: a statement that arrives late mostly arrives soon. */
 const UNTIL_FOUND = { growth: 6, longest: 300_000 }
-/** More than this many are not remembered: the oldest row is left to its lease. */
+/** When there are more than this, the oldest one is dropped, and its row expires. */
 const AT_MOST = 1_000
 
 /**
- * The releases of one provider whose callers do not wait for them. One statement is sent at a time. While the database does
- * not answer, the pauses grow, for all of them together; and they grow for a row that was not there and may still come.
- * Keeps no process alive.
+ * The releases of one provider for which no caller waits. One statement is sent at a time. While the database does not answer, the
+ * interval grows for all releases; for a row that was not found but may still arrive, it grows for that release alone. Does not
+ * keep the process alive.
  */
 export class BackgroundReleases {
   readonly #entries = new Map<BackgroundRelease, Entry>()
-  /** Those who wait until no release of theirs is left. */
+  /** The calls of `drain` that wait until none of their releases is left. */
   readonly #drains = new Set<{ concerns: (release: BackgroundRelease) => boolean; end: () => void }>()
-  /** Callers who have drained: they acquire no more. */
+  /** Callers that have drained, and acquire no more locks. */
   readonly #gone = new WeakSet<object>()
-  /** How often the provider was used; and at which use all of it was drained. */
+  /** How often the provider was used; and that number when the whole provider was last drained. */
   #uses = 0
   #drainedAt = -1
-  #pause = FIRST_PAUSE
+  #interval = FIRST_INTERVAL
   #notBefore = 0
   #cancelTimer: Cancel | undefined
   #isSending = false
@@ -57,11 +57,11 @@ export class BackgroundReleases {
     if (this.#uses === this.#drainedAt || (release.caller && this.#gone.has(release.caller))) return
     const [oldest] = this.#entries.keys()
     if (oldest && this.#entries.size >= AT_MOST) this.#entries.delete(oldest)
-    this.#entries.set(release, { due: time.now() + after, pause: FIRST_PAUSE })
+    this.#entries.set(release, { due: time.now() + after, interval: FIRST_INTERVAL })
     this.#schedule()
   }
 
-  /** Releases it without further delay, if it is still among these. */
+  /** Sends a release without further delay, unless it has been removed. */
   hurry(release: BackgroundRelease): void {
     const entry = this.#entries.get(release)
     if (!entry) return
@@ -73,21 +73,21 @@ export class BackgroundReleases {
     if (this.#entries.delete(release)) this.#schedule()
   }
 
-  /** The provider is used, perhaps again after a `drain`. */
+  /** Notes that the provider is used, perhaps again after a `drain`. */
   use(): void {
     this.#uses++
   }
 
   /**
-   * Sends each release until it is answered, and waits for acquisitions that are under way, but not for longer than this; then
-   * forgets them, and sends nothing more.
+   * Sends each release until it is answered, and waits for acquisitions that are under way, but at most `timeout` milliseconds;
+   * then drops the rest, and sends nothing more.
    *
-   * @param caller whose releases. Default: all
+   * @param caller limits all of this to the releases of one caller
    */
   async drain(timeout: number, caller?: object): Promise<void> {
     const uses = this.#uses
     const concerns = (release: BackgroundRelease): boolean => !caller || release.caller === caller
-    this.#pause = FIRST_PAUSE
+    this.#interval = FIRST_INTERVAL
     this.#notBefore = 0
     const ended = new Promise<void>((end) => this.#drains.add({ concerns, end }))
     for (const [release, entry] of this.#entries) if (concerns(release)) entry.due = time.now()
@@ -108,8 +108,8 @@ export class BackgroundReleases {
     }
     if (this.#entries.size > 0 && !this.#isSending) {
       const due = Math.min(...[...this.#entries.values()].map((entry) => entry.due))
-      const pause = Math.max(0, due - time.now(), this.#notBefore - time.now())
-      this.#cancelTimer = time.after(pause, () => void this.#send(), false)
+      const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
+      this.#cancelTimer = time.after(delay, () => void this.#send(), false)
     }
   }
 
@@ -120,9 +120,9 @@ export class BackgroundReleases {
       if (!isAnswered || due > time.now() || !this.#entries.has(release)) continue
       isAnswered = await this.#attempt(release)
     }
-    const longest = this.#drains.size > 0 ? LONGEST_AT_THE_END : LONGEST_PAUSE
-    this.#pause = isAnswered ? FIRST_PAUSE : Math.min(this.#pause * 2, longest)
-    this.#notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#pause)
+    const longest = this.#drains.size > 0 ? LONGEST_AT_THE_END : LONGEST_INTERVAL
+    this.#interval = isAnswered ? FIRST_INTERVAL : Math.min(this.#interval * 2, longest)
+    this.#notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#interval)
     this.#isSending = false
     this.#schedule()
   }
@@ -130,20 +130,20 @@ export class BackgroundReleases {
   /** @returns whether the database answered */
   async #attempt(release: BackgroundRelease): Promise<boolean> {
     const entry = this.#entries.get(release)
-    // As it is now: what acquires the row may arrive, and be answered, before the answer to this release is heard.
+    // Read this before the attempt: the statement that acquires the row may arrive, and be answered, while this release waits.
     const { mayArriveLater } = release
     const answer = inTime(release.attempt(), this.limit, () => new Error('no answer'), false)
     const changed = await answer.catch(() => undefined)
     const isLast = mayArriveLater === 'no' || (mayArriveLater === 'unknown' && this.#isDrained(release))
     const isDone = changed !== undefined && (changed > 0 || isLast)
-    // It may be gone, or others may have come to the end of theirs meanwhile.
+    // It may have been removed during the attempt, or dropped at the end of a `drain`.
     if (!entry || !this.#entries.delete(release)) return changed !== undefined
     if (!isDone && release.lease.remaining() > 0) {
       if (changed === 0) {
-        entry.pause = Math.min(entry.pause * UNTIL_FOUND.growth, UNTIL_FOUND.longest)
-        entry.due = time.now() + time.jittered(entry.pause)
+        entry.interval = Math.min(entry.interval * UNTIL_FOUND.growth, UNTIL_FOUND.longest)
+        entry.due = time.now() + time.jittered(entry.interval)
       }
-      // Behind the others: one whose connection is dead does not keep them waiting.
+      // Requeue it last, so that a dead connection does not delay the others.
       this.#entries.set(release, entry)
     }
     return changed !== undefined

@@ -1,25 +1,25 @@
 import { inTime, LockError, sleep, time } from '../core/internal'
 import { DriverError, isReadOnly, type Attempt, type SqlExecutor } from './sql-executor'
 
-// One call of the database: its time limit, its repeats, and what an error means.
+// One call to the database: its time limit, its retries, and what its errors mean.
 
-/** One request to the database, with its repeats. */
+/** One request to the database, with its retries. */
 export interface DatabaseCall<T> {
-  /** The lock that it is about, for the message of an error. Default: the lock table. */
+  /** The lock that the request is for, to name it in an error. Default: the lock table. */
   readonly lockName?: string | undefined
-  /** Sends it once. */
+  /** Sends the request once. */
   readonly attempt: (attempt: Attempt) => Promise<T>
-  /** Executed twice it changes no more: it is repeated even if nobody knows whether it was executed. */
+  /** Whether executing the request twice has the same effect as once. It is then repeated even if it may have been executed. */
   readonly idempotent?: boolean
-  /** What is left of the lock's lease, in milliseconds: when it is over, the call is of no use. */
+  /** What is left of the lock's lease, in milliseconds; when it is over, the call is useless. */
   readonly leaseLeft?: number
 }
 
-/** Errors of the server after which a statement is tried again, because it was not executed: their native codes, with the reasons. */
+/** Server errors after which a statement is tried again because it was not executed: their native codes, with the reasons. */
 export interface ErrorCodes {
-  /** Somebody else was faster, or something is in the way, such as a lock on the table. */
+  /** Another session was faster, or something is in the way, such as a lock on the table. */
   readonly transientErrors: Readonly<Record<string, string>>
-  /** This server does not accept writes, or nothing at all: the connection leads to the wrong one, and is not used again. */
+  /** This server accepts no writes, or nothing at all: the connection leads to the wrong server, and is not used again. */
   readonly readOnlyErrors: Readonly<Record<string, string>>
 }
 
@@ -27,20 +27,20 @@ export interface ErrorCodes {
 export interface Database {
   readonly executor: SqlExecutor
   readonly dialect: ErrorCodes
-  /** Of one call, in milliseconds. */
+  /** For one call, in milliseconds. */
   readonly timeLimit: number
   readonly abandonments: Abandonments
 }
 
 /**
- * How many connections may be ended because they gave no answer: twenty, and one more every five minutes. A server that is alive and
- * only blocked, such as by a synchronous standby that is away, keeps the session of each of them, and has room for a hundred.
+ * How many connections may be closed because they gave no answer: twenty, and one more every five minutes. A server that is alive
+ * but blocked, for example by a synchronous standby that is down, keeps a session for each of them, and has room for a hundred.
  */
 export class Abandonments {
   #count = 0
   #since = time.now()
 
-  /** Whether one more connection may be ended. */
+  /** Returns whether one more connection may be closed, and counts it. */
   allow(): boolean {
     const now = time.now()
     this.#count = Math.max(0, this.#count - (now - this.#since) / 300_000)
@@ -52,10 +52,10 @@ export class Abandonments {
 }
 
 const INTERVALS = { first: 2, longest: 100 }
-/** A shorter attempt is of no use. In milliseconds. */
+/** A shorter attempt is useless. In milliseconds. */
 const SHORTEST_ATTEMPT = 200
 
-/** For how many milliseconds a call may last. */
+/** Returns for how many milliseconds a call may last. */
 export function limitOf(
   { timeLimit }: Database,
   { leaseLeft = timeLimit }: Pick<DatabaseCall<unknown>, 'leaseLeft'>,
@@ -64,12 +64,13 @@ export function limitOf(
 }
 
 /**
- * Repeats a call until there is an answer, an error after which it is not repeated, or no time left. Where an attempt without an
- * answer may be repeated, each gets half of the time that is left: one that got lost leaves time for others, on other connections.
+ * Repeats a call until it is answered, fails with an error that is not retried, or runs out of time. An idempotent call may be
+ * repeated without an answer, so each attempt gets half of the remaining time: a lost one leaves time for others, on other
+ * connections.
  *
  * @param deadline on the monotonic clock
- * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, or what the client says of itself; DriverError for an answer after which it is not
- *   repeated
+ * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, or why the client is `unusable`; DriverError for a server error that is not
+ *   retried
  */
 export async function callDatabase<T>(
   database: Database,
@@ -104,7 +105,7 @@ export async function callDatabase<T>(
   }
 }
 
-/** @throws NoAnswer when the limit is over, in milliseconds; the connection of the attempt is then not used again */
+/** Runs one attempt, and abandons it after `limit` milliseconds. @throws NoAnswer when it is abandoned */
 async function attemptWithin<T>(
   limit: number,
   { attempt }: DatabaseCall<T>,
@@ -126,23 +127,23 @@ async function attemptWithin<T>(
   }
 }
 
-/** Thrown when there was no answer in time. */
+/** Thrown if no answer arrived in time. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
-/** Thrown by an attempt when somebody else was faster. */
+/** Thrown by an attempt if another session was faster. */
 export class LostRace extends Error {
   override readonly name = 'LostRace'
 
   constructor() {
-    super('others were faster')
+    super('another session was faster')
   }
 }
 
 /**
- * What an error says about its statement. `transient`: it changed nothing, and may be tried again. `read-only`: the same, on another
- * connection. `unanswered`: nobody knows whether it was executed. `refused`: every other answer of the server.
+ * What an error means for its statement. `transient`: it changed nothing, and may be tried again. `read-only`: the same, but on
+ * another connection. `unanswered`: it is unknown whether it was executed. `refused`: any other answer of the server.
  */
 type ErrorKind = 'transient' | 'read-only' | 'unanswered' | 'refused'
 
@@ -154,38 +155,37 @@ export function errorKind({ transientErrors, readOnlyErrors }: ErrorCodes, error
   return code in transientErrors ? 'transient' : 'refused'
 }
 
-/** For an answer that does not say how many rows a statement changed. */
+/** Creates the error for a result without the number of changed rows. */
 export function uncounted(): LockError {
   return new LockError(
     'INVALID_CLIENT',
-    'This client does not tell how many rows a statement changed, so nobody would know whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
+    'This client does not report how many rows a statement changed, so it would be unknown whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
   )
 }
 
-/** @throws LockError `INVALID_CLIENT` when a client did not say how many rows a statement changed */
+/** Reads the number of changed rows. @throws LockError `INVALID_CLIENT` if the client did not report it */
 export function changedRows(count: unknown): number {
   const changed = Number(count)
   if (Number.isSafeInteger(changed)) return changed
   throw uncounted()
 }
 
-/** The same error with the name of its lock. */
+/** Adds the name of the lock to an error that has none. */
 export function withName(error: LockError, lockName: string | undefined): LockError {
   if (lockName === undefined || error.lockName !== undefined) return error
   return new LockError(error.code, error.message, { lockName, cause: error.cause })
 }
 
 const NO_ANSWER =
-  'check whether the connection pool is exhausted (a lock needs a connection besides those of open transactions), the database is blocked, or it waits for a synchronous standby that is away.'
-const LEASE_IS_OVER =
-  'that was all that was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
+  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), the database is blocked, or it is waiting for a synchronous standby that is down.'
+const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
-/** @param endsWithLease whether `limit` was what was left of the lease, in milliseconds */
+/** @param endsWithLease whether `limit`, in milliseconds, was what was left of the lease */
 function timeout(error: unknown, lockName: string | undefined, limit: number, endsWithLease: boolean) {
   const what = `${subject(lockName)} within ${Math.round(limit)} ms`
   if (error instanceof NoAnswer) {
     const why = endsWithLease ? LEASE_IS_OVER : NO_ANSWER
-    return new LockError('TIMEOUT', `The database did not answer about ${what} – ${why}`, {
+    return new LockError('TIMEOUT', `The database did not answer a request for ${what} – ${why}`, {
       lockName,
       cause: error,
     })
@@ -193,7 +193,7 @@ function timeout(error: unknown, lockName: string | undefined, limit: number, en
   const { message, cause } = driverErrorOf(error)
   return new LockError(
     'TIMEOUT',
-    `The database was too busy to serve ${what}: ${message} – check whether its table is locked, or another transaction keeps its row.`,
+    `The database was too busy to serve ${what}: ${message} – check whether its table is locked, or another transaction has locked its row.`,
     { lockName, cause },
   )
 }
@@ -202,7 +202,7 @@ function readOnlyError(error: unknown, lockName: string | undefined): LockError 
   const { code, message, cause } = driverErrorOf(error)
   return new LockError(
     'DATABASE_ERROR',
-    `This database server does not accept writes, so it cannot serve ${subject(lockName)}: ${message} (error ${code}) – it is a standby or a former primary. Make the connections of the pool lead to the primary.`,
+    `This database server does not accept writes, so it cannot serve ${subject(lockName)}: ${message} (error ${code}) – it is a standby or a former primary. Make the pool connect to the primary.`,
     { lockName, cause },
   )
 }
@@ -211,7 +211,7 @@ export function databaseError(error: unknown, lockName?: string): LockError {
   const { code, message, cause } = driverErrorOf(error)
   const what =
     code === undefined
-      ? `The connection to the database failed at a statement for ${subject(lockName)}`
+      ? `The connection to the database failed during a statement for ${subject(lockName)}`
       : `The database answered a statement for ${subject(lockName)} with error ${code}`
   return new LockError('DATABASE_ERROR', `${what}: ${message}`, { lockName, cause })
 }

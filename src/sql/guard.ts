@@ -4,9 +4,9 @@ import { changedRows, withName } from './calls'
 import { DriverError, type SqlExecutor } from './sql-executor'
 
 /**
- * The row behind a lock, through whatever wraps it.
+ * Returns the row behind a lock.
  *
- * @throws LockError `NOT_LOCKED` without a lock, `INVALID_CONFIGURATION` for one that is not kept in SQL
+ * @throws LockError `NOT_LOCKED` without a lock, `INVALID_CONFIGURATION` for a lock that is not kept in SQL
  */
 export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
   if (!lock) {
@@ -26,15 +26,15 @@ export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
 }
 
 /**
- * Lets a transaction commit only while the lock is held: a task that was paused beyond its lease cannot commit stale work.
- * Call it last before the commit: until then neither an extension nor a successor gets past the lock's row. TypeORM and Prisma
- * have a `guard` of their own, which takes their transaction.
+ * Lets a transaction commit only while the lock is held, so that a task that was suspended beyond its lease cannot commit stale
+ * work. Call it last before the commit, because until then neither an extension nor a successor can change the lock's row. For
+ * TypeORM and Prisma, use the `guard` of their entry points, which takes their transaction.
  *
  * @param transaction runs its statements inside the open transaction, in the lock table's database
  * @param lock default: the innermost active lock
- * @throws LockError `LOCK_LOST` when the lock is no longer held: roll back; `NOT_LOCKED` outside of a locked task;
+ * @throws LockError `LOCK_LOST` if the lock is no longer held: roll back; `NOT_LOCKED` outside of a locked task;
  *   `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy
- *   file comes through as the client's own error: run the transaction again.
+ *   file is passed on as the client's own error: run the transaction again.
  */
 export async function guard(
   transaction: SqlExecutor,
@@ -44,11 +44,11 @@ export async function guard(
 }
 
 /**
- * Makes sure that the lock is still held by this acquisition, and keeps its row as it is until the transaction ends.
+ * Checks that this acquisition still holds the lock, and keeps its row unchanged until the transaction ends.
  *
  * @param executor runs its statements inside the transaction
- * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`, `INVALID_CLIENT`. A lost race of the transaction itself (serialization failure,
- *   deadlock, busy file) comes through as the client's own error, so that code that repeats your transactions recognises it.
+ * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`, `INVALID_CLIENT`. If the transaction itself loses a race (serialization failure,
+ *   deadlock, busy file), the client's own error is passed on, so that code that retries your transactions recognises it.
  */
 export async function guardTransaction(executor: SqlExecutor, { table, row }: SqlAcquisition): Promise<void> {
   const lockName = row.name
@@ -76,7 +76,7 @@ export async function guardTransaction(executor: SqlExecutor, { table, row }: Sq
   if (pinned > 0) return
   throw new LockError(
     'LOCK_LOST',
-    `Lock '${lockName}' is no longer held, as far as this transaction sees – roll it back, because somebody else may hold the lock.`,
+    `As far as this transaction can see, lock '${lockName}' is no longer held – roll it back, because another instance may hold the lock.`,
     { lockName },
   )
 }

@@ -3,8 +3,8 @@ import { Lease, whenOver } from '../core/internal'
 const IDLE = 10_000
 
 /**
- * A connection of our own beside those of the client: opened when it is needed, and closed when it was not used for ten
- * seconds, since nothing tells us that the app has closed its client. Keeps no process alive.
+ * Opens a connection of its own, besides those of the client, when one is needed, and closes it after ten seconds without use,
+ * because nothing reports that the app has closed its client. Does not keep the process alive.
  */
 export function idleConnection<Connection>(
   open: () => Promise<Connection>,
@@ -33,7 +33,7 @@ export function idleConnection<Connection>(
     } finally {
       users--
       idle = new Lease(IDLE)
-      // One timer for all uses: each of them only moves its end.
+      // One timer serves all uses: each use only postpones its end.
       if (!isWatched) whenOver(() => idle.remaining(), closeIfIdle)
       isWatched = true
     }

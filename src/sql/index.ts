@@ -1,5 +1,5 @@
 /**
- * The lock in SQL, for a client of your own: a dialect and a `SqlExecutor` (`sqlExecutor` of `shedlock-orm/drivers`) are a
+ * The lock in SQL, for a client of your own: a dialect and a `SqlExecutor` (see `sqlExecutor` of `shedlock-orm/drivers`) make a
  * `LockProvider`.
  *
  * @module shedlock-orm/sql

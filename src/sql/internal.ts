@@ -1,4 +1,4 @@
-/** What the other folders use of the lock in SQL. */
+/** What the other folders import from the lock in SQL. */
 export type { SqlAcquisition } from './acquisition'
 export type { Dialect, DialectName } from './dialect'
 export { dialectNamed, dialects } from './dialects'

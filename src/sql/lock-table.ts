@@ -17,16 +17,16 @@ import { hasColumns, tableProblem } from './table-check'
 import { tableDefinition } from './table-definition'
 import type { TableSql } from './table-names'
 
-/** More schemas than these are not suggested. */
+/** If more schemas than these have such a table, none is suggested. */
 const SCHEMAS_AT_MOST = 3
 
-/** One lock table in its database: sends its statements, finds out whether it exists and has the right shape, and creates it. */
+/** One lock table in its database: sends its statements, checks that it exists with the right columns, and creates it. */
 export class LockTable implements Database {
   readonly statements: LockStatements
   readonly abandonments = new Abandonments()
   #isRight = false
 
-  /** @param timeLimit of one call, in milliseconds */
+  /** @param timeLimit for one call, in milliseconds */
   constructor(
     readonly executor: SqlExecutor,
     readonly dialect: Dialect,
@@ -37,11 +37,11 @@ export class LockTable implements Database {
   }
 
   /**
-   * Sends a request, and repeats it within the time limit. With a wrong type two could hold one lock, so before the first
-   * acquisition the table is checked.
+   * Sends a request, and repeats it within the time limit. Checks the table before the first acquisition, because with a wrong
+   * column type two callers could hold one lock.
    *
-   * @param isAcquisition whether the table is checked before, until one check has succeeded
-   * @throws LockError `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`, or what the client says of itself
+   * @param isAcquisition whether to check the table first, unless a check has already succeeded
+   * @throws LockError `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`, or why the client is `unusable`
    */
   async call<T>(call: DatabaseCall<T>, isAcquisition = false): Promise<T> {
     const { lockName } = call
@@ -57,27 +57,27 @@ export class LockTable implements Database {
       return await callDatabase(this, call, deadline)
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
-      // An error that the server answered may have a more specific reason: the table.
+      // The table may be the real cause of an error of the server, so check it again.
       this.#isRight = false
       const problem = await check(error.cause).catch(() => undefined)
       throw problem ? withName(problem, lockName) : databaseError(error, lockName)
     }
   }
 
-  /** The rows that a statement reads: of one lock, if the values have its name. */
+  /** Reads rows. Errors name the lock, if the values contain its name. */
   read(statement: Sql, values: SqlValues = {}): Promise<readonly SqlRow[]> {
     const attempt = (current: Attempt) => this.executor.query(statement, values, current)
     return this.call({ lockName: values.name, idempotent: true, attempt })
   }
 
-  /** Sends a write once. @returns how many rows it changed */
+  /** Sends a write once, and returns how many rows it changed. */
   async changes(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<number> {
     if (!this.dialect.counted) return changedRows(await this.executor.execute(statement, values, attempt))
     const [row] = await this.executor.query(statement, values, attempt)
     return changedRows(row?.['changed'] ?? NaN)
   }
 
-  /** Creates the table unless it exists. However many sessions do it at the same time, each succeeds. */
+  /** Creates the table unless it exists. Any number of sessions may do this at the same time, and each succeeds. */
   async create(): Promise<void> {
     const before = await this.call({ attempt: (attempt) => this.#problem({ attempt, searches: false }) })
     if (!before) return
@@ -86,7 +86,7 @@ export class LockTable implements Database {
       for (const statement of tableDefinition(this.dialect, this.sql.names).up)
         await this.call({ attempt: (attempt) => this.executor.execute(raw(statement), {}, attempt) })
     } catch (error) {
-      // Another session may have been faster. Where that cannot be read, the first error is the one to report.
+      // Another session may have created the table. If that cannot be read, report the first error.
       const again = this.call({
         attempt: (attempt) => this.#problem({ cause: error, attempt, searches: false }),
       })
@@ -96,7 +96,7 @@ export class LockTable implements Database {
     }
   }
 
-  /** @param searches whether to find out where else there is such a table, if it is missing */
+  /** @param searches whether to find out which other schemas have such a table, if it is missing */
   async #problem({
     cause,
     attempt,
@@ -111,20 +111,20 @@ export class LockTable implements Database {
     return tableProblem(this.dialect, this.sql, described, cause, elsewhere)
   }
 
-  /** The columns of the table; none if there is no such table. */
+  /** Reads the columns of the table; none if there is no such table. */
   describe(attempt?: Attempt, schema = this.sql.names.schema): Promise<readonly SqlRow[]> {
     const values = { schema: schema ?? null, table: this.sql.names.tableName }
     return this.executor.query(this.statements.describe, values, attempt)
   }
 
-  /** The schemas that have a table of this name with these columns; none where that is not known. */
+  /** Finds the schemas that have a table of this name with these columns; none if that is unknown. */
   async otherSchemas(attempt?: Attempt): Promise<string[]> {
     const { schemasOf } = this.statements
     if (!schemasOf) return []
     try {
       const schemas: string[] = []
       const rows = await this.executor.query(schemasOf, { table: this.sql.names.tableName }, attempt)
-      // Where each tenant has a schema of its own, none of the others' is meant.
+      // So many schemas mean that each tenant has one, and another tenant's table is not the one to use.
       if (rows.length > SCHEMAS_AT_MOST) return []
       for (const row of rows) {
         const schema = String(row['table_schema'])
@@ -132,7 +132,7 @@ export class LockTable implements Database {
       }
       return schemas
     } catch {
-      // It only explains what is wrong already.
+      // The search only helps to explain an error, so its own errors do not matter.
       return []
     }
   }

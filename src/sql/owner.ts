@@ -13,37 +13,37 @@ import {
   type WaitOptions,
 } from '../core/internal'
 
-// What `locked_by` contains: who holds the lock, and at the end how its run ended.
+// What `locked_by` contains: who holds the lock, and after its release how its run ended.
 
-/** How the last run under a lock ended, as far as its row tells. Times are of the database's clock. */
+/** How the last run under a lock ended, as recorded in its row. Times are those of the database's clock. */
 export interface LastRun {
   /**
-   * - `succeeded`, `failed` as the executor saw it, or as whoever called `unlock({ outcome })` said
-   * - `unlocked` the lock was released without an outcome, by its holder, by hand, or before a run began
-   * - `died` the lease ended without an outcome: the process is gone, or the run still goes on
+   * - `succeeded`, `failed` as the executor saw it, or as it was passed to `unlock({ outcome })`
+   * - `unlocked` the lock was released without an outcome, by its holder, by hand, or before a run started
+   * - `died` the lease ended without an outcome: the process is gone, or the run is still going on
    */
   readonly outcome: 'succeeded' | 'failed' | 'unlocked' | 'died'
-  /** When the lock was acquired for the run; `lockedAt`, in contrast, is the slot, if there was one. Absent where nobody knows it. */
+  /** When the lock was acquired for the run, even if `lockedAt` is a slot. Absent if unknown. */
   readonly startedAt?: Date
-  /** When the run ended; for `died`, when the lease did. Absent where nobody knows it. */
+  /** When the run ended; for `died`, when the lease did. Absent if unknown. */
   readonly endedAt?: Date
-  /** How long the lock was held for the run, in milliseconds. Absent where nobody knows it. */
+  /** How long the lock was held for the run, in milliseconds. Absent if unknown. */
   readonly duration?: number
 }
 
-/** What is left of `varchar(255)` beside the random part. */
+/** The length of `varchar(255)` without the random part. */
 const LONGEST_OWNER = 255 - '/00000000-0000-8000-0000-000000000000'.length
-/** Of version 8, which others do not make: an owner that another program ends in a UUID is none of ours. */
+/** A UUID of version 8, which other programs do not create: an owner that ends in another UUID is not ours. */
 const RANDOM_PART = /\/[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/
 /**
- * In milliseconds: for how long the lock was held until the end of the run, and then until `lock_until`. It has no more digits than
- * `LONGEST_RUN` and a lease of a hundred years: with others, which another program wrote, no `Date` could be made.
+ * For how many milliseconds the lock was held until the run ended, and from then until `lock_until`. The digits are limited to
+ * those of `LONGEST_RUN` and of a lease of a hundred years, because other programs may write numbers that no `Date` can hold.
  */
 const ENDING = /\/(?:(?<ranFor>\d{1,12})(?:\+(?<heldFor>\d{1,13}))? )?(?<outcome>succeeded|failed|unlocked)$/
-/** More digits would make the ending longer than the random part. */
+/** With more digits, the ending would be longer than the random part. */
 const LONGEST_RUN = 999_999_999_999
 
-/** This process, for people who read the table. */
+/** Names this process for people who read the table: host, process and worker thread. */
 export function defaultLockedBy(): string {
   return `${hostname()}/${process.pid}${isMainThread ? '' : `/${threadId}`}`.slice(-LONGEST_OWNER)
 }
@@ -51,14 +51,14 @@ export function defaultLockedBy(): string {
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkLockedBy(lockedBy: string): string {
   if (!isPause(checkOwner(lockedBy, 'lockedBy'))) return lockedBy
-  throw invalid("lockedBy begins with 'paused by', which marks a pause – let it begin otherwise.")
+  throw invalid("lockedBy begins with 'paused by', which marks a pause – choose another beginning.")
 }
 
 function checkOwner(owner: string, what: string, lockName?: string): string {
   const isRight = typeof owner === 'string' && owner.trim() !== '' && owner.length <= LONGEST_OWNER
   if (isRight && !/[\p{Cc}\p{Cs}]/u.test(owner)) return owner
   throw invalid(
-    `${what} must be a text of 1 to ${LONGEST_OWNER} characters without control characters.`,
+    `${what} must be a string of 1 to ${LONGEST_OWNER} characters without control characters.`,
     lockName,
   )
 }
@@ -67,9 +67,12 @@ function checkOwner(owner: string, what: string, lockName?: string): string {
 export interface PauseOptions {
   /** How long the pause lasts, unless `resumeLock` ends it sooner. */
   readonly duration: Duration
-  /** Why the job does not run, for others. It is written into `locked_by`. */
+  /** Why the job does not run, for other people. Written into `locked_by`. */
   readonly reason: string
-  /** Who pauses the lock; written into `locked_by` too. Default: the provider's `lockedBy`, which is host and process unless you set it. */
+  /**
+   * Who pauses the lock. Also written into `locked_by`. Default: the provider's `lockedBy`, which is host and process unless you
+   * set it.
+   */
   readonly pausedBy?: string | undefined
   /** How long to wait for a run in progress to end. Default 0: not at all. */
   readonly wait?: Duration | WaitOptions | undefined
@@ -100,29 +103,30 @@ export function checkPause(name: string, options: PauseOptions, defaultPausedBy:
 }
 
 /**
- * A new owner for one acquisition. Host and process alone would let a late holder release or extend the lock of its successor in
- * the same process.
+ * Creates the owner of one acquisition. With host and process alone, a late holder could release or extend the lock of its
+ * successor in the same process.
  */
 export function newOwner(lockedBy: string): string {
   const random = randomUUID()
   return `${lockedBy}/${random.slice(0, 14)}8${random.slice(15)}`
 }
 
-/** How a run ended, when its lock is released. In milliseconds. */
+/** How a run ended, for the release of its lock. Durations are in milliseconds. */
 export interface EndedRun {
   readonly outcome: 'succeeded' | 'failed' | 'unlocked'
   readonly ranFor: number
   /** How long to keep the lock from now on. */
   readonly keepFor: number
-  /** How long it will have been held since the end of the run. */
+  /** How long the lock stays held after the end of the run. */
   readonly heldFor: number
 }
 
 /**
- * What `locked_by` contains after the release: how the run ended. So no earlier statement of the holder finds the row. Never longer
- * than the owner; an owner without a random part, such as that of a Java service, does not change.
+ * Returns what `locked_by` contains after the release: how the run ended. As the owner changes, no earlier statement of the holder
+ * finds the row. The result is never longer than the owner; an owner without a random part, such as that of a Java service, does
+ * not change.
  *
- * @param run `undefined`: there was none, or nobody knows
+ * @param run `undefined`: there was none, or how it ended is unknown
  */
 export function endedOwner(owner: string, run?: EndedRun): string {
   if (!run) return owner.replace(RANDOM_PART, '/unlocked')
@@ -131,15 +135,15 @@ export function endedOwner(owner: string, run?: EndedRun): string {
   return owner.replace(RANDOM_PART, `/${ranFor}${heldFor > 0 ? `+${heldFor}` : ''} ${run.outcome}`)
 }
 
-/** The owner without its random part or its ending: what people want to read. */
+/** Returns the owner without its random part or its ending, for people to read. */
 export function readableOwner(owner: string): string {
   return owner.replace(RANDOM_PART.test(owner) ? RANDOM_PART : ENDING, '')
 }
 
 /**
- * A text of the database, made safe to show. Other programs write into the table as well: what they wrote must neither control a
- * terminal, nor begin a new line, nor reverse the text beside it, nor be invisible. The escapes are those of JSON, so that JSON keeps
- * the same value.
+ * Makes a string from the database safe to show. Other programs write into the table as well, and what they wrote must not control
+ * a terminal, begin a new line, reverse the text beside it, or be invisible. The escapes are those of JSON, so that a JSON parser
+ * restores the same value.
  */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
@@ -147,13 +151,13 @@ export function printable(text: string): string {
   )
 }
 
-/** Whether a lock provider of this package wrote it. */
+/** Returns whether a lock provider of this package wrote the owner. */
 export function isOurs(owner: string): boolean {
   return RANDOM_PART.test(owner) || ENDING.test(owner)
 }
 
 /**
- * How the last run ended, as the owner tells it.
+ * Reads from the owner how the last run ended.
  *
  * @param lockUntil as the row has it
  * @param now by the same clock
@@ -167,7 +171,7 @@ export function lastRunOf(owner: string, held: boolean, lockUntil: Date, now: Da
   const duration = ranFor === undefined ? undefined : Number(ranFor)
   return {
     outcome: outcome as LastRun['outcome'],
-    // Somebody has changed the row, or set the clock back.
+    // Otherwise the row was changed by hand or the clock was set back, so the times are unknown.
     ...(ended <= now.getTime() && {
       ...(duration !== undefined && { startedAt: new Date(ended - duration) }),
       endedAt: new Date(ended),

@@ -14,51 +14,54 @@ import {
 import type { SqlRow } from './sql-executor'
 import { isOurs, lastRunOf, readableOwner, type LastRun } from './owner'
 
-// What a row tells.
+// How to read a row of the lock table.
 
-/** A lock as its row tells it. All times are of the database's clock. */
+/** A lock as its row records it. All times are those of the database's clock. */
 export interface LockRecord {
   /** The lock's name. */
   readonly name: string
-  /** Whether somebody holds the lock at `now`. If not, `lockedBy` tells who held it last. */
+  /** Whether the lock is held at `now`. If not, `lockedBy` is its last holder. */
   readonly held: boolean
-  /** Whether the lock is held by a pause; `lockedBy` then says who paused it and why. */
+  /** Whether the lock is held by a pause; `lockedBy` is then who paused it and why. */
   readonly paused: boolean
-  /** The owner: host, process and a random part, unless configured otherwise. After a release, how the run ended. */
+  /** The owner: host, process and a random part, unless configured otherwise. After a release, it contains how the run ended. */
   readonly lockedBy: string
   /**
-   * When the lock was last acquired, or the slot for which it was. A pause does not count: for a lock that was paused but never
-   * acquired this is the beginning of 1970.
+   * When the lock was last acquired, or the slot that it was acquired for. A pause does not count: for a lock that was paused but
+   * never acquired, this is the beginning of 1970.
    */
   readonly lockedAt: Date
-  /** When the lease ends, or ended. The end of the year 9999 for a row that is held for ever, such as one with `infinity` or null. */
+  /** When the lease ends, or ended. The end of the year 9999 if the row is held for ever, such as one with `infinity` or null. */
   readonly lockUntil: Date
   /** When the row was read. */
   readonly now: Date
   /**
-   * How the last run ended. Absent while a run goes on, before the first run, after a pause, and if another program acquired the
-   * lock last, such as Java's ShedLock, which does not tell.
+   * How the last run ended. Absent during a run, before the first run, after a pause, and if another program acquired the lock
+   * last, such as Java's ShedLock, which does not record it.
    */
   readonly lastRun?: LastRun
 }
 
-/** `locked_at` of a lock that was paused and never acquired. A day late, for types that begin in 1970 in the zone of the session. */
+/**
+ * `locked_at` of a lock that was paused but never acquired. A day late, because some types begin in 1970 in the session's time
+ * zone.
+ */
 export const NEVER = 86_400_000
-/** In milliseconds. What is not ours may use a clock of its own, which is rarely exact. */
+/** In milliseconds. Other programs may use clocks of their own, which are rarely exact. */
 export const OTHERS_AT_MOST_AHEAD = 5_000
 
-/** @param rows as `readRows` names their columns; one without a name only says what its server is */
+/** Reads rows with the columns of `readRows`. Ignores a row without a name, which only reports whether its server is a standby. */
 export function lockRecords(rows: readonly SqlRow[]): LockRecord[] {
   return rows.filter((row) => readText(row, 'lock_name') !== undefined).map(lockRecord)
 }
 
-/** Drivers give whole numbers as number, bigint or text. */
+/** Reads one row. Drivers return whole numbers as number, bigint or string. */
 function lockRecord(row: SqlRow): LockRecord {
   const held = Number(row['is_held']) === 1
   const lockedBy = readText(row, 'owner') ?? ''
   const lockUntil = held ? endOfHeld(row['lock_until']) : time(row['lock_until'])
   const read = time(row['now'])
-  // A statement may read the clock twice: what was seen free had come to its end.
+  // The statement may read the clock twice, so `now` can be a moment before the end of a lease that is over.
   const now = !held && lockUntil > read ? lockUntil : read
   const lastRun = lastRunOf(lockedBy, held, lockUntil, now)
   return {
@@ -73,7 +76,7 @@ function lockRecord(row: SqlRow): LockRecord {
   }
 }
 
-/** @param row as `refusal` names its columns; other rows tell nothing of the holder */
+/** Reads the holder from a row with the columns of `refusal`; other rows contain none. */
 export function lockHolder(row: SqlRow): LockHolder | undefined {
   const owner = readText(row, 'owner')
   return owner === undefined
@@ -81,14 +84,17 @@ export function lockHolder(row: SqlRow): LockHolder | undefined {
     : { lockedBy: readableOwner(owner), lockUntil: endOfHeld(row['lock_until']) }
 }
 
-/** @param column as `textAs` was given it; `undefined` if the row has no text there */
+/** Reads a column that was selected with `textAs`; `undefined` if the row has no string there. */
 function readText(row: SqlRow, column: string): string | undefined {
   const [text, hex] = [row[column], row[`${column}_hex`]]
   if (typeof hex === 'string') return Buffer.from(hex, 'hex').toString()
   return typeof text === 'string' ? text : undefined
 }
 
-/** What is held until no time is held for ever: null is neither past nor future, and words come after all digits. */
+/**
+ * Reads the end of a current lease. If it is not a time, it never comes: null is neither past nor future, and words sort after
+ * digits.
+ */
 function endOfHeld(value: unknown): Date {
   const until = time(value)
   return until.getTime() > 0 ? until : new Date(LAST_TIME)
@@ -99,26 +105,26 @@ function time(value: unknown): Date {
 }
 
 /**
- * The holder of the lock, or the last one, as people want to read it. Empty for a free lock that was paused last: a pause overwrites
- * the holder before it, and nobody is paused any more.
+ * Returns the holder of the lock, or the last one, for people to read. Empty for a free lock that was paused last, because the
+ * pause is over, and has overwritten the holder before it.
  */
 export function displayedOwner({ held, lockedBy }: LockRecord): string {
   return !held && isPause(lockedBy) ? '' : readableOwner(lockedBy)
 }
 
-/** Its lease never ends. */
+/** Returns whether the lease never ends. */
 export function isHeldForEver({ held, lockUntil }: LockRecord): boolean {
   return held && lockUntil.getTime() >= LAST_TIME
 }
 
-/** A row may be there because the lock was paused. */
+/** Returns whether the lock was ever acquired. Its row may exist only because of a pause. */
 export function wasAcquired({ lockedAt }: LockRecord): boolean {
   return lockedAt.getTime() > NEVER
 }
 
 /**
- * How far, in milliseconds, `lockedAt` lies ahead of the database's clock, if that is further than any slot for which a lock is
- * acquired: then another clock or another time zone wrote it. Otherwise 0.
+ * Returns how many milliseconds `lockedAt` lies ahead of the database's clock, if that is further than any slot may: then another
+ * clock or another time zone wrote it. Otherwise 0.
  */
 export function foreignClock({ lockedBy, lockedAt, now }: LockRecord): number {
   const ahead = lockedAt.getTime() - now.getTime()
@@ -128,12 +134,12 @@ export function foreignClock({ lockedBy, lockedAt, now }: LockRecord): number {
 /** What else makes a lock overdue. */
 export interface OverdueOptions {
   /**
-   * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, was unlocked without an outcome,
-   * or was another program's. Only the last run counts, because the row knows no other; it does not count while the next run goes on,
-   * nor after a pause, which overwrites it. Default `false`.
+   * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, was unlocked without an
+   * outcome, or was another program's. Only the last run counts, because the row does not record earlier ones; it does not count
+   * during the next run, nor after a pause, which overwrites it. Default `false`.
    */
   readonly mustHaveSucceeded?: boolean | undefined
-  /** A lock is also overdue if its run goes on for longer than this, or, with a slot, was due longer ago. Default: no limit. */
+  /** A lock is also overdue if its run has lasted longer than this or, with a slot, was due longer ago. Default: no limit. */
   readonly runningAtMost?: Duration | undefined
 }
 
@@ -142,23 +148,23 @@ export const OVERDUE_OPTIONS = {
   runningAtMost: aDuration,
 } satisfies OptionChecks<OverdueOptions>
 
-/** A lock whose job does not run as it should, as far as its row tells. */
+/** A lock whose job does not run as it should, as far as its row shows. */
 export interface OverdueLock {
   /** The lock's name. */
   readonly name: string
-  /** How long ago the lock may have been acquired last, in milliseconds. */
+  /** How long ago the last acquisition of the lock may be, in milliseconds. */
   readonly overdueAfter: number
   /**
-   * - `late` it was acquired longer ago, or never, or by a clock that is ahead
-   * - `running` its run goes on for too long
-   * - `not-succeeded` its last run is not known to have succeeded; `lastRun` tells more
+   * - `late` the last acquisition is longer ago, a clock that is ahead wrote its time, or the lock was never acquired
+   * - `running` its run has been going on for too long
+   * - `not-succeeded` its last run is not known to have succeeded; see `lastRun`
    */
   readonly reason: 'late' | 'running' | 'not-succeeded'
-  /** When the lock was last acquired, or the slot for which it was; absent if it never was. */
+  /** When the lock was last acquired, or the slot that it was acquired for; absent if it never was. */
   readonly lockedAt?: Date
   /**
-   * How long ago `lockedAt` was, in milliseconds by the database's clock; absent if the lock was never acquired. Less than 0: a clock
-   * that is ahead wrote the time, so nobody knows how long ago it was.
+   * How long ago `lockedAt` was, in milliseconds by the database's clock; absent if the lock was never acquired. If it is negative,
+   * a clock that is ahead wrote the time, and the true age is unknown.
    */
   readonly age?: number
   /** As in a `LockRecord`. */
@@ -166,7 +172,7 @@ export interface OverdueLock {
 }
 
 /**
- * @returns how long ago each lock may have been acquired last, in milliseconds, in the order of `overdueAfter`
+ * @returns how long ago the last acquisition of each lock may be, in milliseconds, in the order of `overdueAfter`
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkOverdueAfter(
@@ -182,7 +188,7 @@ export function checkOverdueAfter(
   )
 }
 
-/** @returns `undefined` if it is not overdue */
+/** Returns why the lock is overdue, or `undefined` if it is not. */
 export function overdueLock(
   name: string,
   overdueAfter: number,

@@ -43,13 +43,12 @@ export interface SqlLockProviderOptions extends LockTableOptions {
   /** The readable part of the owner in `locked_by`; a random part follows it. Default `host/process-id`. */
   readonly lockedBy?: string | undefined
   /**
-   * How long an acquisition, an extension or a release may take in all: the wait for the pool, retries, a check of the table. Default 5
-   * seconds.
+   * How long an acquisition, an extension or a release may take in all, including the wait for the pool, retries and a check of the
+   * table. Default 5 seconds.
    */
   readonly timeLimit?: Duration | undefined
 }
 
-/** The checks of `SqlLockProviderOptions`. */
 export const SQL_LOCK_PROVIDER_OPTIONS = {
   ...TABLE_OPTIONS,
   lockedBy: checkLockedBy,
@@ -57,9 +56,9 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
 } satisfies OptionChecks<SqlLockProviderOptions>
 
 /**
- * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. When something goes wrong,
- * every method that reaches the database rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`
- * or `DATABASE_ERROR`.
+ * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. Every method that reaches
+ * the database rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT` or `DATABASE_ERROR` if
+ * something goes wrong.
  */
 export class SqlLockProvider extends LockProvider {
   /** The table and the dialect, for logs, such as `the table shedlock (postgres)`. */
@@ -69,7 +68,7 @@ export class SqlLockProvider extends LockProvider {
   readonly #lockedBy: string
 
   /**
-   * Does not touch the database.
+   * Creates the provider without connecting to the database.
    *
    * @throws LockError `INVALID_CONFIGURATION`
    */
@@ -89,7 +88,7 @@ export class SqlLockProvider extends LockProvider {
   /**
    * Tries to acquire the lock once, for `lock` and the executors.
    *
-   * @throws LockError as every method does. The lock was then not acquired, or is released again in the background
+   * @throws LockError as every method does; the lock was then not acquired, or is released again in the background
    */
   async acquire(
     configuration: CheckedLockConfiguration,
@@ -107,9 +106,9 @@ export class SqlLockProvider extends LockProvider {
   }
 
   /**
-   * Call it at the end of the process: it waits for the releases in the background, of locks whose acquisition or release got no
-   * answer. After the timeout these locks are left to expire. Nothing is sent to the database afterwards, until the next lock is
-   * acquired. `LockingTaskExecutor.shutdown()` does this for the locks of that executor.
+   * Waits for the releases in the background, of locks whose acquisition or release got no answer; after the timeout, leaves these
+   * locks to expire. Call it at the end of the process: it sends nothing more to the database until the next lock is acquired.
+   * `LockingTaskExecutor.shutdown()` does this for the locks of its executor.
    *
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
@@ -118,16 +117,16 @@ export class SqlLockProvider extends LockProvider {
     await this.#releases.drain(timeout, caller)
   }
 
-  /** Reads every lock of the table, held or not, in the order of their names: for people and dashboards. */
+  /** Reads all locks of the table, held or not, in the order of their names: for people and dashboards. */
   async listLocks(): Promise<LockRecord[]> {
     return lockRecords(await this.#table.read(this.#table.statements.list))
   }
 
   /**
-   * Reads one lock of the table, held or not. Where the table's collation ignores case, `Report` finds the lock `report`, and the
+   * Reads one lock of the table, held or not. If the table's collation ignores case, `Report` finds the lock `report`, and the
    * result has the row's own spelling.
    *
-   * @returns the lock, or `undefined` when it was never acquired
+   * @returns the lock, or `undefined` if it was never acquired
    */
   async findLock(name: string): Promise<LockRecord | undefined> {
     const [record] = lockRecords(await this.#table.read(this.#table.statements.find, { name }))
@@ -135,12 +134,13 @@ export class SqlLockProvider extends LockProvider {
   }
 
   /**
-   * Releases a lock whose holder is known to be gone, if nothing about it has changed since it was read. A holder that is alive goes
-   * on running without the lock. Does not end a pause: `resumeLock` does.
+   * Releases a lock whose holder is known to be gone, if its row has not changed since it was read. A holder that is alive goes on
+   * running without the lock. Does not end a pause; use `resumeLock` for that.
    *
-   * @param lock as `findLock` returned it: the lock is released only if it still has this owner and its lease still ends then. The
-   *   owner of a Java service is only its host, and a lock that was extended since has a holder that is alive
-   * @returns whether it was released; `false`: nobody holds it, somebody else does, it is paused, or its lease ends at another time
+   * @param lock as `findLock` returned it: the lock is released only if it still has this owner and this end of its lease. The
+   *   owner alone would not do: that of a Java service is only its host, and a lock that was extended since has a holder that is
+   *   alive
+   * @returns whether it was released; `false`: it is free, has another owner, is paused, or its lease ends at another time
    */
   async releaseLock(lock: SeenLock): Promise<boolean> {
     return !isPause(checkSeen(lock).lockedBy) && this.#releaseSeen(lock)
@@ -156,22 +156,22 @@ export class SqlLockProvider extends LockProvider {
   }
 
   /**
-   * Checks the lock table: its columns with types and lengths, its key, whether names that differ in case are different locks, the
-   * times in its rows, and the privileges of this user. Changes nothing.
+   * Checks the lock table: the types and lengths of its columns, its key, whether names that differ in case are different locks,
+   * the times in its rows, and the privileges of this user. Changes nothing.
    *
-   * @returns what is wrong, worst first, with the SQL that fixes it; an empty array when all is well
+   * @returns what is wrong, worst first, with the SQL that fixes it; an empty array if nothing is wrong
    */
   checkTable(): Promise<TableFinding[]> {
     return this.#table.call({ attempt: () => inspectTable(this.#table) })
   }
 
   /**
-   * Finds the locks that nobody has acquired for too long: their jobs do not run. A lock that is paused is not overdue.
+   * Finds the locks that have not been acquired for too long, because their jobs do not run. A paused lock is not overdue.
    *
-   * @param overdueAfter for each lock, how long ago it may have been acquired last: `{ report: '25h', 'clean-up': '10m' }`
+   * @param overdueAfter for each lock, how long ago its last acquisition may be: `{ report: '25h', 'clean-up': '10m' }`
    * @param options whether the last run must have succeeded, and how long a run may last
-   * @returns the locks that were acquired longer ago, or never, or at a time that lies in the future, and those that break `options`;
-   *   in the order of `overdueAfter`. Empty when all is well
+   * @returns the locks that were acquired longer ago, never, or at a time in the future, and those that violate `options`, in the
+   *   order of `overdueAfter`; an empty array if there are none
    * @throws LockError `INVALID_CONFIGURATION`
    */
   async overdueLocks(
@@ -184,16 +184,16 @@ export class SqlLockProvider extends LockProvider {
     return [...checked].flatMap(([name, after]) => overdueLock(name, after, locks.get(name), more) ?? [])
   }
 
-  /** Reads several locks at once, and not the whole table, which may have a row for each tenant. */
+  /** Reads several locks at a time, but not the whole table, which may have a row for each tenant. */
   async #findLocks(names: readonly string[]): Promise<ReadonlyMap<string, LockRecord>> {
     const found = new Map<string, LockRecord>()
     for (let begin = 0; begin < names.length; begin += SEVERAL_NAMES.length) {
       const some = names.slice(begin, begin + SEVERAL_NAMES.length)
-      const values = Object.fromEntries(SEVERAL_NAMES.map((each, index) => [each, some[index] ?? some[0]]))
+      const values = Object.fromEntries(SEVERAL_NAMES.map((key, index) => [key, some[index] ?? some[0]]))
       const records = lockRecords(await this.#table.read(this.#table.statements.findSeveral, values))
       for (const record of records) found.set(record.name, record)
-      // Under a collation that ignores case, the row of a lock may be spelt otherwise than its name here.
-      for (const name of some.filter((each) => !found.has(each))) {
+      // Under a collation that ignores case, the row may spell the name differently, so the database has to compare it.
+      for (const name of some.filter((spelling) => !found.has(spelling))) {
         const record = await this.findLock(name)
         if (record) found.set(name, record)
       }
@@ -202,13 +202,11 @@ export class SqlLockProvider extends LockProvider {
   }
 
   /**
-   * Pauses a job: acquires its lock without a run, so that everybody skips, Java services too. The pause lasts until `resumeLock` is
-   * called or until its time is over; it does not end with this process. `lockedAt` does not change.
+   * Pauses a job: acquires its lock without a run, so that every instance skips it, including Java services. The pause lasts until
+   * `resumeLock` is called or its duration is over; it does not end with this process. `lockedAt` does not change.
    *
-   * @returns whether this call has paused the job; `false`: somebody else holds the lock, or has already paused it, as `findLock`
-   *   tells
-   * @throws LockError `INVALID_CONFIGURATION`, or as every method does. In all these cases the job is not paused, or is resumed in
-   *   the background
+   * @returns whether this call paused the job; `false`: its lock is already held or paused, see `findLock`
+   * @throws LockError `INVALID_CONFIGURATION`, or as every method does; the job is then not paused, or is resumed in the background
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, duration, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
@@ -221,8 +219,8 @@ export class SqlLockProvider extends LockProvider {
   /**
    * Ends the pause of a job.
    *
-   * @param lock the name of the lock, to end any pause; or the lock as `findLock` returned it: only this pause is ended
-   * @returns whether this call has ended a pause; `false`: the job was not paused, or not as it was read
+   * @param lock the name of the lock, to end any pause; or the lock as `findLock` returned it, to end only this pause
+   * @returns whether this call ended a pause; `false`: the job was not paused, or its row has changed since it was read
    */
   async resumeLock(lock: string | SeenLock): Promise<boolean> {
     const seen = typeof lock === 'string' ? await this.findLock(lock) : checkSeen(lock)
@@ -230,17 +228,17 @@ export class SqlLockProvider extends LockProvider {
   }
 
   /**
-   * Creates the lock table unless it exists, as the migration does. However many processes call it at the same time, each
+   * Creates the lock table unless it exists, as the migration does. Any number of processes may call it at the same time, and each
    * succeeds. On Spanner it needs TypeORM.
    *
-   * @throws LockError `TABLE_MISMATCH` when another table has this name, or as every method does
+   * @throws LockError `TABLE_MISMATCH` if another table has this name, or as every method does
    */
   createTable(): Promise<void> {
     return this.#table.create()
   }
 }
 
-/** A lock as somebody read it: what `findLock` and `listLocks` return. */
+/** A lock as it was read: what `findLock` and `listLocks` return. */
 export type SeenLock = Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>
 
 /** @throws LockError `INVALID_CONFIGURATION` */

@@ -1,4 +1,4 @@
-/** The parameters of a statement that reads the rows of several locks. */
+/** The parameters for the names in a statement that reads several locks. */
 export const SEVERAL_NAMES = [
   'name1',
   'name2',
@@ -12,7 +12,7 @@ export const SEVERAL_NAMES = [
   'name10',
 ] as const
 
-/** The values that a lock statement may need. The statement names them as its parameters; the executor binds them. */
+/** The values that a lock statement may need. A statement refers to them by these names, and the executor binds them. */
 export interface SqlValues extends Readonly<Partial<Record<(typeof SEVERAL_NAMES)[number], string>>> {
   readonly name?: string
   readonly lockedBy?: string
@@ -23,34 +23,34 @@ export interface SqlValues extends Readonly<Partial<Record<(typeof SEVERAL_NAMES
   readonly unlockedBy?: string
   /** In milliseconds since 1970. */
   readonly slot?: number | undefined
-  /** Owner and `locked_at` of a row as it was seen. */
+  /** The owner of a row, and its `locked_at` in milliseconds since 1970, when the row was read. */
   readonly seenBy?: string
   readonly seenAt?: number
-  /** `lock_until` of a row as it was seen, in milliseconds since 1970. */
+  /** `lock_until` of a row when it was read, in milliseconds since 1970. */
   readonly seenUntil?: number
   readonly schema?: string | null
   readonly table?: string
 }
 
-/** SQL text with placeholders between its pieces: there is always one piece more than there are parameters. */
+/** A SQL statement in pieces, with placeholders between them: there is one piece more than there are parameters. */
 export interface Sql {
-  /** The text before, between and after the placeholders. */
+  /** What comes before, between and after the placeholders. */
   readonly pieces: readonly string[]
   /** Which value belongs to each placeholder, in their order. */
   readonly parameters: readonly (keyof SqlValues)[]
 }
 
-/** A value that is bound, never written into the text. */
+/** Creates a parameter: its value is bound, never written into the statement. */
 export function parameter(name: keyof SqlValues): Sql {
   return { pieces: ['', ''], parameters: [name] }
 }
 
-/** Text as it is: for quoted identifiers and for what a dialect writes itself. */
+/** Inserts SQL as it is: quoted identifiers, and what a dialect writes itself. */
 export function raw(text: string): Sql {
   return { pieces: [text], parameters: [] }
 }
 
-/** Puts statements together. Only statements fit into it, so that no name and no value can become text by mistake. */
+/** Composes a statement from others. Accepts only statements, so that a name or a value cannot become SQL by mistake. */
 export function sql(text: TemplateStringsArray, ...parts: readonly Sql[]): Sql {
   const pieces = ['']
   const append = (piece: string): void => {
@@ -67,9 +67,9 @@ export function sql(text: TemplateStringsArray, ...parts: readonly Sql[]): Sql {
 }
 
 /**
- * The text of a statement for one client.
+ * Returns a statement as a string for one client.
  *
- * @param placeholder the text of the placeholder at this position, counted from 0. Default `?`
+ * @param placeholder returns the placeholder at this position, counted from 0. Default `?`
  */
 export function render({ pieces }: Sql, placeholder: (position: number) => string = () => '?'): string {
   return pieces.reduce((text, piece, index) => text + placeholder(index - 1) + piece).trim()

@@ -8,17 +8,17 @@ import { addColumn, addKey, changeColumn, createTable } from './table-fixes'
 /**
  * What is wrong with a lock table.
  *
- * - `TABLE_MISSING` there is no such table, or this user may not see it
+ * - `TABLE_MISSING` the table does not exist, or this user may not see it
  * - `COLUMN_MISSING` the table lacks a column
- * - `COLUMN_TYPE` a column has a type under which two could hold one lock, or a time would be rounded
- * - `COLUMN_TOO_SHORT` a text column is too short for some names or owners
+ * - `COLUMN_TYPE` a column has a type with which two callers could hold one lock, or a time would be rounded
+ * - `COLUMN_TOO_SHORT` a string column is too short for some names or owners
  * - `COLUMN_NULLABLE` a column may be null: a row without a time would be held for ever
  * - `KEY_MISSING` the name's column has no primary key or unique index of its own: two rows could have one name
- * - `LOCKED_IN_FUTURE` somebody writes times of another clock or another time zone: two could hold one lock
- * - `TIME_INVALID` a row has a value that is no time, such as null or infinity: its lock may be held for ever
+ * - `LOCKED_IN_FUTURE` another clock or another time zone writes times: two callers could hold one lock
+ * - `TIME_INVALID` a row has a value that is not a time, such as null or infinity: its lock may be held for ever
  * - `OTHER_SCHEMA` the table is not in the schema of this connection, but was found on its search path: another connection may find
  *   another table
- * - `CASE_IGNORED` names that differ in case only are one lock
+ * - `CASE_IGNORED` names that differ only in case are one lock
  * - `PRIVILEGE_MISSING` this user may not select, insert or update
  * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
  */
@@ -39,25 +39,25 @@ export type TableFindingCode =
 /** One thing that is wrong with a lock table, as `checkTable()` returns it. */
 export interface TableFinding {
   readonly code: TableFindingCode
-  /** `error`: locks fail, or two could hold one lock. `warning`: the table works, but could be better. */
+  /** `error`: locks fail, or two callers could hold one lock. `warning`: the table works, but could be better. */
   readonly severity: 'error' | 'warning'
   /** What is wrong, and what to do about it. */
   readonly message: string
   /**
-   * The SQL that fixes it: one statement each, without semicolons. Stop the jobs, and run the statements of all findings in their
-   * order, in one session. Running all of them once more changes nothing. Empty where SQL cannot fix it, or where the statements of
+   * The SQL that fixes it, one statement in each string, without semicolons. Stop the jobs, and run the statements of all findings
+   * in their order, in one session. Running all of them again changes nothing. Empty if SQL cannot fix it, or if the statements of
    * an earlier finding already do.
    */
   readonly fix: readonly string[]
 }
 
-/** With these, two could hold one lock, so none is acquired. */
+/** With these, two callers could hold one lock, so no lock is acquired. */
 const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', 'COLUMN_TYPE', 'KEY_MISSING']
 
 /**
  * Compares the columns that the database described with what the lock needs.
  *
- * @param elsewhere the other schemas that have such a table, if there is none here
+ * @param elsewhere the other schemas that have such a table, if this one has none
  * @returns why the lock cannot be kept in this table, or `undefined`
  */
 export function tableProblem(
@@ -70,7 +70,7 @@ export function tableProblem(
   if (described.some((row) => toNumber(row['autocommit']) === 0))
     return new LockError(
       'INVALID_CLIENT',
-      'Autocommit is off, so nobody else would see the lock – switch autocommit on for this user or pool.',
+      'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
       { cause },
     )
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
@@ -81,10 +81,10 @@ export function tableProblem(
 }
 
 /**
- * All findings about the described columns, each with all the SQL that fixes it, worst first.
+ * Returns all findings about the described columns, each with all the SQL that fixes it, worst first.
  *
- * @param zone the time zone of the sessions that use the table, where that matters
- * @param elsewhere the other schemas that have such a table, if there is none here
+ * @param zone the time zone of the sessions that use the table, if it matters
+ * @param elsewhere the other schemas that have such a table, if this one has none
  */
 export function tableFindings(
   dialect: Dialect,
@@ -108,13 +108,16 @@ function columnsByName(described: readonly SqlRow[]): ReadonlyMap<string, SqlRow
   return new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
 }
 
-/** Whether a described table has the columns of this lock table, whatever their types. */
+/** Returns whether a described table has the columns of this lock table, whatever their types. */
 export function hasColumns({ names }: TableSql, described: readonly SqlRow[]): boolean {
   const rows = columnsByName(described)
   return COLUMNS.every((column) => rows.has(names.columnNames[column].toLowerCase()))
 }
 
-/** SQL that creates the table is given only where it seems to be what is needed: two tables do not exclude each other. */
+/**
+ * Creates the finding for a missing table. SQL that creates it is suggested only if that is likely to be needed, because locks in
+ * two tables do not exclude each other.
+ */
 function missing(dialect: Dialect, table: TableSql, elsewhere: readonly string[]): TableFinding {
   const { tableName } = table.names
   const what = `There is no lock table '${title(table.names)}' that this connection can see`
@@ -129,7 +132,7 @@ function missing(dialect: Dialect, table: TableSql, elsewhere: readonly string[]
     const [where, which] =
       elsewhere.length === 1
         ? [`schema '${elsewhere[0]}'`, `'${elsewhere[0]}'`]
-        : [`each of the schemas ${elsewhere.map((each) => `'${each}'`).join(', ')}`, 'one of them']
+        : [`each of the schemas ${elsewhere.map((other) => `'${other}'`).join(', ')}`, 'one of them']
     return finding(
       'TABLE_MISSING',
       'error',
@@ -165,17 +168,17 @@ function columnFindings(
 
   const doubt = dialect.shape.doubtfulType
   if (!dialect.shape.types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
-    add('COLUMN_TYPE', 'error', `has type ${type}, under which two could hold one lock`)
+    add('COLUMN_TYPE', 'error', `has type ${type}, with which two callers could hold one lock`)
   else if (doubt?.pattern.test(type)) add('COLUMN_TYPE', 'warning', `has type ${type}, ${doubt.why}`)
 
   const length = toNumber(row['max_length'])
   const needed = LENGTHS[column] ?? 0
-  // SQL Server's varchar(max) is -1.
+  // SQL Server reports -1 for varchar(max).
   if (length !== undefined && length > 0 && length < needed)
     add('COLUMN_TOO_SHORT', 'error', `holds ${length} characters but needs ${needed}`)
   if (nullable) add('COLUMN_NULLABLE', 'warning', 'may be null, and a row with null would be held for ever')
   if (column === 'name' && toNumber(row['unique_keys']) === 0) {
-    const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so two could hold one lock – add one of them.`
+    const message = `Table '${where}' has no primary key and no unique index on '${name}' alone, so two callers could hold one lock – add one of them.`
     findings.push(finding('KEY_MISSING', 'error', message, addKey(dialect, table)))
   }
   return findings
@@ -194,7 +197,7 @@ export function worstFirst(one: TableFinding, other: TableFinding): number {
   return one.severity.localeCompare(other.severity)
 }
 
-/** Drivers return whole numbers as number, bigint or text. `undefined` where the dialect's `describe` does not tell. */
+/** Reads a whole number, which drivers return as number, bigint or string; `undefined` if the dialect does not report it. */
 function toNumber(value: unknown): number | undefined {
   return value === undefined || value === null ? undefined : Number(value)
 }

@@ -2,11 +2,11 @@ import type { Dialect } from './dialect'
 import { render } from './sql'
 import { tableSql, type LockColumn, type LockTableOptions } from './table-names'
 
-/** In the order in which the table has them. */
+/** In the order of the table. */
 export const COLUMNS = ['name', 'lockUntil', 'lockedAt', 'lockedBy'] as const
-/** How many characters the columns for texts hold; the others are for times. */
+/** How many characters the string columns hold; the other columns are for times. */
 export const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
-/** The type of a column in a new table; none of them may be null. */
+/** Returns the type of a column in a new table. No column may be null. */
 export function columnType({ ddl }: Dialect, column: LockColumn): string {
   const length = LENGTHS[column]
   return length === undefined ? ddl.time : ddl.text(length)
@@ -14,23 +14,23 @@ export function columnType({ ddl }: Dialect, column: LockColumn): string {
 
 /** The statements that create the lock table, and those that remove it, for people to read. */
 export interface TableDefinition {
-  /** The first statement of `up` as a plain `create table`, for when no other session creates the table at the same time. */
+  /** The first statement of `up` as a plain `create table`, for use when no other session creates the table at the same time. */
   readonly create: string
-  /** Creates the table. Where the database has `if not exists`, several sessions may run it at the same time, and again. */
+  /** Creates the table. If the database has `if not exists`, several sessions may run it at the same time, and again. */
   readonly up: readonly string[]
   readonly down: readonly string[]
 }
 
 /**
- * The statements for a lock table with these names.
+ * Returns the statements for a lock table with these names.
  *
- * @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have
+ * @throws LockError `INVALID_CONFIGURATION` for names that the dialect does not allow
  */
 export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}): TableDefinition {
   const { conditional, createTogether, namedPrimaryKey, primaryKeyAfterColumns, tableOptions } = dialect.ddl
   const lock = tableSql(dialect, options)
   const table = render(lock.table)
-  // Named as Prisma names it, because it would treat another name as a change to the table.
+  // Named as Prisma names it, because Prisma would treat another name as a change to the table.
   const primaryKey = namedPrimaryKey
     ? `constraint ${dialect.quote(`${lock.names.tableName}_pkey`)} primary key`
     : 'primary key'
@@ -41,7 +41,7 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
   const create =
     `create table ${conditional ? 'if not exists ' : ''}${table} (\n${inside.join(',\n')}\n)` +
     (after === undefined ? '' : ` ${after}`)
-  // `if not exists` would accept any table of that name as the lock table; this changes nothing, but fails on another table.
+  // `if not exists` would accept any table of that name; this statement changes nothing, but fails if it is another table.
   const same = COLUMNS.slice(1).map((role) => `${render(lock[role])} = ${render(lock[role])}`)
   const touch = `update ${table} set ${same.join(', ')} where ${render(lock.name)} = ''`
   return {
@@ -52,16 +52,17 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
 }
 
 /**
- * The migration of a lock table with these names as files for migration tools: `up` and `down` in plain SQL for the database's own
- * client and for Flyway, with comments that make `up` Liquibase's formatted SQL as well; and both in one file for dbmate.
+ * Returns the migration of a lock table with these names as files for migration tools: `up` and `down` in plain SQL for the
+ * database's own client and for Flyway, with comments that make `up` Liquibase's formatted SQL as well; and both in one file for
+ * dbmate.
  *
- * @throws LockError `INVALID_CONFIGURATION` for names that the dialect cannot have
+ * @throws LockError `INVALID_CONFIGURATION` for names that the dialect does not allow
  */
 export function migrationScripts(dialect: Dialect, options: LockTableOptions = {}) {
   const { up, down } = tableDefinition(dialect, options)
   const script = (statements: readonly string[]): string =>
     statements.map((statement) => `${statement};\n`).join('\n')
-  // Liquibase would cut a block at its first semicolon.
+  // By default, Liquibase would cut the block at its first semicolon.
   const attributes = dialect.ddl.createTogether ? ' splitStatements:false' : ''
   return {
     up:

@@ -3,9 +3,9 @@ import { render } from './sql'
 import { COLUMNS, columnType, tableDefinition } from './table-definition'
 import type { LockColumn, TableSql } from './table-names'
 
-// SQL that adds to a lock table what it lacks. For people to read and run; this library never runs it.
+// SQL that repairs a lock table, for people to read and run; this library never runs it.
 
-/** What a column that is added holds in a row that is there already: that of a lock that nobody holds. */
+/** What an added column contains in existing rows: the values of a free lock. */
 const FREE = { lockUntil: `'1970-01-01 00:00:00'`, lockedAt: `'1970-01-01 00:00:00'`, lockedBy: `'-'` }
 
 export function createTable(dialect: Dialect, { names }: TableSql): string[] {
@@ -23,8 +23,10 @@ export function addColumn(dialect: Dialect, table: TableSql, column: LockColumn)
 }
 
 /**
- * @param now what it is at this time
- * @param zone the time zone of the sessions that use the table, where that matters
+ * Returns the SQL that gives a column its type.
+ *
+ * @param now its present type, and whether it may be null
+ * @param zone the time zone of the sessions that use the table, if it matters
  */
 export function changeColumn(
   dialect: Dialect,
@@ -47,7 +49,7 @@ export function changeColumn(
   ]
 }
 
-/** A unique index, because the table may have another primary key. */
+/** Creates a unique index, because the table may already have another primary key. */
 export function addKey(dialect: Dialect, table: TableSql): string[] {
   return [
     `create unique index ${indexName(dialect, table)} on ${render(table.table)} (${render(table.name)})`,
@@ -58,7 +60,7 @@ function indexName(dialect: Dialect, table: TableSql): string {
   return dialect.quote(nameWith('_name', dialect, table))
 }
 
-/** For a database that cannot alter columns: SQLite. */
+/** Replaces the table by a copy, for a database that cannot alter columns: SQLite. */
 function makeAnew(dialect: Dialect, table: TableSql): string[] {
   const { names } = table
   const tableName = nameWith('_new', dialect, table)
@@ -74,7 +76,7 @@ function makeAnew(dialect: Dialect, table: TableSql): string[] {
   ]
 }
 
-/** A table's name may be as long as a name can be. */
+/** Shortens the table's name to fit the suffix, because it may already be as long as names can be. */
 function nameWith(suffix: string, { longestIdentifier }: Dialect, { names }: TableSql): string {
   const letters = Array.from(names.tableName)
   while (Buffer.byteLength(letters.join('') + suffix) > longestIdentifier) letters.pop()

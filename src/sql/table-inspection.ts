@@ -11,20 +11,19 @@ import { finding, tableFindings, worstFirst, type TableFinding } from './table-c
 import { changeColumn } from './table-fixes'
 
 /**
- * Looks the table over: its columns and key, whether its names differ by case, its times, and what this user may do. Changes
- * nothing.
+ * Inspects the table: its columns and key, whether its names differ by case, its times, and what this user may do. Changes nothing.
  *
- * @throws DriverError when the database does not answer
+ * @throws DriverError if the database does not answer
  */
 export async function inspectTable(inspected: LockTable): Promise<TableFinding[]> {
   const findings = (await allFindings(inspected)).sort(worstFirst)
-  // Each statement once, so that running all of them runs none twice.
+  // Keep each statement only once, so that running all of them runs none twice.
   const known = new Set<string>()
-  return findings.map((each) => {
-    const fix = each.fix.filter((statement) => !known.has(statement))
+  return findings.map((one) => {
+    const fix = one.fix.filter((statement) => !known.has(statement))
     for (const statement of fix) known.add(statement)
-    if (fix.length > 0 || each.fix.length === 0) return { ...each, fix }
-    return { ...each, message: `${each.message} The SQL of the findings above fixes this too.`, fix }
+    if (fix.length > 0 || one.fix.length === 0) return { ...one, fix }
+    return { ...one, message: `${one.message} The SQL of the findings above fixes this too.`, fix }
   })
 }
 
@@ -48,12 +47,12 @@ async function allFindings(inspected: LockTable): Promise<TableFinding[]> {
   found.push(...(await invalidTimes(inspected)))
   found.push(...(await lockedInFuture(inspected)))
   const caseIgnored = await caseFindings(inspected)
-  // What fixes a finding about the column's type fixes this as well.
-  const isFixed = caseIgnored.some(({ fix }) => found.some((each) => each.fix.join() === fix.join()))
+  // The SQL for a finding about the column's type may fix this as well.
+  const isFixed = caseIgnored.some(({ fix }) => found.some((earlier) => earlier.fix.join() === fix.join()))
   return isFixed ? found : [...found, ...caseIgnored]
 }
 
-/** A search path finds the table in one schema today, and in another when somebody makes one there. */
+/** Warns of a table found on the search path, which leads to another one as soon as it is created in an earlier schema. */
 function otherSchema(
   described: readonly SqlRow[],
   tableName: string,
@@ -65,7 +64,7 @@ function otherSchema(
   return [finding('OTHER_SCHEMA', 'warning', message)]
 }
 
-/** Statements that touch no row: a name is never empty. */
+/** Tests the privileges with statements that touch no row, because a name is never empty. */
 async function privileges(inspected: LockTable): Promise<TableFinding[]> {
   const { executor, sql: table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
@@ -107,7 +106,7 @@ async function refusal(
   }
 }
 
-/** Whatever a row has for a time: the lock is held or free as SQL compares it. */
+/** Finds rows with a value that is not a time. Their locks are held or free depending on how SQL compares it. */
 async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
   const { dialect, sql: table } = inspected
   const until = dialect.epochMilliseconds(table.lockUntil)
@@ -127,14 +126,14 @@ async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
     const message = `${which(forEver)} is held for ever: '${lockUntil}' has a time that never comes, or null – set it to a past time while the job does not run. To keep a job from running, pause it.`
     return [finding('TIME_INVALID', 'error', message, fix)]
   }
-  const message = `${which(rows)} has a value in '${lockUntil}' or '${lockedAt}' that is no time since 1970 – set it to a past time, in UTC.`
+  const message = `${which(rows)} has a value in '${lockUntil}' or '${lockedAt}' that is not a time since 1970 – set it to a past time, in UTC.`
   return [finding('TIME_INVALID', 'warning', message, fix)]
 }
 
 /** What `isOurs` recognises, as far as SQL can. */
 const OURS = ['%/________-____-8___-____-____________', '%/%succeeded', '%/%failed', '%/%unlocked']
 
-/** A lock's time lies ahead of the clock no further than a slot may: beyond that, another clock or time zone wrote it. */
+/** Finds times that lie further ahead of the clock than a slot may, because another clock or another time zone wrote them. */
 async function lockedInFuture(inspected: LockTable): Promise<TableFinding[]> {
   const { dialect, sql: table } = inspected
   const { lockedAt, lockedBy } = table
@@ -142,18 +141,18 @@ async function lockedInFuture(inspected: LockTable): Promise<TableFinding[]> {
   const isOurs = OURS.map((pattern) => sql`${lockedBy} like ${raw(`'${pattern}'`)}`).reduce(
     (one, other) => sql`${one} or ${other}`,
   )
-  // Not `not (…)`, which is neither true nor false for an owner that is null.
+  // Not `not (…)`, which is neither true nor false if the owner is null.
   const isForeign = sql`case when ${isOurs} then 0 else 1 end = 1`
-  // The condition of both the finding and its SQL, so that the one fixes the other, and nothing else.
+  // One condition for the finding and for its SQL, so that the SQL fixes what was found, and nothing else.
   const wrong = sql`${ahead(SLOT_AT_MOST_AHEAD)} or ${ahead(OTHERS_AT_MOST_AHEAD)} and ${isForeign}`
   const rows = await rowsWhere(inspected, sql`${wrong} order by ${lockedAt} desc`)
   const [first] = rows
   if (!first) return []
-  const message = `${which(rows)}, last acquired by '${first.lockedBy}', has a time in '${table.names.columnNames.lockedAt}' that lies in the future, ${first.lockedAt.toISOString()}, while the database's clock says ${first.now.toISOString()}: two could hold the lock, and no slot before that time runs – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), for sessions in different time zones, or for a clock that was set back. When you have corrected that, set the time to now.`
+  const message = `${which(rows)}, last acquired by '${first.lockedBy}', has a time in '${table.names.columnNames.lockedAt}' that lies in the future, ${first.lockedAt.toISOString()}, while the database's clock says ${first.now.toISOString()}: two callers could hold the lock, and no slot before that time runs – look for a writer that uses the clock of its host (Java's ShedLock without usingDbTime()), for sessions in different time zones, or for a clock that was set back. When you have corrected that, set the time to now.`
   return [finding('LOCKED_IN_FUTURE', 'error', message, [setTime(table, lockedAt, dialect.now, wrong)])]
 }
 
-/** Ends no lease of a holder: what is changed is wrong in any case. */
+/** Returns the SQL that corrects wrong times. It ends no lease of a holder, because it changes only wrong times. */
 function setTime(table: TableSql, column: Sql, time: Sql, condition: Sql): string {
   return render(sql`update ${table.table} set ${column} = ${time} where ${condition}`)
 }
@@ -171,7 +170,7 @@ async function caseFindings({ executor, dialect, sql: table }: LockTable): Promi
     .catch(answered)
   if (!rows?.length) return []
   const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – set a case-sensitive collation for it.`
-  // Never two holders, but jobs that keep each other out: so it is with most tables of Java services on MySQL.
+  // It lets no two callers hold one lock, but jobs may exclude each other, as in most tables created for Java services on MySQL.
   return [
     finding(
       'CASE_IGNORED',
@@ -187,7 +186,7 @@ async function rowsWhere({ executor, dialect, sql: table }: LockTable, condition
   return lockRecords(rows ?? [])
 }
 
-/** One value, as text; `undefined` where it is not available. */
+/** Reads one value as a string; `undefined` if it is not available. */
 async function answer({ executor, dialect }: LockTable, value: Sql | undefined) {
   if (!value) return undefined
   const rows = await executor.query(sql`select ${value} as answer ${oneRow(dialect)}`, {}).catch(answered)
@@ -199,12 +198,12 @@ function oneRow({ inspection }: Dialect): Sql {
   return inspection?.from ?? raw('')
 }
 
-/** An answer that is an error leaves a question open; no answer ends the inspection. */
+/** Ignores an error that the server answered, which only leaves a question open. Without an answer, the inspection ends. */
 function answered(error: unknown): undefined {
   if (!(error instanceof DriverError) || error.code === undefined) throw error
 }
 
-/** The subject of a sentence. */
+/** Names the locks as the subject of a sentence. */
 function which(rows: readonly LockRecord[]): string {
   return `Lock '${rows[0]?.name ?? ''}'${rows.length > 1 ? ` (and ${rows.length - 1} more)` : ''}`
 }

@@ -10,7 +10,7 @@ export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'
  */
 export type LockColumnNames = Readonly<Record<LockColumn, string>>
 
-/** Names the lock table, for provider, entity, migration, model and command line alike. */
+/** Names the lock table, in the same way for the provider, entity, migration, model and command line. */
 export interface LockTableOptions {
   /** The table's schema. Default: the one that the connection uses. */
   readonly schema?: string | undefined
@@ -36,17 +36,20 @@ export interface TableSql extends Readonly<Record<LockColumn, Sql>> {
 export interface Identifiers {
   /** The database, for messages. */
   readonly name: string
-  /** Quotes an identifier, whatever is in it. */
+  /** Quotes an identifier, whatever characters it contains. */
   quote(identifier: string): string
   /** In bytes. */
   readonly longestIdentifier: number
-  /** What this database cannot have in an identifier, not even quoted; control characters aside. */
+  /** What an identifier cannot contain in this database even if it is quoted, apart from control characters. */
   readonly notInIdentifiers?: RegExp
-  /** Names without quotes are upper case here, and so are our default names: a table that plain SQL creates is found. */
+  /**
+   * Set if the database turns unquoted names into upper case. The default names are then upper case too, so that they match a table
+   * that plain SQL created.
+   */
   readonly upperCaseNames?: true
 }
 
-/** The checks of `LockTableOptions`; what a name may be depends on the database. */
+/** The checks of `LockTableOptions` that do not depend on the database. */
 export const TABLE_OPTIONS = {
   schema: aString,
   tableName: aString,
@@ -101,7 +104,7 @@ export function lockTableNames(
 /**
  * Fills in the defaults, checks the names and quotes them.
  *
- * @throws LockError `INVALID_CONFIGURATION` for a name that the dialect cannot have, or that is used twice
+ * @throws LockError `INVALID_CONFIGURATION` for a name that the dialect does not allow, or that is used twice
  */
 export function tableSql(identifiers: Identifiers, options: LockTableOptions = {}): TableSql {
   const names = lockTableNames(options, identifiers)
@@ -130,13 +133,13 @@ function checkIdentifier(
   if (identifier.endsWith(' ')) throw fail(`'${identifier}' ends with a blank`)
   if (notInIdentifiers?.test(identifier))
     throw fail(`'${identifier}' contains characters that ${name} does not allow`)
-  // PostgreSQL cuts a longer name silently, and counts bytes.
+  // PostgreSQL silently cuts a longer name, and counts bytes.
   if (Buffer.byteLength(identifier) > longestIdentifier)
     throw fail(`'${identifier}' is longer than ${longestIdentifier} bytes`)
   return identifier
 }
 
-/** The table's name, for people. */
+/** Returns the table's name for people to read. */
 export function title({ schema, tableName }: LockTableNames): string {
   return schema === undefined ? tableName : `${schema}.${tableName}`
 }

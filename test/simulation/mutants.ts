@@ -182,15 +182,15 @@ const putBack: readonly Mutant[] = [
     what: 'no needless statements',
     breaks: 'the intervals do not grow for a row that does not exist',
     file: 'src/sql/background-releases.ts',
-    find: 'entry.pause * UNTIL_FOUND.growth',
-    replace: 'entry.pause',
+    find: 'entry.interval * UNTIL_FOUND.growth',
+    replace: 'entry.interval',
   },
   {
     what: 'no needless statements',
     breaks: 'the intervals do not grow while the database does not answer',
     file: 'src/sql/background-releases.ts',
-    find: 'Math.min(this.#pause * 2, longest)',
-    replace: 'this.#pause',
+    find: 'Math.min(this.#interval * 2, longest)',
+    replace: 'this.#interval',
   },
   {
     what: 'no needless statements',
@@ -231,7 +231,7 @@ const putBack: readonly Mutant[] = [
     what: 'slots',
     breaks: 'an unused lock does not release its slot if its lease is over',
     file: 'src/sql/statements.ts',
-    find: "${dialect.plus(lockedAt, raw('-1'))}`), mine)",
+    find: "${dialect.plus(lockedAt, raw('-1'))}`), ownRow)",
     replace: "${dialect.plus(lockedAt, raw('-1'))}`), held)",
   },
   {
@@ -294,7 +294,7 @@ const putBack: readonly Mutant[] = [
     what: 'the last run',
     breaks: "a crash of the server undoes the recorded outcome of a slot's run",
     file: 'src/sql/statements.ts',
-    find: 'releaseSlot: update(released(now), mine)',
+    find: 'releaseSlot: update(released(now), ownRow)',
     replace: 'releaseSlot: cheaply(released(now))',
   },
   {

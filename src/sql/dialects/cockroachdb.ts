@@ -3,21 +3,21 @@ import { pinByWrite } from '../pin'
 import { sql } from '../sql'
 import { describeColumns, postgres } from './postgres'
 
-/** CockroachDB calls itself PostgreSQL, and says all of this as PostgreSQL does. */
+/** CockroachDB presents itself as PostgreSQL, and its SQL differs only in the following. */
 export const cockroachdb: Dialect = {
   ...postgres,
   name: 'cockroachdb',
 
-  // A float times an interval need not be exact here, and a slot is compared with the one before.
+  // A float times an interval may be inexact here, so cast the result, because slots are compared with each other.
   plus: (time, milliseconds) => sql`(${postgres.plus(time, milliseconds)})::timestamp(3)`,
 
-  // It has no standbys.
+  // CockroachDB has no standbys.
   readOnly: undefined,
 
-  // It has no synchronous_commit.
+  // CockroachDB has no synchronous_commit.
   release: undefined,
 
-  // `for share` locks nothing under SERIALIZABLE, and `for update` is a lock that may get lost; what was written is not.
+  // `for share` locks nothing under SERIALIZABLE, and a lock by `for update` may get lost, but a write does not.
   pin: pinByWrite,
 
   // https://www.cockroachlabs.com/docs/stable/transaction-retry-error-reference
@@ -26,15 +26,15 @@ export const cockroachdb: Dialect = {
     '40001': 'RETRY_…: another transaction was faster, and the server did not restart this one by itself',
   },
 
-  // Its transactions are serializable, and it knows no exceptions around `create table`.
+  // Transactions are serializable here, and exceptions around `create table` are not supported.
   ddl: { ...postgres.ddl, createTogether: undefined },
 
   shape: {
     ...postgres.shape,
 
-    // Its pg_index was not seen: whether there is a unique index is left open.
+    // Its pg_index was not examined, so it stays unknown whether there is a unique index.
     describe: describeColumns(sql`null`),
-    // Not tried.
+    // Not tested.
     schemasOf: undefined,
   },
 

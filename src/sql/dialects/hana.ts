@@ -1,10 +1,10 @@
 import type { Dialect } from '../dialect'
-import { lookUpdateInsert } from '../acquire'
+import { readUpdateInsert } from '../acquire'
 import { pinByRead } from '../pin'
 import { sql } from '../sql'
 
 /**
- * SAP HANA, by its documentation:
+ * SAP HANA, according to its documentation:
  * https://help.sap.com/docs/hana-cloud-database/sap-hana-cloud-sap-hana-database-sql-reference-guide
  */
 export const hana: Dialect = {
@@ -13,24 +13,24 @@ export const hana: Dialect = {
   longestIdentifier: 127,
   upperCaseNames: true,
 
-  // Cut to milliseconds by its argument, in UTC whatever the server's time zone.
+  // The argument cuts the time to milliseconds. In UTC, whatever the server's time zone.
   now: sql`current_utctimestamp(3)`,
-  // In units of a tenth of a microsecond.
+  // The unit is 100 nanoseconds.
   plus: (time, milliseconds) => sql`add_nano100(${time}, cast(${milliseconds} as bigint) * 10000)`,
   epoch: sql`to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS')`,
   epochMilliseconds: (time) => sql`
     cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), ${time}) / 10000 as bigint)`,
   text: (parameter) => sql`cast(${parameter} as nvarchar(255))`,
 
-  // Reading sets no locks here. Each step is a statement of its own; the update decides under the row's lock.
-  acquire: lookUpdateInsert,
+  // Reads set no locks here. Each step is a statement of its own, and the update decides under the row's lock.
+  acquire: readUpdateInsert,
 
   pin: pinByRead({ clause: 'for update' }),
 
   // https://help.sap.com/docs/hana-cloud-database/sap-hana-cloud-sap-hana-database-sql-reference-guide/sql-error-codes
   transientErrors: {
-    '301': 'unique constraint violated: another session made the row first',
-    '144': 'transaction rolled back by a unique constraint: another session made the row first',
+    '301': 'unique constraint violated: another session inserted the row first',
+    '144': 'transaction rolled back by a unique constraint: another session inserted the row first',
     '138': 'transaction serialization failure: another session wrote first',
     '143': 'transaction serialization failure until timeout expires: another session wrote first',
     '146': 'resource busy and NOWAIT specified: another session has the row',
@@ -42,7 +42,7 @@ export const hana: Dialect = {
   readOnlyErrors: {},
 
   ddl: {
-    // `if not exists` is HANA Cloud's, older servers do not know it.
+    // HANA Cloud has `if not exists`, but older servers do not.
     conditional: false,
     text: (length) => `nvarchar(${length})`,
     time: 'timestamp',
@@ -52,8 +52,8 @@ export const hana: Dialect = {
   },
 
   shape: {
-    // Without quotes the names of the result would be upper case. The views show what a user may see, so keys count only in
-    // the user's own schema.
+    // Unquoted names in the result would be upper case. The views show only what the user may see, so keys count only in the user's
+    // own schema.
     describe: (schema, table) => sql`
     select c.column_name as "column_name", c.data_type_name as "column_type", c.length as "max_length",
       case c.is_nullable when 'TRUE' then 1 else 0 end as "nullable",
@@ -68,7 +68,7 @@ export const hana: Dialect = {
       and c.table_name = cast(${table} as nvarchar(256))`,
     schemasOf: (table) => sql`
     select schema_name as "table_schema" from sys.tables where table_name = cast(${table} as nvarchar(256)) order by schema_name`,
-    // Not SECONDDATE: it has no fractions. LONGDATE is another name for TIMESTAMP.
+    // Not SECONDDATE, which has no fractions. LONGDATE is another name for TIMESTAMP.
     types: { text: /^N?VARCHAR$/, time: /^(TIMESTAMP|LONGDATE)$/ },
   },
 

@@ -23,11 +23,11 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
 }
 
 /**
- * The dialect that an option names.
+ * Returns the dialect that an option names.
  *
- * @throws LockError `INVALID_CONFIGURATION` when there is none of that name
+ * @throws LockError `INVALID_CONFIGURATION` if there is none of that name
  */
 export function dialectNamed(name: DialectName): Dialect {
   if (Object.hasOwn(dialects, name)) return dialects[name]
-  throw invalid(`There is no dialect '${name}' – known are ${Object.keys(dialects).join(', ')}.`)
+  throw invalid(`There is no dialect '${name}' – the known dialects are ${Object.keys(dialects).join(', ')}.`)
 }

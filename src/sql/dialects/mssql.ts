@@ -7,10 +7,10 @@ import { pinByRead } from '../pin'
 import { sql } from '../sql'
 
 /**
- * One batch. Without versions of rows (READ_COMMITTED_SNAPSHOT is off by default) a reader would wait behind a writer, so
- * these reads request no locks. They may see what is rolled back later, and so refuse a lock that is free a moment
- * afterwards; they never acquire one: that is for the update and the primary key to decide. Not READPAST: error 650 in
- * sessions that are SERIALIZABLE or SNAPSHOT. Not MERGE: it needs HOLDLOCK to be safe, and then waits and deadlocks.
+ * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
+ * reader would wait behind a writer. Such reads may see what is rolled back later, and so refuse a lock that is free a moment
+ * afterwards, but they never acquire one: the update and the primary key decide that. Not READPAST, which is error 650 in
+ * SERIALIZABLE and SNAPSHOT sessions. Not MERGE, which needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
 function acquire(dialect: Expressions, table: TableSql, slot: boolean): AcquireStep[] {
   const dirty = unlocked(table)
@@ -44,9 +44,9 @@ export const mssql: Dialect = {
   quote: (identifier) => `[${identifier.replaceAll(']', ']]')}]`,
   longestIdentifier: 128,
 
-  // Half a millisecond less, because the cast rounds: so it cuts.
+  // The cast rounds, so subtract half a millisecond to cut instead.
   now: sql`cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))`,
-  // DATEADD takes an int, which holds 24 days of milliseconds.
+  // DATEADD takes an int, which holds only 24 days of milliseconds.
   plus: (time, milliseconds) =>
     sql`dateadd(millisecond, cast(${milliseconds} % 86400000 as int), dateadd(day, cast(${milliseconds} / 86400000 as int), ${time}))`,
   epoch: sql`cast('1970-01-01' as datetime2(3))`,
@@ -56,22 +56,22 @@ export const mssql: Dialect = {
 
   acquire,
 
-  // Clients report the first count: a trigger's, if there is one, and none under NOCOUNT. @@rowcount is that of the
-  // statement itself in both cases. https://learn.microsoft.com/sql/t-sql/functions/rowcount-transact-sql
+  // Clients report the first count, which may be that of a trigger, and none under NOCOUNT. @@rowcount is always that of the
+  // statement itself. https://learn.microsoft.com/sql/t-sql/functions/rowcount-transact-sql
   counted: (write) => sql`${write}; select @@rowcount as changed`,
 
-  // Kept until the transaction ends, whatever the isolation level; under SNAPSHOT, too, a row that was changed since is an error
-  // (3960). No shared lock is documented to do that, so two guarded transactions of one task wait for each other.
+  // The lock lasts until the transaction ends, whatever the isolation level; under SNAPSHOT, a row that has changed since is an
+  // error (3960). No shared lock is documented to do that, so two guarded transactions of one task wait for each other.
   // https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table
   pin: pinByRead({ hint: 'with (updlock)' }),
 
   // https://learn.microsoft.com/sql/relational-databases/errors-events/database-engine-events-and-errors
   transientErrors: {
-    '2627': 'violation of a PRIMARY KEY or UNIQUE constraint: another session made the row first',
-    '2601': 'duplicate key in a unique index: another session made the row first',
+    '2627': 'violation of a PRIMARY KEY or UNIQUE constraint: another session inserted the row first',
+    '2601': 'duplicate key in a unique index: another session inserted the row first',
     '3960': 'update conflict: another session wrote first, under SNAPSHOT',
     '601': 'the row was moved while it was read without locks',
-    // With severity 21 the database is damaged: that is no answer (see drivers).
+    // With severity 21 the database is damaged, and the error is not an answer (see drivers).
     '605': 'the page was moved while it was read without locks',
     '1205': 'this session was chosen as the deadlock victim',
     '1222': 'lock request time out: LOCK_TIMEOUT is set and another session has the row',
@@ -87,7 +87,7 @@ export const mssql: Dialect = {
   },
   readOnlyErrors: {
     '3906': 'the database is read-only',
-    // While an availability group fails over.
+    // During the failover of an availability group.
     '976': 'the database of this replica cannot be queried at this time',
     '978': 'this replica only accepts connections that declare that they only read',
     '983': 'this replica is about to become the primary or a secondary',
@@ -96,13 +96,14 @@ export const mssql: Dialect = {
   ddl: {
     conditional: false,
     namedPrimaryKey: true,
-    // Binary: `Job`, `job` and `jób` are three locks. Under the default collation at least the first two are one.
+    // Binary, so that `Job`, `job` and `jób` are three locks. Under the default collation, at least the first two would be one.
     text: (length) => `nvarchar(${length}) collate Latin1_General_100_BIN2`,
     time: 'datetime2(3)',
     collation: 'Latin1_General_100_BIN2',
     alterColumn: (table, column, type) => `alter table ${table} alter column ${column} ${type} not null`,
-    // Refused while a key depends on it: errors 5074 and 4922. Which keys there are, only the server knows. Another column may have
-    // the primary key, often under the name that ours would have, which an index of the same table cannot have too: error 1913.
+    // The server refuses to alter the column while a key depends on it (errors 5074 and 4922), and only the server knows the keys.
+    // If another column has the primary key, its name is often the one that ours would have, and an index of the same table cannot
+    // have that name too (error 1913).
     alterKey: (table, column, type, { primaryKey, index }) => [
       `declare @drop nvarchar(max) = N''
 select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N'alter table ' + ${literal(table)} + N' drop constraint ' + quotename(i.name)
@@ -122,7 +123,7 @@ else alter table ${table} add constraint ${primaryKey} primary key (${column})`,
   },
 
   shape: {
-    // object_id() finds the table as a statement would: in the user's default schema, else in dbo.
+    // object_id() finds the table as a statement would: in the user's default schema, or else in dbo.
     describe: (schema, table) => sql`
     select c.name as column_name,
       type_name(c.system_type_id) + case when c.scale > 0 then concat('(', c.scale, ')') else '' end as column_type,
@@ -142,7 +143,7 @@ else alter table ${table} add constraint ${primaryKey} primary key (${column})`,
     where c.object_id = object_id(coalesce(quotename(${schema}) + '.', '') + quotename(${table}))`,
     schemasOf: (table) => sql`
     select object_schema_name(t.object_id) as table_schema from sys.tables t where t.name = ${table} order by table_schema`,
-    // Not datetime: it counts in steps of 3.3 ms. Not datetimeoffset: the zone would be lost in comparing.
+    // Not datetime, which counts in steps of 3.3 ms. Not datetimeoffset, whose zone would be lost in comparisons.
     types: { text: /^n?(var)?char$/, time: /^datetime2\([3-7]\)/ },
     doubtfulType: {
       pattern: /^(var)?char$/,

@@ -1,9 +1,9 @@
 import type { Dialect } from '../dialect'
-import { lookUpdateInsert } from '../acquire'
+import { readUpdateInsert } from '../acquire'
 import { pinByRead } from '../pin'
 import { raw, sql, type Sql } from '../sql'
 
-/** The user of this connection, as `grant … to` wants it, and as the server lists privileges. */
+/** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
 const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`
 
 export const mysql: Dialect = {
@@ -13,30 +13,30 @@ export const mysql: Dialect = {
   // https://dev.mysql.com/doc/refman/8.4/en/identifiers.html
   notInIdentifiers: /[\u{10000}-\u{10FFFF}]/u,
 
-  // Of the statement's start, in UTC whatever the session's time zone, and cut, not rounded.
+  // The time when the statement started, in UTC whatever the session's time zone, cut and not rounded.
   now: sql`utc_timestamp(3)`,
   plus: (time, milliseconds) => sql`${time} + interval ${milliseconds} * 1000 microsecond`,
   epoch: sql`timestamp '1970-01-01 00:00:00'`,
   epochMilliseconds: (time) => sql`timestampdiff(microsecond, '1970-01-01', ${time}) div 1000`,
   text: (parameter) => parameter,
-  // Without the blanks that sql_mode PAD_CHAR_TO_FULL_LENGTH adds to a column of type char.
+  // `rtrim` removes the blanks that sql_mode PAD_CHAR_TO_FULL_LENGTH adds to a column of type char.
   hex: (text) => sql`hex(convert(rtrim(${text}) using utf8mb4))`,
-  // A number, or from MariaDB 12 on a word.
+  // A number; from MariaDB 12 on, a word.
   readOnly: sql`@@global.read_only not in ('0', 'OFF')`,
 
-  // Not `on duplicate key update`: with the driver's usual FOUND_ROWS flag it counts one row even when it left a held
-  // lock alone. Not `insert ignore`: it cuts a name that is too long, and reports success. And never two of these in
-  // one transaction: they deadlock (1213) by the thousand.
-  // The look comes first because an update waits for the row's lock even when it finds the row held: behind a guarded
-  // transaction, until its commit. It costs a winner a third more, and a loser less than half (measured on MariaDB 10.11).
-  acquire: lookUpdateInsert,
+  // Not `on duplicate key update`: with the flag FOUND_ROWS, which drivers usually set, it counts one row even if it left a held
+  // lock alone. Not `insert ignore`, which cuts a name that is too long, and reports success. And never two of these in one
+  // transaction, because they deadlock (1213) by the thousand. The read comes first because an update waits for the row's lock even
+  // if the row is held: behind a guarded transaction, until its commit. It costs a winner a third more, and a loser less than half
+  // (measured on MariaDB 10.11).
+  acquire: readUpdateInsert,
 
-  // Reads the newest row, whatever the isolation level. `for share` is not known to MariaDB.
+  // Reads the newest row, whatever the isolation level. MariaDB has no `for share`.
   pin: pinByRead({ clause: 'lock in share mode' }),
 
   // https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
   transientErrors: {
-    '1062': 'ER_DUP_ENTRY: another session made the row first',
+    '1062': 'ER_DUP_ENTRY: another session inserted the row first',
     '3101': 'ER_TRANSACTION_ROLLBACK_DURING_COMMIT: another member wrote first (Group Replication)',
     '1020': 'ER_CHECKREAD: another session wrote first (MariaDB with innodb_snapshot_isolation)',
     '1213': 'ER_LOCK_DEADLOCK: this session was chosen to give way',
@@ -53,9 +53,9 @@ export const mysql: Dialect = {
   ddl: {
     conditional: true,
     text: (length) => `varchar(${length})`,
-    // Not TIMESTAMP: that is converted with the session's time zone, has a gap in spring, and ends in 2038.
+    // Not TIMESTAMP, which is converted with the session's time zone, has a gap in spring, and ends in 2038.
     time: 'datetime(3)',
-    // Binary: `Job`, `job` and `jób` are three locks. utf8mb4_bin is what MySQL and MariaDB both have.
+    // Binary, so that `Job`, `job` and `jób` are three locks. Both MySQL and MariaDB have utf8mb4_bin.
     tableOptions: 'engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin',
     collation: 'utf8mb4_bin',
     alterColumn: (table, column, type) =>
@@ -78,7 +78,7 @@ export const mysql: Dialect = {
       from information_schema.columns c
       where ${here('c')}`
     },
-    // Without fractions the lease would be rounded, up to half a second short. TIMESTAMP is in the tables of Java services.
+    // Without fractions the lease would be rounded, up to half a second short. Tables of Java services have TIMESTAMP.
     types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
     doubtfulType: {
       pattern: /^timestamp/,
@@ -101,25 +101,25 @@ export const mysql: Dialect = {
       {
         name: 'read-only server',
         read: sql`select @@global.read_only as value`,
-        // Since MariaDB 12 also NO_LOCK, which refuses even more.
+        // From MariaDB 12 on also NO_LOCK, which refuses even more.
         wrong: /^(?!(0|off)$)/i,
         severity: 'error',
         message: 'it is a replica or a former primary, and accepts no lock – connect to the primary',
       },
       {
         name: 'privilege to write in spite of read_only',
-        // The binary log is off where there are no replicas.
+        // Without a binary log there are no replicas, and the privilege does no harm.
         read: sql`
           select coalesce(if(@@log_bin, group_concat(privilege_type), null), 'none') as value from information_schema.user_privileges
           where grantee = ${GRANTEE} and (privilege_type in ('SUPER', 'CONNECTION_ADMIN') or privilege_type like 'READ%ONLY ADMIN')`,
         wrong: /[A-Z]/,
         severity: 'warning',
         message:
-          'this user writes to a former primary too, so after a failover two could hold a lock – use a user without SUPER, CONNECTION_ADMIN and READ ONLY ADMIN, and super_read_only on replicas',
+          'this user can write to a former primary too, so after a failover two callers could hold a lock – use a user without SUPER, CONNECTION_ADMIN and READ ONLY ADMIN, and super_read_only on replicas',
       },
       {
         name: 'consistency of the group',
-        // Only with the plugin of Group Replication.
+        // Exists only with the Group Replication plugin.
         read: sql`show variables where variable_name = 'group_replication_consistency'`,
         wrong: /^EVENTUAL$/i,
         severity: 'warning',
@@ -129,7 +129,7 @@ export const mysql: Dialect = {
       },
       {
         name: 'transaction isolation',
-        // MySQL and MariaDB each know one of the two.
+        // MySQL and MariaDB each have one of the two.
         read: sql`show variables where variable_name in ('transaction_isolation', 'tx_isolation')`,
         wrong: /SERIALIZABLE/,
         severity: 'warning',
@@ -139,7 +139,7 @@ export const mysql: Dialect = {
       },
       {
         name: 'galera',
-        // Neither has it where Galera is not built in.
+        // A server without Galera does not have it.
         read: sql`show variables where variable_name = 'wsrep_on'`,
         wrong: /^(on|1)$/i,
         severity: 'warning',
@@ -166,7 +166,7 @@ export const mysql: Dialect = {
       },
       {
         name: 'flush of the binary log',
-        // A transaction that is not in the binary log is undone when the server starts again after a crash.
+        // When the server restarts after a crash, it undoes transactions that are not in the binary log.
         read: sql`select if(@@log_bin, @@sync_binlog, 1) as value`,
         wrong: /^(?!1$)/,
         severity: 'warning',
@@ -178,5 +178,5 @@ export const mysql: Dialect = {
   },
 }
 
-/** For the lock MariaDB and MySQL are one, so it does not matter which of the two names a client gives. */
+/** MariaDB and MySQL do not differ for the lock, so it does not matter which of the two names a client gives. */
 export const mariadb: Dialect = { ...mysql, name: 'mariadb' }

@@ -12,9 +12,9 @@ export const oracle: Dialect = {
   notInIdentifiers: /"/,
   upperCaseNames: true,
 
-  // Half a millisecond less, because the cast rounds: so it cuts. In UTC whatever the session's time zone.
+  // The cast rounds, so subtract half a millisecond to cut instead. In UTC, whatever the session's time zone.
   now: sql`cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))`,
-  // A timestamp plus a number would be a DATE, of whole seconds.
+  // A timestamp plus a number would be a DATE, which has whole seconds.
   plus: (time, milliseconds) => sql`${time} + numtodsinterval(${milliseconds} / 1000, 'second')`,
   epoch: sql`timestamp '1970-01-01 00:00:00'`,
   epochMilliseconds: (time) => {
@@ -26,8 +26,8 @@ export const oracle: Dialect = {
   text: (parameter) => parameter,
   readOnly: sql`case when sys_context('userenv', 'database_role') like '%STANDBY%' then 1 else 0 end`,
 
-  // Reading waits for nobody here. Not one MERGE: an update that waited for a row starts again when its WHERE is true no
-  // more, but what a MERGE does then is seen (it watches its SET columns) and not documented.
+  // Reads do not wait here. Not one MERGE: an update that waited for a row starts again if its WHERE is no longer true, but what a
+  // MERGE does then was only observed (it watches its SET columns), and is not documented.
   acquire: (dialect, table, slot) => [
     { answer: 'refusal', statement: refusal(dialect, table, slot) },
     { answer: 'acquired', statement: updateFree(dialect, table, slot) },
@@ -39,12 +39,12 @@ export const oracle: Dialect = {
     },
   ],
 
-  // There are no shared locks on rows: two guarded transactions of one task wait for each other.
+  // Oracle has no shared locks on rows, so two guarded transactions of one task wait for each other.
   pin: pinByRead({ clause: 'for update' }),
 
   // https://docs.oracle.com/error-help/db/
   transientErrors: {
-    'ORA-00001': 'unique constraint violated: another session made the row first',
+    'ORA-00001': 'unique constraint violated: another session inserted the row first',
     'ORA-08177': "can't serialize access: another session wrote first, under SERIALIZABLE",
     'ORA-00060': 'deadlock detected: this session was chosen to give way',
     'ORA-30006': 'resource busy, WAIT timeout expired: another session has the row',
@@ -56,18 +56,18 @@ export const oracle: Dialect = {
     conditional: false,
     text: (length) => `varchar2(${length} char)`,
     time: 'timestamp(3)',
-    // Refused for a column that has no nulls already: ORA-01442.
+    // `not null` is refused for a column that is already not null: ORA-01442.
     alterColumn: (table, column, type, { nullable }) =>
       `alter table ${table} modify (${column} ${type}${nullable ? ' not null' : ''})`,
-    // A text would be read in the session's own format of times.
+    // A plain string would be read in the session's own format of times.
     addColumn: (table, column, type, value) =>
       `alter table ${table} add (${column} ${type} default ${type.startsWith('timestamp') ? 'timestamp ' : ''}${value} not null)`,
   },
 
   shape: {
-    // In the schema itself, or where a synonym leads to. Without quotes the names of the result would be upper case. The
-    // views show what a user may see, so keys count only in the user's own schema: unique indexes, and constraints, which may
-    // use another index.
+    // The table is in the schema itself, or where a synonym points. Unquoted names in the result would be upper case. The views
+    // show only what the user may see, so keys count only in the user's own schema: unique indexes, and constraints, which may use
+    // another index.
     describe: (schema, table) => {
       const owner = sql`coalesce(${schema}, sys_context('userenv', 'current_schema'))`
       return sql`
@@ -98,8 +98,8 @@ export const oracle: Dialect = {
     },
     schemasOf: (table) =>
       sql`select owner as "table_schema" from all_tables where table_name = ${table} order by owner`,
-    // Not CHAR: it is filled with blanks, and then not equal to the name. Not DATE: it has no fractions. Not WITH TIME ZONE:
-    // UTC would be read as the session's time.
+    // Not CHAR, which is padded with blanks, and then differs from the name. Not DATE, which has no fractions. Not WITH TIME ZONE,
+    // with which UTC would be read as the session's time.
     types: { text: /^N?VARCHAR2$/, time: /^TIMESTAMP\([3-9]\)$/ },
   },
 
@@ -108,7 +108,7 @@ export const oracle: Dialect = {
     database: sql`sys_context('userenv', 'db_name')`,
     schema: sql`sys_context('userenv', 'current_schema')`,
     grantee: sql`'"' || user || '"'`,
-    // Without any privilege on a table it does not exist: ORA-00942.
+    // For a user without any privilege on a table, the table does not exist: ORA-00942.
     denied: ['ORA-01031', 'ORA-00942', 'ORA-41900'],
   },
 }

@@ -10,20 +10,20 @@ export const postgres: Dialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 63,
 
-  // Not now(): that is when the transaction began. clock_timestamp() is when the row is written.
+  // Not now(), which is when the transaction began: clock_timestamp() is when the row is written.
   now: sql`date_trunc('millisecond', clock_timestamp() at time zone 'UTC')`,
   plus: (time, milliseconds) => sql`${time} + ${milliseconds}::float8 * interval '1 millisecond'`,
   epoch: sql`timestamp '1970-01-01'`,
-  // Infinity is no number, and later years are no Date.
+  // Limits the time, because infinity is not a number, and a `Date` cannot hold the last years of the calendar.
   epochMilliseconds: (time) =>
     sql`round(extract(epoch from least(greatest(${time}, timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint`,
-  // Without the cast: 42P08, could not determine data type of parameter.
+  // Without the cast: error 42P08, could not determine data type of parameter.
   text: (parameter) => sql`${parameter}::varchar`,
   hex: (text) => sql`encode(convert_to(${text}, 'UTF8'), 'hex')`,
   readOnly: sql`pg_is_in_recovery()::int`,
 
-  // A row that is seen to be held makes it a mere read. A plain upsert that loses has locked the row, and costs a transaction
-  // id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). With a slot the statement says why it
+  // If the row is seen to be held, the statement only reads. A plain upsert that loses has locked the row, and costs a transaction
+  // id, WAL and a flush (measured on PostgreSQL 15: 96 bytes and twice the time). With a slot, the statement also returns why it
   // changed nothing.
   acquire: (dialect, table, slot) => {
     if (!slot) {
@@ -38,23 +38,23 @@ export const postgres: Dialect = {
     return [{ answer: 'outcome', statement }]
   },
 
-  // For this one statement the commit does not wait for the disk or for a replica; `true` makes it end with the
-  // statement, so the session is left as it was, behind a pooler too.
-  // https://www.postgresql.org/docs/current/wal-async-commit.html
+  // The commit of this one statement does not wait for the disk or for a replica. `true` limits the setting to the statement, so
+  // the session is left as it was, even behind a pooler. https://www.postgresql.org/docs/current/wal-async-commit.html
   release: (table, assignment, condition) => sql`
     with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous)
     update ${table} set ${assignment} from shedlock_commit where ${condition} and shedlock_synchronous = 'off'`,
 
-  // The weakest row lock that keeps out the UPDATE of a successor; transactions of one holder share it.
+  // The weakest row lock that blocks the UPDATE of a successor; transactions of one holder can share it.
   pin: pinByRead({ column: idleNoLongerThanLease, clause: 'for share' }),
 
   // https://www.postgresql.org/docs/current/errcodes-appendix.html
   transientErrors: {
-    '23505': 'unique_violation: another session made the row first (only without ON CONFLICT)',
+    '23505': 'unique_violation: another session inserted the row first (only without ON CONFLICT)',
     '40001': 'serialization_failure: another session wrote first, under REPEATABLE READ or SERIALIZABLE',
     '40P01': 'deadlock_detected: this session was chosen to give way',
     '55P03': 'lock_not_available: lock_timeout is set, and another session keeps the row or the table',
-    NAME_REFUSED: 'the statement is not known by its name any more: it was not executed, and is sent without',
+    NAME_REFUSED:
+      'the server no longer knows the statement by its name: it was not executed, and is sent again without a name',
   },
   readOnlyErrors: {
     '25006': 'read_only_sql_transaction: a standby, a former primary, or default_transaction_read_only',
@@ -65,14 +65,14 @@ export const postgres: Dialect = {
     text: (length) => `varchar(${length})`,
     time: 'timestamp(3)',
     alterColumn: (table, column, type, before) => {
-      // In UTC whatever the session's zone; and, unlike `at time zone`, the same again when it is run twice: the seconds of
-      // a timestamp without a zone are counted as if it were UTC.
+      // Converts to UTC whatever the session's time zone. Unlike `at time zone`, it has the same result when it is run twice: the
+      // seconds of a timestamp without a zone are counted as if it were UTC.
       const using = /^timestamp.* with time zone/.test(before.type)
         ? ` using to_timestamp(extract(epoch from ${column})) at time zone 'UTC'`
         : ''
       return `alter table ${table} alter column ${column} type ${type}${using}, alter column ${column} set not null`
     },
-    // `if not exists` looks before it makes the table, and fails on pg_type's unique index when another session is faster.
+    // `if not exists` checks before it creates the table, and fails on the unique index of pg_type if another session is faster.
     createTogether: (createTable) => {
       let quote = '$shedlock$'
       while (createTable.includes(quote)) quote = quote.replace(/\$$/, '_$')
@@ -99,9 +99,9 @@ export const postgres: Dialect = {
     where c.relname = ${table}::text and c.relkind in ('r', 'p', 'v')
       and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
     order by n.nspname`,
-    // Not citext: it is unique without case and, compared with a varchar, different with it, so that `job` would acquire the
-    // row of `Job` and not find it to release it. Not with a zone, which would be the session's: a holder in UTC would not keep
-    // out a session in New York.
+    // Not citext: its unique index ignores case, but a comparison with a varchar does not, so `job` would acquire the row of `Job`,
+    // and not find it to release it. Not with a time zone, which would be the session's: a holder in UTC would not exclude a
+    // session in New York.
     types: { text: /^(character varying|text|character)/, time: /^timestamp(\([3-6]\))? without time zone$/ },
   },
 
@@ -127,7 +127,7 @@ export const postgres: Dialect = {
         wrong: /none/,
         severity: 'warning',
         message:
-          'all standbys are asynchronous, so a failover may lose a lock that was just acquired, and two hold it – set synchronous_standby_names, or accept that',
+          'all standbys are asynchronous, so a failover may lose a lock that was just acquired, and two callers hold it – set synchronous_standby_names, or accept that',
       },
       {
         name: 'transaction isolation',
@@ -151,7 +151,7 @@ export const postgres: Dialect = {
   },
 }
 
-/** @param uniqueKeys how many unique indexes are on attribute `a` alone */
+/** Reads the columns of a table. @param uniqueKeys how many unique indexes are on attribute `a` alone */
 export function describeColumns(uniqueKeys: Sql): TableShape['describe'] {
   return (schema, table) => sql`
     select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type,
@@ -165,8 +165,8 @@ export function describeColumns(uniqueKeys: Sql): TableShape['describe'] {
 }
 
 /**
- * A paused or cut-off process would pin the row until TCP gives up, hours later. So the server ends the transaction
- * when it is idle at the end of the lease; a shorter timeout of the session is kept. Undone at the transaction's end.
+ * Makes the server end the transaction if it is idle at the end of the lease. Otherwise a suspended or disconnected process would
+ * pin the row until TCP gives up, hours later. A shorter timeout of the session is kept, and the setting ends with the transaction.
  */
 function idleNoLongerThanLease({ now }: Expressions, { lockUntil }: TableSql) {
   return sql`set_config('idle_in_transaction_session_timeout', least(

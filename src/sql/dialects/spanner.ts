@@ -1,9 +1,9 @@
 import type { Dialect } from '../dialect'
-import { lookUpdateInsert } from '../acquire'
+import { readUpdateInsert } from '../acquire'
 import { pinByWrite } from '../pin'
 import { sql } from '../sql'
 
-/** Spanner in its own dialect, GoogleSQL. One with PostgreSQL's is not reached through TypeORM. */
+/** Spanner with its own SQL dialect, GoogleSQL. TypeORM cannot reach databases with the PostgreSQL dialect. */
 export const spanner: Dialect = {
   name: 'spanner',
   quote: (identifier) => `\`${identifier}\``,
@@ -17,16 +17,16 @@ export const spanner: Dialect = {
   epochMilliseconds: (time) => sql`unix_millis(${time})`,
   text: (parameter) => parameter,
 
-  // A look is a read of its own, without locks; every other statement begins and commits a transaction.
-  acquire: lookUpdateInsert,
+  // The read is a request of its own, without locks; every other statement begins and commits a transaction.
+  acquire: readUpdateInsert,
 
-  // Under REPEATABLE READ a read keeps nobody out; what was written is checked at the commit.
+  // Under REPEATABLE READ a read keeps no other session out, but writes are checked at the commit.
   pin: pinByWrite,
 
-  // The codes of gRPC: https://cloud.google.com/spanner/docs/reference/rpc/google.rpc#google.rpc.Code
+  // gRPC codes: https://cloud.google.com/spanner/docs/reference/rpc/google.rpc#google.rpc.Code
   transientErrors: {
     '10': 'ABORTED: another transaction came first, and this one was not committed',
-    '6': 'ALREADY_EXISTS: another session made the row first',
+    '6': 'ALREADY_EXISTS: another session inserted the row first',
     '8': 'RESOURCE_EXHAUSTED: a quota, or no session left',
   },
   readOnlyErrors: {},
@@ -42,10 +42,11 @@ export const spanner: Dialect = {
   },
 
   shape: {
-    // Not bound: TypeORM sends values without types, and a null without a type is refused.
+    // Not bound, because TypeORM sends values without types, and a null without a type is refused.
     defaultSchema: sql`''`,
 
-    // In upper case, because TypeORM opens no transaction for what begins with SELECT, and inside one this is refused.
+    // In upper case, because TypeORM opens a transaction unless a statement begins with SELECT, and inside a transaction this one
+    // is refused.
     describe: (schema, table) => sql`
     SELECT c.column_name as column_name, c.spanner_type as column_type,
       safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
@@ -66,7 +67,7 @@ export const spanner: Dialect = {
   },
 
   inspection: {
-    // PERMISSION_DENIED. Who may write is a matter of IAM there: no SQL is printed for it.
+    // PERMISSION_DENIED is left out: IAM decides who may write, so there is no SQL to suggest.
     denied: [],
   },
 }

@@ -8,7 +8,7 @@ export const sqlite: Dialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 255,
 
-  // Text of fixed width, so that comparing text compares time. TypeORM and Prisma both read this form as a date.
+  // Strings of a fixed width, so that comparing strings compares times. TypeORM and Prisma both read this format as a date.
   now: sql`strftime('%Y-%m-%d %H:%M:%f', 'now')`,
   plus: (time, milliseconds) =>
     sql`strftime('%Y-%m-%d %H:%M:%f', ${time}, (${milliseconds} / 1000.0) || ' seconds')`,
@@ -16,24 +16,24 @@ export const sqlite: Dialect = {
   epochMilliseconds: (time) => sql`cast(round((julianday(${time}) - 2440587.5) * 86400000) as integer)`,
   text: (parameter) => parameter,
 
-  // A write waits for every other writer of the file, a read for nobody. And never begin a transaction with a read:
-  // its write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
+  // A write waits for every other writer of the file, a read for none. And never begin a transaction with a read, because its write
+  // would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
   acquire: (dialect, table, slot) => [
     { answer: 'refusal', statement: refusal(dialect, table, slot) },
     {
-      // Without a slot only a row that is held stops it.
+      // Without a slot, only a held row can stop it.
       answer: slot ? 'acquired' : 'acquired or held',
       statement: upsert(dialect, table, slot, sql`values (${newRow(dialect, slot)})`),
     },
   ],
 
-  // Whoever has written is the only writer of the file until the transaction ends.
+  // A transaction that has written is the only writer of the file until it ends.
   pin: pinByWrite,
 
   // https://www.sqlite.org/rescode.html
   transientErrors: {
-    SQLITE_CONSTRAINT_PRIMARYKEY: 'another connection made the row first (only without ON CONFLICT)',
-    SQLITE_CONSTRAINT_UNIQUE: 'another connection made the row first (only without ON CONFLICT)',
+    SQLITE_CONSTRAINT_PRIMARYKEY: 'another connection inserted the row first (only without ON CONFLICT)',
+    SQLITE_CONSTRAINT_UNIQUE: 'another connection inserted the row first (only without ON CONFLICT)',
     SQLITE_BUSY: 'another connection writes to the file',
     SQLITE_BUSY_SNAPSHOT: 'another connection wrote after this one had read',
     SQLITE_BUSY_RECOVERY: 'another connection recovers the write-ahead log',
