@@ -1,6 +1,6 @@
 /**
- * The database drivers: how each writes placeholders and reports errors; and `sqlExecutor`, which makes a `SqlExecutor` for any client
- * on top of one.
+ * How each database driver writes placeholders and reports errors; and `sqlExecutor`, which creates a `SqlExecutor` for any client
+ * on top of a driver.
  *
  * @module shedlock-orm/drivers
  */

@@ -12,13 +12,13 @@ import {
 } from '../sql/internal'
 import type { Driver } from './drivers'
 
-/** What a client answers to one statement. */
+/** What a client returns for one statement. */
 export interface StatementResult {
   /** The rows that it read; empty if there were none. */
   readonly rows: readonly SqlRow[]
   /**
-   * How many rows it changed; `null` or `undefined` if the client does not tell. Where a lock depends on this number, that is a
-   * `LockError` `INVALID_CLIENT`.
+   * How many rows it changed; `null` or `undefined` if the client does not report it. If a lock depends on this number, its absence
+   * is a `LockError` `INVALID_CLIENT`.
    */
   readonly changed: number | bigint | null | undefined
 }
@@ -27,7 +27,7 @@ type Bound = string | number | null
 const ASCII = /^[\x20-\x7E]*$/
 
 /**
- * Makes a `SqlExecutor` for a client on top of one of the drivers: what a `SqlLockProvider` needs.
+ * Creates the `SqlExecutor` that a `SqlLockProvider` needs, for a client on top of one of the drivers.
  *
  * ```ts
  * const executor = sqlExecutor(drivers.postgres, async (text, values) => {
@@ -38,8 +38,8 @@ const ASCII = /^[\x20-\x7E]*$/
  * ```
  *
  * @param run runs one statement once: in autocommit, on a connection that no transaction of the app uses, with its values bound and
- *   not written into the text. It must reject with the driver's own error. `statement` is the statement before it was rendered;
- *   `wants` says which part of the answer is used; set `attempt.onAbandoned` to what ends the connection
+ *   not written into the SQL. It must reject with the driver's own error. `statement` is the statement before it was rendered;
+ *   `wants` is the part of the result that is used; set `attempt.onAbandoned` to a function that ends the connection
  */
 export function sqlExecutor(
   driver: Driver,
@@ -52,7 +52,7 @@ export function sqlExecutor(
   ) => Promise<StatementResult>,
 ): SqlExecutor {
   const { placeholder, errorCode, notSent } = driver
-  // Each statement is rendered once: they are made once for each table.
+  // Render each statement only once: a table's statements are created once, and used for every lock.
   const texts = new WeakMap<Sql, string>()
   const answer = async (
     statement: Sql,
@@ -76,7 +76,7 @@ export function sqlExecutor(
     execute: async (statement, values, attempt) =>
       Number((await answer(statement, values, 'changed', attempt)).changed ?? NaN),
     query: async (statement, values, attempt) => {
-      // mssql has none for a batch without a result.
+      // mssql returns none for a batch without a result.
       const { rows = [] } = (await answer(statement, values, 'rows', attempt)) as Partial<StatementResult>
       checkWritable(rows)
       return rows.map(withoutBytes)
@@ -84,13 +84,13 @@ export function sqlExecutor(
   }
 }
 
-/** A loop, because this is on the way of each statement. */
+/** A loop, because it runs for every statement. */
 function areAscii(values: readonly Bound[]): boolean {
   for (const value of values) if (typeof value === 'string' && !ASCII.test(value)) return false
   return true
 }
 
-/** The text of a statement and the values to bind, where the driver writes some strings in ASCII. */
+/** Returns the SQL of a statement and the values to bind, for a driver that writes some strings in ASCII. */
 function inAsciiAlone(
   { placeholder, inAscii }: Driver,
   statement: Sql,
@@ -108,7 +108,10 @@ function inAsciiAlone(
   return [text, values]
 }
 
-/** After `set names binary` a session of MySQL answers with bytes in place of strings. Nothing else that a lock reads is bytes. */
+/**
+ * Turns bytes into strings, because a session of MySQL returns bytes after `set names binary`. A lock reads nothing else that is
+ * bytes.
+ */
 function withoutBytes(row: SqlRow): SqlRow {
   if (!Object.values(row).some((value) => ArrayBuffer.isView(value))) return row
   const read = (value: unknown): unknown =>
@@ -119,16 +122,17 @@ function withoutBytes(row: SqlRow): SqlRow {
 }
 
 /**
- * How many of the lock's statements one connection keeps prepared; the others run without. One table has about ten, but an
- * app may have a table for each tenant, and a server has a limit or memory for all connections together.
+ * How many of the lock's statements one connection keeps prepared; the others run unprepared. One table has about ten, but an app
+ * may have a table for each tenant, and all connections share a limit, or the memory, of the server.
  */
 export const MOST_PREPARED = 40
 
 /**
- * The name of a statement that PostgreSQL keeps: made of its text, so that no two texts share a name.
+ * Returns the name under which PostgreSQL keeps a prepared statement. It is made of the SQL, so that no two statements share a
+ * name.
  *
- * @param names by their texts, of one connection or of several; none is removed, because the server has it
- * @returns `undefined` for a text that comes when there are enough
+ * @param names by the SQL, of one connection or of several; none is removed, because the server still has it
+ * @returns `undefined` for a new statement if there are enough already
  */
 export function nameAmong(names: Map<string, string>, text: string): string | undefined {
   const known = names.get(text)
@@ -138,22 +142,22 @@ export function nameAmong(names: Map<string, string>, text: string): string | un
   return name
 }
 
-/** How a refused name is called: the server's codes for it say other things too. */
+/** Our own code for a refused name, because the server's codes for it have other meanings too. */
 export const NAME_REFUSED = 'NAME_REFUSED'
 
 /** invalid_sql_statement_name, duplicate_prepared_statement */
 const ABOUT_NAMES = ['26000', '42P05']
 
 /**
- * Whether a statement failed because the server does not have, or already has, one of its name, or had planned it for a
- * table that has changed since. All of these come before anything is executed.
+ * Returns whether a statement failed because the server does not know its name, already has one of that name, or had planned it for
+ * a table that has changed since. The server reports all of these before it executes anything.
  */
 export function isNameRefused(error: unknown): boolean {
   const { severity, code, routine, message } = (error ?? {}) as Record<string, unknown>
   if (severity === undefined) return false
   if (ABOUT_NAMES.includes(String(code))) return true
-  // "cached plan must not change result type", in the server's language.
+  // The message, "cached plan must not change result type", is in the server's language.
   if (code === '0A000') return routine === 'RevalidateCachedQuery'
-  // Poolers say it in words of their own; PgBouncer ends the connection with a code that tells nothing else.
+  // Poolers use words of their own; PgBouncer ends the connection with the code for any violation of the protocol.
   return code === '08P01' && /prepared statement/i.test(String(message))
 }
