@@ -12,7 +12,7 @@ const wrong: readonly (readonly [string, unknown])[] = [
   ['an array with null', [null]],
 ]
 
-describe('listeners that are none', () => {
+describe('invalid listeners', () => {
   it.each(wrong)('are refused at start-up: %s', (_, listeners) => {
     expect(() => new LockingTaskExecutor(new InMemoryLockProvider(), { listeners } as object)).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),

@@ -103,7 +103,7 @@ describe('milliseconds', () => {
     expect(() => milliseconds(duration)).toThrow(advice)
   })
 
-  it('gives whole milliseconds, or refuses, whatever the text', () => {
+  it('converts any string to whole milliseconds, or refuses it', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[+-]?P?T?[0-9.]{0,6}[a-zA-Z]{0,2}$/)), (text) => {
         try {

@@ -22,7 +22,7 @@ describe('when a task ends', () => {
 })
 
 describe('a run inside of its own lock', () => {
-  it('is skipped as nested while another one of its name runs, whoever started that', async () => {
+  it('is skipped as nested while another run of the same name is in progress, wherever it was started', async () => {
     const executor = new LockingTaskExecutor(new InMemoryLockProvider())
     const goOn = promiseWithResolvers()
     let running = 0

@@ -44,7 +44,7 @@ describe('keepAlive of a lock by hand', () => {
     expect(extensions()).toBe(12)
   })
 
-  it('gives no lock while somebody else has it', async () => {
+  it('does not acquire a lock that is already held', async () => {
     const held = await storage.lock(job)
     expect(await provider.lock({ ...job, keepAlive: true })).toBeUndefined()
     await held?.unlock()
@@ -63,7 +63,7 @@ describe('keepAlive of a lock by hand', () => {
     await lock.unlock()
   })
 
-  it('is lost only when its lease is over, and tries until then', async () => {
+  it('is lost only when its lease is over, and tries to extend it until then', async () => {
     const lock = await keptAlive()
     provider.faults.extend = gone
     await jest.advanceTimersByTimeAsync(10 * MINUTE - 1)
@@ -98,7 +98,7 @@ describe('keepAlive of a lock by hand', () => {
     await lock.unlock()
   })
 
-  it('does not trust an extension that is answered after the lease was over, and its unlock releases it', async () => {
+  it('does not trust an extension whose answer arrives after the lease, and unlock() releases it', async () => {
     const lock = await new LateAnswers(storage, 6 * MINUTE).lock({ ...job, keepAlive: true })
     await jest.advanceTimersByTimeAsync(11 * MINUTE)
     expect(lock?.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
@@ -190,7 +190,7 @@ describe('keepAlive: true', () => {
     })
   })
 
-  it('E3: survives an error of the database, and tells the listener of it', async () => {
+  it('E3: survives an error of the database, and reports it to the listener', async () => {
     await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
       provider.faults.extend = gone
       await jest.advanceTimersByTimeAsync(9 * MINUTE)
@@ -202,7 +202,7 @@ describe('keepAlive: true', () => {
     expect(heard).not.toContain('onLockLost job')
   })
 
-  it('E2: a refused extension aborts the signal and tells the listener, and the outcome of the task stands', async () => {
+  it('E2: a refused extension aborts the signal and is reported to the listener, and the outcome of the task stands', async () => {
     const error = new Error('business')
     const run = executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
       provider.refusesExtensions = true
@@ -226,7 +226,7 @@ describe('keepAlive: true', () => {
 describe('keepAlive: { atMost }', () => {
   const limited = { ...job, keepAlive: { atMost: '30m' } }
 
-  it('tells the task to stop, once, and leaves the lock to expire though the task goes on', async () => {
+  it('aborts the signal once, and lets the lock expire although the task goes on', async () => {
     await executor.executeWithLock(limited, async ({ signal, lock }) => {
       await jest.advanceTimersByTimeAsync(30 * MINUTE - 1)
       expect(signal.aborted).toBe(false)
@@ -254,7 +254,7 @@ describe('keepAlive: { atMost }', () => {
     storage.clear()
   })
 
-  it('says nothing of a task that ends before, and leaves no timer', async () => {
+  it('reports nothing and leaves no timer if the task ends before that', async () => {
     const result = await executor.executeWithLock(limited, async () => {
       await jest.advanceTimersByTimeAsync(29 * MINUTE)
       return 'done'
@@ -266,7 +266,7 @@ describe('keepAlive: { atMost }', () => {
     expect(heard).not.toContain('onLockLost job')
   })
 
-  it('says once that the lock is lost, whatever happened first', async () => {
+  it('reports the loss of the lock only once, whatever happened first', async () => {
     await executor.executeWithLock(limited, async ({ signal }) => {
       provider.refusesExtensions = true
       await jest.advanceTimersByTimeAsync(5 * MINUTE)
@@ -277,7 +277,7 @@ describe('keepAlive: { atMost }', () => {
     expect(heard.filter((event) => event === 'onLockLost job')).toHaveLength(1)
   })
 
-  it('releases the lock of a task that stops when it is told to', async () => {
+  it('releases the lock of a task that stops because of the signal', async () => {
     await executor.executeWithLock(limited, async ({ signal }) => {
       const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve))
       await jest.advanceTimersByTimeAsync(30 * MINUTE)
@@ -286,7 +286,7 @@ describe('keepAlive: { atMost }', () => {
     expect(storage.isLocked('job')).toBe(false)
   })
 
-  it('may be left out, and is refused when it is no duration', async () => {
+  it('is optional, and is refused if it is not a duration', async () => {
     await executor.executeWithLock({ ...job, keepAlive: {} }, async ({ signal }) => {
       await jest.advanceTimersByTimeAsync(120 * MINUTE)
       expect(signal.aborted).toBe(false)

@@ -29,7 +29,7 @@ afterEach(async () => {
   await Promise.all(elections.splice(0).map((election) => election.shutdown()))
 })
 
-it('one leads, and the next one when it stops and has put its work away', async () => {
+it('one process leads, and the next one only when it has stepped down and ended its work', async () => {
   const provider = new InMemoryLockProvider()
   const told: string[] = []
   const putAway = promiseWithResolvers()
@@ -62,7 +62,7 @@ it('one leads, and the next one when it stops and has put its work away', async 
   expect(tokens[1]).toBeGreaterThan(Number(tokens[0]))
 })
 
-it('whoever lost the lock is told at once, and stands again', async () => {
+it('a leader that loses the lock steps down at once, and is a candidate again', async () => {
   const provider = new InMemoryLockProvider()
   const told: unknown[] = []
   const election = stand(
@@ -116,7 +116,7 @@ it('a process leads again only when its work has ended', async () => {
   await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST', 'second', 'elected']))
 })
 
-it('an onElected that throws gives the lock away, and the error is told', async () => {
+it('an onElected that throws gives up the lock, and its error is reported', async () => {
   const provider = new InMemoryLockProvider()
   const errors: unknown[] = []
   const stepDowns: unknown[] = []
@@ -137,7 +137,7 @@ it('an onElected that throws gives the lock away, and the error is told', async 
   expect(stepDowns).toEqual([failure, failure])
 })
 
-it('a database that does not answer is told, and asked again', async () => {
+it('a database that does not answer is reported, and tried again', async () => {
   const inMemory = new InMemoryLockProvider()
   const failure = new LockError('TIMEOUT', 'no answer')
   let asked = 0
@@ -150,7 +150,7 @@ it('a database that does not answer is told, and asked again', async () => {
   expect(errors).toEqual([failure])
 })
 
-it('pauses for as long as it is told to, though no timer is that long', async () => {
+it('waits for the configured interval, even if no timer is that long', async () => {
   jest.useFakeTimers()
   let asked = 0
   const provider = providerOf(() => {

@@ -31,7 +31,7 @@ describe('the signal of a task', () => {
     })
   })
 
-  it('follows an extension to longer, and none to shorter', async () => {
+  it('moves with an extension that is longer, but not with one that is shorter', async () => {
     await executor.executeWithLock(job, async ({ signal, lock }) => {
       await lock.extend('20m')
       await lock.extend('1m')
@@ -51,7 +51,7 @@ describe('the signal of a task', () => {
     })
   })
 
-  it('aborts when an extension is refused, and every later extension says so', async () => {
+  it('aborts when an extension is refused, and every later extension rejects with that', async () => {
     await executor.executeWithLock(job, async ({ signal, lock }) => {
       provider.refusesExtensions = true
       await expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
@@ -61,7 +61,7 @@ describe('the signal of a task', () => {
     })
   })
 
-  it('stays aborted when an extension is answered after the lease was over, and the unlock releases it', async () => {
+  it('stays aborted when the answer to an extension arrives after the lease, and unlock() releases the lock', async () => {
     const { listener, heard } = recorder()
     const late = new LateAnswers(storage, 600_000)
     await new LockingTaskExecutor(late, { listeners: [listener] }).executeWithLock(
@@ -112,7 +112,7 @@ describe('await using', () => {
     expect(storage.isLocked('job')).toBe(false)
   })
 
-  it('is fine with a lock that somebody else holds', async () => {
+  it('accepts that the lock was not acquired', async () => {
     const held = await storage.lock(job)
     {
       await using lock = await provider.lock(job)
@@ -171,7 +171,7 @@ describe('await using', () => {
     expect(storage.isLocked('job')).toBe(false)
   })
 
-  it('lets the error of the block through when the unlock fails too, and warns of that', async () => {
+  it('rethrows the error of the block if the unlock fails too, and warns about that', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const error = new Error('business')
     const block = async () => {

@@ -63,13 +63,13 @@ const events = [
 ].map((event) => `${event} job`)
 
 describe('a listener', () => {
-  it('hears each event in its order', async () => {
+  it('receives each event in order', async () => {
     const { listener, heard } = recorder()
     expect(await everything(new LockingTaskExecutor(provider, { listeners: [listener] }))).toEqual(outcomes)
     expect(heard).toEqual(events)
   })
 
-  it('hears how long the task ran and how it ended', async () => {
+  it('receives how long the task ran and how it ended', async () => {
     const onTaskFinished = jest.fn<(event: TaskFinishedEvent) => void>()
     const executor = new LockingTaskExecutor(provider, { listeners: [{ onTaskFinished }] })
     await executor.executeWithLock(job, () => 'done')
@@ -131,7 +131,7 @@ describe('node:diagnostics_channel', () => {
     expect(subscribers.every((stop) => stop())).toBe(true)
   })
 
-  it('is left alone while nobody listens', async () => {
+  it('receives nothing while it has no subscriber', async () => {
     const publish = jest.spyOn(channel(channelOf('onLockAttempt')), 'publish')
     await new LockingTaskExecutor(provider).executeWithLock(job, () => 'done')
     expect(publish).not.toHaveBeenCalled()

@@ -26,7 +26,7 @@ afterEach(() => {
 })
 
 describe('a task', () => {
-  it('runs under its lock, gives its value, and is unlocked', async () => {
+  it('runs under its lock, returns its value, and is unlocked', async () => {
     const result = await executor.executeWithLock(job, () => {
       expect(storage.isLocked('job')).toBe(true)
       return Promise.resolve('done')
@@ -35,7 +35,7 @@ describe('a task', () => {
     expect(storage.isLocked('job')).toBe(false)
   })
 
-  it('is skipped while somebody else holds the lock', async () => {
+  it('is skipped while the lock is held elsewhere', async () => {
     await storage.lock(job)
     const task = jest.fn()
     expect(await executor.executeWithLock(job, task)).toEqual({ executed: false, reason: 'held' })
@@ -72,7 +72,7 @@ describe('a task', () => {
     expect(heard).toEqual([])
   })
 
-  it('that throws, even synchronously, is unlocked, and its error comes through as it is', async () => {
+  it('that throws, even synchronously, is unlocked, and its error is passed on unchanged', async () => {
     const error = new Error('business')
     await expect(
       executor.executeWithLock(job, () => {
@@ -105,7 +105,7 @@ describe('a task', () => {
 })
 
 describe('defects of ShedLock 7.9.0', () => {
-  it('E1: a failed extension tells the task LOCK_LOST, and the error that the caller sees is that one', async () => {
+  it('E1: a failed extension rejects with LOCK_LOST in the task, and the caller gets the same error', async () => {
     provider.refusesExtensions = true
     await expect(executor.executeWithLock(job, () => extendActiveLock('10m'))).rejects.toMatchObject({
       code: 'LOCK_LOST',
@@ -113,7 +113,7 @@ describe('defects of ShedLock 7.9.0', () => {
     })
   })
 
-  it('E1: a task that bears a failed extension gives its value', async () => {
+  it('E1: a task that catches the error of a failed extension still returns its value', async () => {
     provider.refusesExtensions = true
     const result = await executor.executeWithLock(job, async () => {
       await extendActiveLock('10m').catch(() => undefined)
@@ -172,7 +172,7 @@ describe('a failed unlock', () => {
     warning.mockRestore()
   })
 
-  it('becomes a warning where Node.js does not take the error, which is of the realm of Jest', async () => {
+  it('becomes a warning even though Node.js refuses errors of Jest's realm', async () => {
     const warning = jest.spyOn(process, 'emitWarning')
     provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
     const silent = new LockingTaskExecutor(provider)
@@ -194,7 +194,7 @@ describe('a task inside a task', () => {
     })
   })
 
-  it('runs at once when it has the same name, without asking again', async () => {
+  it('runs at once if it has the same name, without another acquisition', async () => {
     const result = await executor.executeWithLock(job, () => executor.executeWithLock(job, () => 'inner'))
     expect(result).toEqual({ executed: true, value: { executed: true, value: 'inner' } })
     expect(provider.calls).toEqual(['lock', 'unlock'])
@@ -234,7 +234,7 @@ describe('a task inside a task', () => {
     expect(result).toMatchObject({ value: [{ executed: true }, { executed: false, reason: 'nested' }] })
   })
 
-  it('that was left running by an inner task still counts for the one-at-a-time of the outer task', async () => {
+  it('that an inner task left running still counts as the one nested run of the outer task', async () => {
     const started = promiseWithResolvers()
     let stray: Promise<unknown> | undefined
     const result = await executor.executeWithLock(job, async () => {
@@ -249,7 +249,7 @@ describe('a task inside a task', () => {
     expect(result).toMatchObject({ value: { value: { executed: false, reason: 'nested' } } })
   })
 
-  it('asks for the lock again when the outer lease is over', async () => {
+  it('acquires the lock again if the outer lease is over', async () => {
     jest.useFakeTimers()
     await executor.executeWithLock({ name: 'job', lockAtMostFor: 100 }, async () => {
       jest.advanceTimersByTime(100)
@@ -336,7 +336,7 @@ describe('assertLocked', () => {
     })
   })
 
-  it('goes with a signal that is aborted when the task looks at it, though the event loop was blocked until then', async () => {
+  it('agrees with the signal, which is aborted when the task reads it after blocking the event loop', async () => {
     await executor.executeWithLock({ name: 'job', lockAtMostFor: '1s' }, (context) => {
       while (context.lock.remaining() > 0);
       expect(context.signal.reason).toMatchObject({ code: 'LOCK_LOST', lockName: 'job' })

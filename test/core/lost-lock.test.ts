@@ -74,14 +74,14 @@ describe('a task that outlives its lock', () => {
     expect(warnings).toEqual([outlived])
   })
 
-  it('causes none where a listener hears of it', async () => {
+  it('causes none if a listener receives the event', async () => {
     const onLockLost = jest.fn()
     await run(tooLong, {}, { onLockLost })
     expect(onLockLost).toHaveBeenCalledTimes(1)
     expect(warnings).toEqual([])
   })
 
-  it('causes none where a subscriber hears of it', async () => {
+  it('causes none if a subscriber receives the event', async () => {
     const heard = jest.fn()
     subscribe('shedlock-orm:lock-lost', heard)
     await run(tooLong)
@@ -134,7 +134,7 @@ describe('a listener without a method', () => {
 })
 
 describe('a failed release', () => {
-  it('causes no process warning where a subscriber hears of it', async () => {
+  it('causes no process warning if a subscriber receives the event', async () => {
     const provider = new FaultyLockProvider(storage)
     provider.faults.unlock = new LockError('DATABASE_ERROR', 'the database is away')
     const heard = jest.fn()

@@ -13,7 +13,7 @@ const thrown = (name?: string): unknown => {
 }
 
 describe('assertLocked', () => {
-  it('asks the innermost lock: inside of a lost one it throws, though the one outside is held', async () => {
+  it('checks the innermost lock: inside a lost lock it throws, although the outer lock is held', async () => {
     const executor = new LockingTaskExecutor(new InMemoryLockProvider())
     await executor.executeWithLock({ name: 'outer', lockAtMostFor: '1h' }, async () => {
       await executor.executeWithLock({ name: 'inner', lockAtMostFor: '50ms' }, async ({ signal }) => {
@@ -24,7 +24,7 @@ describe('assertLocked', () => {
     })
   })
 
-  it('asks for a name on every level', async () => {
+  it('finds a named lock at every level', async () => {
     const executor = new LockingTaskExecutor(new InMemoryLockProvider())
     await executor.executeWithLock({ name: 'outer', lockAtMostFor: '1h' }, async () => {
       await executor.executeWithLock({ name: 'inner', lockAtMostFor: '1h' }, () => {

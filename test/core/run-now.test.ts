@@ -33,7 +33,7 @@ describe('runNow', () => {
     expect(await runNow(run)).toEqual({ executed: true, value: 42 })
   })
 
-  it('says that the job is held, and runs it not', async () => {
+  it('returns held if the job is running, and does not run it', async () => {
     const running = promiseWithResolvers<number>()
     const run = send(() => running.promise)()
     const task = jest.fn(() => 1)
@@ -49,7 +49,7 @@ describe('runNow', () => {
     expect(await run()).toEqual({ executed: true, value: 2 })
   })
 
-  it('says what became of a job with onError, and throws its error', async () => {
+  it('returns the value of a job with onError, and throws its error', async () => {
     const onError = jest.fn()
     const task = jest.fn(() => 1)
     const run = executor.wrap({ ...lock, slot: () => due, onError }, task)

@@ -64,7 +64,7 @@ describe('shutdown', () => {
     ).rejects.toMatchObject({ code: 'SHUTDOWN' })
   })
 
-  it('does not run a task whose lock comes too late, and frees it in spite of lockAtLeastFor', async () => {
+  it('does not run a task whose lock is acquired too late, and releases the lock despite lockAtLeastFor', async () => {
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
     const task = jest.fn()
@@ -77,7 +77,7 @@ describe('shutdown', () => {
     await eventually(() => expect(storage.isLocked('job')).toBe(false))
   })
 
-  it('tells listeners of a lock that it no longer waits for: not acquired, because of the shutdown', async () => {
+  it('reports a lock that it no longer waits for as not acquired because of the shutdown', async () => {
     const reason = jest.fn()
     const { listener, heard } = recorder()
     const listeners = [
@@ -98,7 +98,7 @@ describe('shutdown', () => {
     expect(reason.mock.calls).toEqual([['shutdown']])
   })
 
-  it('says of a lock that was acquired too late that it was not acquired, because of the shutdown', async () => {
+  it('reports a lock that was acquired too late as not acquired because of the shutdown', async () => {
     const { listener, heard } = recorder()
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
@@ -111,7 +111,7 @@ describe('shutdown', () => {
     expect(heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job'])
   })
 
-  it('gives what is released in the background the time that is left', async () => {
+  it('leaves the rest of the timeout to releases in the background', async () => {
     const gate = promiseWithResolvers()
     const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
     executor = new LockingTaskExecutor(providerOf((wanted) => storage.acquire(wanted), drain))
@@ -128,7 +128,7 @@ describe('shutdown', () => {
     expect(last).toBeGreaterThan(3_500_000)
   })
 
-  it('bears a lock that came too late and cannot be freed', async () => {
+  it('tolerates a lock that was acquired too late and cannot be released', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const gate = promiseWithResolvers()
     provider.gate = gate.promise
@@ -143,7 +143,7 @@ describe('shutdown', () => {
     warning.mockRestore()
   })
 
-  it('bears a task or a database that fails meanwhile', async () => {
+  it('tolerates a task or a database that fails meanwhile', async () => {
     const task = executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
     await locked()
     provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')

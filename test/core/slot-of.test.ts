@@ -57,7 +57,7 @@ describe('the slot of a cron expression', () => {
     expect(() => slotOf(timeOf(due))).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
   })
 
-  it('is never in the future, and in the hour that comes twice one of its first time, as croner counts', () => {
+  it('is never in the future, and in the hour that occurs twice it is in the first one, as for croner', () => {
     const cron = new Cron('*/10 * * * * *', BERLIN)
     const first = Date.UTC(2026, 9, 25, 0, 30, 7)
     expect(Number(slotOf(cron, first))).toBe(first - 7_000)

@@ -154,7 +154,7 @@ describe('wait', () => {
 })
 
 describe('the fencing token', () => {
-  it('is there inside of the task, and no more when it has ended', async () => {
+  it('is available inside the task, but not after its end', async () => {
     const result = await executor.executeWithLock(job, async ({ lock }) => {
       expect(await activeLock()?.fencingToken()).toBe(due)
       return lock
@@ -163,7 +163,7 @@ describe('the fencing token', () => {
     await expect(lock?.fencingToken()).rejects.toThrow(expect.objectContaining({ code: 'NOT_LOCKED' }))
   })
 
-  it('of a provider that has none is an error that says so', async () => {
+  it('throws an error that explains it if the provider has no tokens', async () => {
     const lock = await new FaultyLockProvider(provider).lock(job)
     await expect(lock?.fencingToken()).rejects.toThrow(invalid)
   })

@@ -21,7 +21,7 @@ function suspendMachine(): void {
   jest.setSystemTime(Date.now() + HOUR)
 }
 
-it('a lease is over when its machine was suspended for longer, and its task hears it soon', async () => {
+it('a lease is over if the machine was suspended for longer, and the task's signal aborts soon', async () => {
   const executor = new LockingTaskExecutor(new InMemoryLockProvider())
   await executor.executeWithLock(job, async ({ lock, signal }) => {
     expect(lock.remaining()).toBe(600_000)

@@ -167,7 +167,7 @@ describe('onNotAcquired', () => {
     })
   })
 
-  it('is told of a skip, and not of a run', async () => {
+  it('is called for a skip, but not for a run', async () => {
     const onNotAcquired = jest.fn()
     const wrapped = executor.wrap({ ...job, onNotAcquired }, () => 'done')
     await wrapped()
@@ -178,7 +178,7 @@ describe('onNotAcquired', () => {
     expect(onNotAcquired).toHaveBeenCalledWith(expect.objectContaining({ name: 'job' }))
   })
 
-  it('that fails, even later, fails the call', async () => {
+  it('that throws or rejects makes the call reject', async () => {
     await storage.lock(job)
     const onNotAcquired = () => Promise.reject(new Error('handler'))
     await expect(executor.executeWithLock({ ...job, onNotAcquired }, () => 'skipped')).rejects.toThrow(
@@ -188,7 +188,7 @@ describe('onNotAcquired', () => {
 })
 
 describe('the executor', () => {
-  it('refuses what is no provider, unknown options and impossible durations', () => {
+  it('refuses an object that is not a provider, unknown options and impossible durations', () => {
     expect(() => new LockingTaskExecutor({} as never)).toThrow(invalid)
     expect(() => new LockingTaskExecutor(undefined as never)).toThrow(invalid)
     expect(() => new LockingTaskExecutor(storage, { defaultLockAtMost: '1m' } as never)).toThrow(invalid)

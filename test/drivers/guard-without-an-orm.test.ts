@@ -58,7 +58,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
     expect(await closed()).toBe(1)
   })
 
-  it('lets nothing be committed when the lock is no longer held', async () => {
+  it('prevents the commit when the lock is no longer held', async () => {
     const release = async (): Promise<void> => {
       const held = await lockRow(provider, JOB.name)
       expect(await provider.releaseLock(held)).toBe(true)

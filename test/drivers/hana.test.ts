@@ -30,7 +30,7 @@ describe('SAP HANA through the real TypeORM, answered by a fake client', () => {
   })
   const { lock } = script
 
-  it('takes a lock that is free, each statement in autocommit, with its values bound by position', async () => {
+  it('acquires a free lock, each statement in autocommit, with its values bound by position', async () => {
     script.answers = [FREE, TAKEN]
     expect(await lock()).toBeDefined()
     expect(script.asked.map(({ by }) => by)).toEqual([true, true])
@@ -38,18 +38,18 @@ describe('SAP HANA through the real TypeORM, answered by a fake client', () => {
     expect(script.asked[1]?.values).toEqual([60 * 86_400_000, expect.any(String), 'job'])
   })
 
-  it('makes the row when there is none, and asks for no identity value after it', async () => {
+  it('inserts the row if there is none, without reading an identity value afterwards', async () => {
     script.answers = [FREE, NOTHING, FREE, TAKEN]
     expect(await lock()).toBeDefined()
     expect(script.asked[3]?.text).toMatch(/^insert into "SHEDLOCK"/)
   })
 
-  it('loses when another session took the row in between', async () => {
+  it('does not acquire the lock if another session acquired the row in between', async () => {
     script.answers = [FREE, NOTHING, HELD]
     expect(await lock()).toBeUndefined()
   })
 
-  it('makes the table by migration', async () => {
+  it('creates the table by migration', async () => {
     script.columns = []
     script.answers = [NOTHING]
     const queryRunner = script.dataSource.createQueryRunner()
@@ -58,13 +58,13 @@ describe('SAP HANA through the real TypeORM, answered by a fake client', () => {
     expect(script.asked.map(({ text }) => text.split('\n')[0])).toEqual(['create table "SHEDLOCK" ('])
   })
 
-  it('leaves a table that is there to be, when it is to be made unless it is there', async () => {
+  it('leaves an existing table alone when it creates the table only if it is missing', async () => {
     script.answers = []
     await typeOrmLockProvider(script.dataSource).createTable()
     expect(script.asked).toEqual([])
   })
 
-  it('tells a column that would round the lease', async () => {
+  it('reports a column that would round the lease', async () => {
     script.columns = script.columns.map((each) =>
       each.column_name === 'LOCK_UNTIL' ? { ...each, column_type: 'SECONDDATE' } : each,
     )

@@ -141,7 +141,7 @@ describe.each(Object.entries(CLIENTS))(
     })
 
     it.each(transientErrors)(
-      'looks again after error %s, and does not take it for a lock that is held: %s',
+      'tries again after error %s, and does not mistake it for a held lock: %s',
       async (code, message) => {
         for (const last of [ACQUIRED, HELD]) {
           const answers: TdsAnswer[] = [{ error: { number: Number(code), message } }, last]
@@ -158,7 +158,7 @@ describe.each(Object.entries(CLIENTS))(
     })
 
     // Beside each other: each of them goes on for as long as it may.
-    it('tries again on each error that means that another is in the way, and fails in the end', async () => {
+    it('tries again after each error that means that another session is in the way, and fails in the end', async () => {
       const attempts = transientErrors.map(async ([code, message]) => {
         let asked = 0
         const busy = await open(() => (asked++ === 0 ? HELD : { error: { number: Number(code), message } }))
@@ -221,14 +221,14 @@ describe.each(Object.entries(CLIENTS))(
       expect(asked[1]?.text).toMatch(/^update \[shedlock] set \[lock_until] = cast.*@@rowcount/)
     })
 
-    it('gives no lock in a table without a key', async () => {
+    it('refuses to lock in a table without a key', async () => {
       columns = COLUMNS.map((each) => ({ ...each, unique_keys: '0' }))
       answer = () => ACQUIRED
       await expect(lock()).rejects.toMatchObject({ code: 'TABLE_MISMATCH' })
       expect(asked).toEqual([])
     })
 
-    it('tells of columns that are too short or nullable, and of varchar, with SQL that takes the key away and back', async () => {
+    it('reports columns that are too short, nullable or varchar, with SQL that drops the key and creates it again', async () => {
       columns = [
         column('name', 'varchar', '64'),
         column('lock_until', 'datetime2(7)', '8'),

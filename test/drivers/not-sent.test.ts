@@ -144,7 +144,7 @@ describeBackends(clients)('A statement for $name by $client', ({ backend, client
     expect(await sent({ username: 'nobody', password: 'wrong' })).toEqual(NOT_SENT)
   })
 
-  it('was not sent where another has the only connection of the pool', async () => {
+  it('was not sent while the only connection of the pool is in use', async () => {
     const { executor, hold } = await clientOf(client, url, backend)
     await hold()
     expect(await failure(executor)).toEqual(NOT_SENT)
@@ -174,13 +174,13 @@ describeBackends(servers.filter(({ dialect }) => dialect === 'postgres'))(
       expect(await failure(executor)).toMatchObject({ sent: false, code: undefined })
     })
 
-    it('was not sent by pg to who does not greet in time', async () => {
+    it('was not sent by pg to a server that does not greet in time', async () => {
       const port = await listener(() => undefined)
       const { executor } = await clientOf('pg', at(url, { port }), backend)
       expect(await failure(executor)).toEqual(NOT_SENT)
     })
 
-    it('may have been sent where pg does not tell why the connection ended', async () => {
+    it('may have been sent if pg does not report why the connection ended', async () => {
       const port = await listener((socket) => socket.destroy())
       const { executor } = await clientOf('pg', at(url, { port }), backend)
       expect(await failure(executor)).toEqual(SENT)
@@ -207,7 +207,7 @@ describeBackends(servers)('A statement for $name by TypeORM', (backend) => {
     return { executor: typeOrmExecutor(dataSource, backend.dialect), hold }
   }
 
-  it('was not sent where another has the only connection of the pool', async () => {
+  it('was not sent while the only connection of the pool is in use', async () => {
     const { executor, hold } = await open({ poolSize: 1 })
     await hold()
     expect(await failure(executor)).toEqual(NOT_SENT)
@@ -274,7 +274,7 @@ describe('A statement by mssql', () => {
     expect(await failure(poolAt(port).executor)).toEqual(NOT_SENT)
   })
 
-  it('was not sent where another has the only connection of the pool', async () => {
+  it('was not sent while the only connection of the pool is in use', async () => {
     const { pool, executor } = poolAt(await server())
     await pool.connect()
     const connection = await pool.acquire({})

@@ -24,7 +24,7 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
   })
   const { lock } = script
 
-  it('takes a lock that is free, each statement in autocommit, with its values bound by position', async () => {
+  it('acquires a free lock, each statement in autocommit, with its values bound by position', async () => {
     script.answers = [FREE, TAKEN]
     expect(await lock()).toBeDefined()
     expect(script.asked.map(({ by }) => by)).toEqual([true, true])
@@ -34,31 +34,31 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     expect(script.asked[1]?.values).toEqual([60 * 86_400_000, expect.any(String), 'job'])
   })
 
-  it('makes the row when there is none', async () => {
+  it('inserts the row if there is none', async () => {
     script.answers = [FREE, NOTHING, TAKEN]
     expect(await lock()).toBeDefined()
     expect(script.asked[2]?.text).toMatch(/^insert into "ANY"."SHEDLOCK"/)
   })
 
-  it('gives no lock in a table of its own without a key', async () => {
+  it('refuses to lock in a table without a key that the user owns', async () => {
     script.columns = COLUMNS.map((each) => ({ ...each, unique_keys: 0 }))
     await expect(lock()).rejects.toMatchObject({ code: 'TABLE_MISMATCH' })
     expect(script.asked).toEqual([])
   })
 
-  it("leaves the key of another's table open", async () => {
+  it("does not check the key of another user's table", async () => {
     script.columns = COLUMNS.map((each) => ({ ...each, unique_keys: null }))
     script.answers = [FREE, TAKEN]
     expect(await lock()).toBeDefined()
   })
 
-  it('refuses a name that Oracle cannot have, before it is asked', () => {
+  it('refuses a name that Oracle does not allow, without a query', () => {
     expect(() => typeOrmLockProvider(script.dataSource, { tableName: 'my"locks' })).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
     )
   })
 
-  it('looks again when another session took the row in between', async () => {
+  it('tries again if another session acquired the row in between', async () => {
     script.answers = [FREE, NOTHING, NOTHING, HELD]
     expect(await lock()).toBeUndefined()
     expect(script.answers).toEqual([])

@@ -96,7 +96,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
     for (const statement of raise(fault)) await dataSource.query(statement)
   }
 
-  it('takes, refuses, and frees', async () => {
+  it('acquires, refuses and releases a lock', async () => {
     const held = await lock()
     expect(await lock()).toBeUndefined()
     await (await held?.extend('2m'))?.unlock()
@@ -112,7 +112,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
   })
 
   for (const code of UNKNOWN[backend.dialect] ?? []) {
-    it(`does not take error ${code} for an answer`, async () => {
+    it(`does not treat error ${code} as an answer`, async () => {
       await raiseAlways({ code })
       await expect(lock()).rejects.toEqual(
         lockError('DATABASE_ERROR', 'The connection to the database failed'),
@@ -128,7 +128,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
   }
 
   for (const fault of WORDS[backend.dialect]?.unknown ?? []) {
-    it(`does not take error ${fault.code} '${fault.message}' for an answer`, async () => {
+    it(`does not treat error ${fault.code} '${fault.message}' as an answer`, async () => {
       await raiseAlways(fault)
       await expect(lock()).rejects.toEqual(
         lockError('DATABASE_ERROR', 'The connection to the database failed'),
@@ -170,7 +170,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
       },
     )
 
-    it('says so in the end, and what to do', async () => {
+    it('fails in the end, with advice', async () => {
       const [code = ''] = Object.keys(dialects[dialect].readOnlyErrors)
       await raiseAlways({ code })
       await expect(lock('300ms')).rejects.toEqual(

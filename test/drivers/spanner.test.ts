@@ -32,7 +32,7 @@ describe('Spanner through the real TypeORM, answered by a fake client', () => {
   })
   const { lock } = script
 
-  it('looks without a transaction, and takes in one of its own, with values bound by name', async () => {
+  it('reads without a transaction, and acquires in one of its own, with values bound by name', async () => {
     script.answers = [FREE, TAKEN]
     expect(await lock()).toBeDefined()
     expect(script.asked.map(({ by }) => by)).toEqual(['read', 'transaction'])
@@ -44,13 +44,13 @@ describe('Spanner through the real TypeORM, answered by a fake client', () => {
     ])
   })
 
-  it('makes the row when there is none', async () => {
+  it('inserts the row if there is none', async () => {
     script.answers = [FREE, NOTHING, FREE, TAKEN]
     expect(await lock()).toBeDefined()
     expect(script.asked.map(({ by }) => by)).toEqual(['read', 'transaction', 'read', 'transaction'])
   })
 
-  it('makes and drops the table by changes of the schema', async () => {
+  it('creates and drops the table with schema changes', async () => {
     script.answers = [NOTHING, NOTHING, NOTHING]
     const migration = new (createShedLockMigration())()
     const queryRunner = script.dataSource.createQueryRunner()
@@ -60,7 +60,7 @@ describe('Spanner through the real TypeORM, answered by a fake client', () => {
     expect(script.asked.map(({ by }) => by)).toEqual(['schema', 'transaction', 'schema'])
   })
 
-  it('makes the table by a change of the schema without a migration, unless it is there', async () => {
+  it('creates the table with a schema change without a migration, unless it exists', async () => {
     script.columns = []
     script.answers = [NOTHING, NOTHING]
     const provider = typeOrmLockProvider(script.dataSource)

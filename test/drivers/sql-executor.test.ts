@@ -9,7 +9,7 @@ function answering(answer: StatementResult) {
 }
 
 describe('an executor for a client', () => {
-  it("is asked in the driver's words, with the values apart", async () => {
+  it("receives placeholders in the driver's style, with the values separate", async () => {
     const asked: unknown[] = []
     const executor = sqlExecutor(drivers.postgres, (text, values) => {
       asked.push([text, values])
@@ -70,7 +70,7 @@ describe('an executor for a client', () => {
     })
   })
 
-  it('leaves an error alone whose code the client has found itself', async () => {
+  it('does not change an error whose code the client has already determined', async () => {
     const error = new DriverError('40001', new Error('no'))
     const failing = sqlExecutor(drivers.postgres, () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toBe(error)

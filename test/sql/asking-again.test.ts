@@ -26,7 +26,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     return Object.assign(state, executing(execute))
   }
 
-  it('an extension whose request was swallowed is sent again before the lease is over', async () => {
+  it('an extension whose request got lost is sent again before the lease is over', async () => {
     const post = new PostalSqlExecutor(client.executor)
     const provider = new SqlLockProvider(post, dialects.sqlite, { timeLimit: '1m' })
     const lock = await provider.lock({ name: 'swallowed', lockAtMostFor: '5s' })
@@ -47,7 +47,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     })
   }, 20_000)
 
-  it('a lock that is in the way is told, also when the last attempt had no time for an answer', async () => {
+  it('a lock that is in the way is reported, even if the last attempt had no time for an answer', async () => {
     const answers = [new DriverError('SQLITE_BUSY', 'database is locked')]
     const busy = executing(() => {
       const answer = answers.shift()
@@ -60,7 +60,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     })
   })
 
-  it('an unlock in the background is sent again though an attempt was swallowed', async () => {
+  it('an unlock in the background is sent again if an attempt got lost', async () => {
     const line = swallowing()
     const provider = new SqlLockProvider(line, dialects.sqlite, { timeLimit: '300ms' })
     const lock = await provider.lock({ name: 'background', lockAtMostFor: '1h' })
@@ -73,7 +73,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     })
   })
 
-  it('a pause whose request is late does not come when the pause was ended', async () => {
+  it('a pause whose request arrives late has no effect once the pause was ended', async () => {
     const { executor, table } = client
     const post = new PostalSqlExecutor(executor)
     const provider = new SqlLockProvider(post, dialects.sqlite, { timeLimit: '300ms' })
@@ -87,7 +87,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     await expect(paused).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
-  it('a lock is given back though the answer was swallowed and its connection never tells', async () => {
+  it('a lock is released although the answer got lost and its connection never reports an error', async () => {
     const { executor, table } = client
     let swallows = true
     const halfOpen = executing(async (...all) => {

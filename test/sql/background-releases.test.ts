@@ -123,7 +123,7 @@ it('is not kept waiting by a statement that hangs', async () => {
   expect(await held()).toEqual([])
 })
 
-it('pauses longer and longer while the database does not answer, however many locks wait for it', async () => {
+it('waits longer and longer while the database does not answer, however many locks are to be released', async () => {
   await acquireUnanswered('answer lost', 20)
   const since = performance.now()
   line.state = 'request lost'
@@ -137,7 +137,7 @@ it('pauses longer and longer while the database does not answer, however many lo
   expect(await held()).toEqual([])
 })
 
-it('waits for an acquisition that may still arrive, in longer and longer pauses until it would be over', async () => {
+it('repeats the release of an acquisition that may still arrive, at longer and longer intervals until its lease would be over', async () => {
   await acquireUnanswered('request lost')
   const since = performance.now()
   await jest.advanceTimersByTimeAsync(10 * MINUTE)
@@ -151,7 +151,7 @@ it('waits for an acquisition that may still arrive, in longer and longer pauses 
   expect(jest.getTimerCount()).toBe(0)
 })
 
-it('forgets an acquisition that would be over', async () => {
+it('drops an acquisition whose lease would be over', async () => {
   await acquireUnanswered('request lost')
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   const sent = line.sent.length
@@ -160,7 +160,7 @@ it('forgets an acquisition that would be over', async () => {
   expect(jest.getTimerCount()).toBe(0)
 })
 
-it('remembers a thousand, and leaves the oldest to expire', async () => {
+it('keeps a thousand releases, and leaves the oldest row to expire', async () => {
   await acquireUnanswered('answer lost', 1_005)
   line.sent.length = 0
   await drain()
@@ -186,7 +186,7 @@ it.each(['acquired it', 'found it held'])('hears a late answer: the statement %s
   expect(await held()).toEqual(isHeld ? ['late'] : [])
 })
 
-it('does not acquire what nobody waits for any more', async () => {
+it('does not acquire a lock that no caller waits for any more', async () => {
   const gate = line.stall('reads')
   await expectFailure(provider.lock(job('given up')), 'TIMEOUT')
   gate.resolve()

@@ -65,7 +65,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
   // The second one ends its owner in a UUID, as ours end in one.
   const services = ['java-host', 'java/0b4f6b0e-7a39-4d0e-9a51-1d8a6b9d7c11'].map((owner) => java(owner))
 
-  it('tells what its own runs came to, and nothing of the runs of others, in 200 rounds', async () => {
+  it('reports how its own runs ended, and nothing of other programs' runs, in 200 rounds', async () => {
     const outcomes = ['succeeded', 'failed', 'unlocked', 'died'] as const
     const providers = outcomes.map((outcome): readonly [typeof outcome, SqlLockProvider] => [
       outcome,
@@ -112,7 +112,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
     )
   })
 
-  it('does not give a slot again that a Java service ran last, whatever came of it', async () => {
+  it('does not acquire a slot again that a Java service ran last, however that run ended', async () => {
     const provider = typeOrmLockProvider(dataSource)
     const slot = Math.floor(Date.now() / 1_000) * 1_000 - 3_000
     const job = { name: 'job', lockAtMostFor: '1h', slot, untilSucceeded: true }
@@ -130,7 +130,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
     }
   })
 
-  it('leaves no trace of itself that a Java service minds: it acquires and releases as always', async () => {
+  it('leaves nothing in the row that disturbs a Java service, which acquires and releases as always', async () => {
     const provider = typeOrmLockProvider(dataSource, { lockedBy: 'x'.repeat(218) })
     for (const outcome of ['succeeded', 'failed', 'unused', undefined] as const) {
       const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
@@ -187,7 +187,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
     },
   )
 
-  it('a row that is held for ever is released by what was seen', async () => {
+  it('a row that is held for ever is released if it is the one that was seen', async () => {
     const provider = typeOrmLockProvider(dataSource)
     const forEver = dialect === 'postgres' || dialect === 'sqlite' ? 'infinity' : '9999-12-31 23:59:59.999'
     await dataSource.query(

@@ -43,7 +43,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     await (await client.createProvider().lock(job))?.unlock()
   })
 
-  it('is not held: the task fails, because nobody knows', async () => {
+  it('is not reported as held: the task fails, because it is unknown whether it is', async () => {
     const { listener, heard } = recorder()
     const provider = client.createProvider({ timeLimit: '1500ms' })
     const executor = new LockingTaskExecutor(provider, { listeners: [listener] })

@@ -72,7 +72,7 @@ describeBackends(servers)('A URL with a password for $name', (backend) => {
 describeBackends(
   prismaBackends().filter(({ dialect }) => servers.some((server) => server.dialect === dialect)),
 )('A URL with a password for Prisma on $name', (backend) => {
-  it('is in no error, cause or event when the user is refused, or nobody answers', async () => {
+  it('is in no error, cause or event when the user is refused or no server answers', async () => {
     const database = await backend.create()
     try {
       const wrong = { user: 'nobody-here', password: SECRET }
@@ -94,7 +94,7 @@ describeBackends(
   })
 })
 
-it('An owner tells the host and the process, and nothing else', async () => {
+it('An owner contains the host and the process, and nothing else', async () => {
   const dataSource = await openMemory(migrated())
   await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1m' })
   const [row] = await dataSource.query<{ locked_by: string }[]>('select locked_by from shedlock')

@@ -23,7 +23,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     await provider.createTable()
   })
 
-  it('what succeeds is done once for each slot, by one of many', async () => {
+  it('a task that succeeds is run once for each slot, by one of many instances', async () => {
     let runs = 0
     const migrate = (slot?: number) => executeOnce(provider, { name: 'migrate', slot }, () => ++runs)
     const results = await Promise.all([migrate(SLOT), migrate(SLOT), migrate(SLOT)])
@@ -37,7 +37,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await migrate()).toEqual({ executed: true, value: 3 })
   })
 
-  it('what fails is done again, by the next who waits', async () => {
+  it('a task that fails is run again, by the next instance that waits', async () => {
     const failure = new Error('the migration failed')
     let runs = 0
     const migrate = () =>
@@ -51,7 +51,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(results).toContainEqual({ status: 'fulfilled', value: { executed: true, value: 2 } })
   })
 
-  it('what its holder died over is done again, when its lease is over', async () => {
+  it('a task whose instance died is run again when the lease is over', async () => {
     await provider.lock({ name: 'migrate', lockAtMostFor: '2s', slot: SLOT })
     const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
     expect(await migrate()).toEqual({ executed: true, value: 'done' })
@@ -66,7 +66,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     ])
   })
 
-  it('what lost its lock does not count as done, and a warning says so', async () => {
+  it('a task that lost its lock does not count as done, and a warning reports that', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
     const lost = migrate(async ({ lock }) => {
@@ -83,7 +83,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
   })
 })
 
-it('a success whose release is answered by nobody is told again', async () => {
+it('a success is recorded again if its release got no answer', async () => {
   const executor = sqliteSqlExecutor(await openMemory())
   let losses = 0
   const losing: SqlExecutor = {
@@ -102,7 +102,7 @@ it('a success whose release is answered by nobody is told again', async () => {
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
 })
 
-it('what succeeded after its lease counts as done, if nobody has begun since', async () => {
+it('a task that succeeded after its lease counts as done if no other run has started since', async () => {
   const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
   const provider = typeOrmLockProvider(await openMemory())
   await provider.createTable()
@@ -146,7 +146,7 @@ it('is done on an instance whose clock is wrong', async () => {
   }
 })
 
-it('throws when it waited in vain, or is told to stop', async () => {
+it('throws if it waited in vain, or if its signal aborts', async () => {
   const provider = typeOrmLockProvider(await openMemory())
   await provider.createTable()
   await provider.lock({ name: 'migrate', lockAtMostFor: '1m' })

@@ -33,7 +33,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await provider.findLock('')).toBeUndefined()
   })
 
-  it('reads the table only when it is asked for all locks', async () => {
+  it('reads the whole table only for all locks', async () => {
     await provider.createTable()
     await provider.pauseLock('job', { duration: '1h', reason: 'r' })
     log.seen.length = 0

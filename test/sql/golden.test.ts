@@ -55,7 +55,7 @@ function withDefaultNames(dialect: Dialect, statement: string): string {
 }
 
 // To accept a change: UPDATE_GOLDEN=1 npx jest test/sql/golden.test.ts
-it.each(Object.values(dialects))('says to $name what it said before', (dialect) => {
+it.each(Object.values(dialects))('sends the same SQL to $name as before', (dialect) => {
   // MariaDB is told what MySQL is told.
   const file = join(__dirname, 'golden', `${dialect.name === 'mariadb' ? 'mysql' : dialect.name}.sql`)
   const custom = statementsOf(dialect, CUSTOM)

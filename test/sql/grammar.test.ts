@@ -68,7 +68,7 @@ describe.each(cases)('$dialect is $grammar', ({ dialect, titles }) => {
     expect(refused.get(dialect)?.[titles.indexOf(title)]).toBeNull()
   })
 
-  it('and would not be, if a word of it were wrong', () => {
+  it('and would not be if one of its words were wrong', () => {
     expect(refused.get(dialect)?.at(-1)).toMatch(/parser error/)
   })
 })

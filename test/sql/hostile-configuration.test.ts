@@ -53,7 +53,7 @@ describe('Whatever is given', () => {
     )
   })
 
-  it('a configuration is sound or refused', () => {
+  it('a configuration is valid or refused', () => {
     const key = fc.constantFrom('name', 'lockAtMostFor', 'lockAtLeastFor', 'lockAtMost', '__proto__')
     const value = fc.oneof(anything, fc.integer({ min: 0, max: 1_000 }), fc.constantFrom('1m', '5s', 'job'))
     fc.assert(
@@ -69,7 +69,7 @@ describe('Whatever is given', () => {
     )
   })
 
-  it('options of a provider are accepted or refused, never half of both', () => {
+  it('options of a provider are accepted or refused as a whole', () => {
     const executor = { execute: () => Promise.resolve(0), query: () => Promise.resolve([]) }
     const option = fc.constantFrom('schema', 'tableName', 'columnNames', 'lockedBy', 'timeLimit', 'tabelName')
     fc.assert(
@@ -104,7 +104,7 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
     )
   })
 
-  it('a name and an owner are bound, or part of the text as digits', async () => {
+  it('a name and an owner are bound, or written into the SQL as hexadecimal digits', async () => {
     let sent: { text: string; bound: unknown[] } | undefined
     const executor = sqlExecutor(drivers.mysql, (text, bound) => {
       sent = { text, bound }

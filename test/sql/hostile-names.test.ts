@@ -16,7 +16,7 @@ describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (
     return rows.map(({ name }) => name).sort()
   }
 
-  it('are each a lock of its own, with a row of exactly this name', async () => {
+  it('are separate locks, each with a row of exactly this name', async () => {
     const provider = client.createProvider({ lockedBy: `o'wner\\" or 1=1 -- ` })
     const names = HOSTILE_LOCK_NAMES
     const locks = []

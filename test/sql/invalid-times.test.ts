@@ -73,7 +73,7 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
   })
 
   it.each(INVALID[backend.dialect] ?? [])(
-    'a row with %s is listed, told, and breaks no other',
+    'a row with %s is listed and reported, and does not break other rows',
     async (title, until, shown) => {
       const provider = typeOrmLockProvider(dataSource)
       const findings = async () =>

@@ -40,7 +40,7 @@ describeBackends(availableBackends().filter(hasClient))(
       ;({ database, dataSource } = await openDatabase(backend))
     })
 
-    it.each(Object.entries(names))('makes a table that locks, and removes it: %s', async (_, options) => {
+    it.each(Object.entries(names))('creates a table that works, and removes it: %s', async (_, options) => {
       const { up, down } = migrationScripts(dialect, options)
 
       expect(runScript(backend, database, up)).toMatchObject({ ok: true })

@@ -47,7 +47,7 @@ describeBackends(availableBackends())('On $name', (backend) => {
     )
   })
 
-  it('every identifier that is accepted makes a table that locks', async () => {
+  it('every identifier that is accepted names a table that works', async () => {
     const dialect = dialects[backend.dialect]
     const options = (tableName: string): LockTableOptions => ({
       tableName,

@@ -37,7 +37,7 @@ const run = fc.record({
 })
 
 describe('an owner, whatever lockedBy is,', () => {
-  it('tells what was told at the end, and who it was, in 255 characters', () => {
+  it('contains the recorded outcome, and who it was, in 255 characters', () => {
     fc.assert(
       fc.property(lockedBy, run, (who, told) => {
         const owner = endedOwner(newOwner(who), told)
@@ -53,7 +53,7 @@ describe('an owner, whatever lockedBy is,', () => {
     )
   })
 
-  it('tells nothing of a run that goes on, and that one whose lease is over has died', () => {
+  it('contains no outcome during a run, and means that the run died once the lease is over', () => {
     fc.assert(
       fc.property(lockedBy, (who) => {
         const owner = newOwner(who)
@@ -76,12 +76,12 @@ it.each([
   expect(lastRunOf(owner, false, NOW, NOW)).toBeUndefined()
 })
 
-it('tells no times that lie ahead, because somebody has changed the row', () => {
+it('contains no times in the future, because then the row was changed by hand', () => {
   const later = new Date(NOW.getTime() + 1)
   expect(lastRunOf('x/5 failed', true, later, NOW)).toEqual({ outcome: 'failed', duration: 5 })
 })
 
-it('takes the end of a lease for over where the clock was read just before it, and then just after', () => {
+it('counts a lease as over if the clock was read just before its end, and then just after', () => {
   const row = {
     lock_name: 'job',
     owner: 'host/1/36+64 failed',
@@ -134,7 +134,7 @@ describe('a text of another program', () => {
     expect(printable(text)).toBe(shown)
   })
 
-  it('has nothing invisible or controlling when it is shown, and is the same text as JSON', () => {
+  it('contains nothing invisible or controlling when it is shown, and is the same string as JSON', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(printable(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)

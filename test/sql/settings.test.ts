@@ -17,7 +17,7 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
   (backend) => {
     const { settings = [] } = dialects[backend.dialect].inspection ?? {}
 
-    it.each(Object.entries(FORGETFUL))('%s is asked for and judged', async (name, { wrong, right }) => {
+    it.each(Object.entries(FORGETFUL))('%s is read and judged', async (name, { wrong, right }) => {
       const setting = settings.find((each) => each.name === name)
       if (!setting) throw new Error(`There is no setting '${name}'.`)
       for (const value of wrong) expect(value).toMatch(setting.wrong)
@@ -28,7 +28,7 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
       expect(String(Object.values(rows[0] ?? {}).at(-1))).toMatch(/^\d+$/)
     })
 
-    it('a cluster of Galera is told', async () => {
+    it('a Galera cluster is reported', async () => {
       const galera = settings.find(({ name }) => name === 'galera')
       expect('ON').toMatch(galera?.wrong ?? '')
       expect('OFF').not.toMatch(galera?.wrong ?? '')
@@ -68,7 +68,7 @@ describeBackends(
   const { settings = [] } = dialects[backend.dialect].inspection ?? {}
 
   it.each(Object.entries(FAILOVER[backend.dialect === 'postgres' ? 'postgres' : 'mysql'] ?? {}))(
-    '%s is asked for and judged',
+    '%s is read and judged',
     async (name, { wrong, right }) => {
       const setting = settings.find((each) => each.name === name)
       if (!setting) throw new Error(`There is no setting '${name}'.`)

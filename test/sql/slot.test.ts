@@ -62,7 +62,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
     },
   )
 
-  it('may lie a minute ahead, and the error says by which clocks it does not', async () => {
+  it('may lie a minute ahead, and the error beyond that contains the clocks', async () => {
     const provider = typeOrmLockProvider(dataSource)
     const now = await table.clock()
     const ahead = { name: 'ahead', lockAtMostFor: '10m', slot: now + 120_000 }
@@ -106,7 +106,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
     },
   )
 
-  it('that lies too far ahead does not keep the others from theirs', async () => {
+  it('that lies too far ahead does not block the slots of the others', async () => {
     const provider = typeOrmLockProvider(dataSource)
     const slot = (await table.clock()) - 1_000
     const job = { name: 'clocks differ', lockAtMostFor: '10m' }

@@ -8,7 +8,7 @@ const untouched: SqlExecutor = {
 }
 
 it.each(Object.values(dialects))(
-  'a lockedBy that the column of $name would cut, or that is none, is refused at start-up',
+  'an invalid lockedBy, such as one that the column of $name would cut, is refused at start-up',
   (dialect) => {
     for (const lockedBy of ['x'.repeat(300), 'x'.repeat(219), '', ' ', 'a\nb']) {
       expect(() => new SqlLockProvider(untouched, dialect, { lockedBy })).toThrow(
@@ -19,17 +19,17 @@ it.each(Object.values(dialects))(
   },
 )
 
-it.each(Object.values(dialects))('making a provider for $name does not ask the database', (dialect) => {
+it.each(Object.values(dialects))('creating a provider for $name does not access the database', (dialect) => {
   expect(() => new SqlLockProvider(untouched, dialect)).not.toThrow()
 })
 
-it.each(Object.values(dialects))('a time limit that no timer can count waits for $name', async (dialect) => {
+it.each(Object.values(dialects))('a time limit longer than any timer waits for $name', async (dialect) => {
   const slow: SqlExecutor = { ...untouched, query: () => sleep(10, []) }
   const provider = new SqlLockProvider(slow, dialect, { timeLimit: '60d' })
   await expect(provider.listLocks()).resolves.toEqual([])
 })
 
-it('the first look at the table is repeated while another connection has the SQLite file', async () => {
+it('the first check of the table is repeated while another connection has the SQLite file', async () => {
   const answers = [Promise.reject(new DriverError('SQLITE_BUSY', new Error('database is locked')))]
   const busyOnce: SqlExecutor = { ...untouched, query: () => answers.shift() ?? Promise.resolve([]) }
   const provider = new SqlLockProvider(busyOnce, dialects.sqlite)
@@ -38,7 +38,7 @@ it('the first look at the table is repeated while another connection has the SQL
   })
 })
 
-it('says why it could not create the table, though it cannot look again', async () => {
+it('reports why it could not create the table, although it cannot check it again', async () => {
   const answers = [Promise.resolve([])]
   const denied: SqlExecutor = {
     execute: () => Promise.reject(new DriverError('42501', new Error('permission denied for schema public'))),
@@ -52,7 +52,7 @@ it('says why it could not create the table, though it cannot look again', async 
   })
 })
 
-it('a count of changed rows that SQL Server asks for and nobody gives is an error, and no lock', async () => {
+it('a missing count of changed rows on SQL Server is an error, and not a lock', async () => {
   const countless: SqlExecutor = { ...untouched, query: () => Promise.resolve([]) }
   const provider = new SqlLockProvider(countless, dialects.mssql)
   await expect(
@@ -61,7 +61,7 @@ it('a count of changed rows that SQL Server asks for and nobody gives is an erro
 })
 
 it.each(Object.values(dialects).filter(({ counted }) => !counted))(
-  'a count of changed rows that the client on $name does not tell is an error, and no lock',
+  'a count of changed rows that the client on $name does not report is an error, and not a lock',
   async (dialect) => {
     const countless: SqlExecutor = { execute: () => Promise.resolve(NaN), query: () => Promise.resolve([]) }
     const provider = new SqlLockProvider(countless, dialect)

@@ -54,7 +54,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
   }
 
   it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
-    'lists who holds what, by the database clock, with %s names',
+    'lists who holds which lock, by the database clock, with %s names',
     async (_, options) => {
       const provider = await migrated(options)
       expect(await provider.listLocks()).toEqual([])
@@ -77,7 +77,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     },
   )
 
-  it('releases a lock only from the owner that it is told', async () => {
+  it('releases a lock only from the given owner', async () => {
     const provider = await migrated()
     const lock = await provider.lock(job)
     const seen = await lockRow(provider, 'job')
@@ -210,7 +210,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     },
   )
 
-  it('says of a dot in the name of a missing table that it names no schema', async () => {
+  it('explains for a missing table that a dot in its name does not separate a schema', async () => {
     const provider = typeOrmLockProvider(dataSource, { tableName: 'app.shedlock' })
     const message = expect.stringMatching(
       /^There is no lock table 'app\.shedlock' .* – .* set schema to 'app' and tableName to 'shedlock'/,

@@ -14,7 +14,7 @@ describeBackends(everyClient().filter(({ dialect }) => dialect in WRONG_TYPE))(
   (each) => {
     const client = openedClient(each)
 
-    it('is looked at again after an error', async () => {
+    it('is checked again after an error', async () => {
       const provider = client.createProvider()
       const job = { name: 'job', lockAtMostFor: '1m' }
       await (await provider.lock(job))?.unlock()
