@@ -31,7 +31,7 @@ describe('a lock configuration', () => {
     ['no name', { name: undefined }, /has no name/],
     ['an empty name', { name: '' }, /has no name/],
     ['a number for a name', { name: 7 }, /has no name/],
-    ['a name of 65 characters', { name: 'x'.repeat(65) }, /has 65 characters, .* holds 64/],
+    ['a name of 65 characters', { name: 'x'.repeat(65) }, /has 65 characters, .* holds only 64/],
     ['a name of 33 emojis, which are two characters each', { name: '🔒'.repeat(33) }, /has 66 characters/],
     ['a line break in the name', { name: 'a\nb' }, /control characters/],
     ['a zero in the name', { name: 'a\0b' }, /control characters/],
@@ -63,8 +63,8 @@ describe('a lock configuration', () => {
       /Lock 'job' has no lockAtMostFor – .* defaultLockAtMostFor/,
     ],
     ['a negative lockAtMostFor', { lockAtMostFor: '-1s' }, /lockAtMostFor of lock 'job' is negative \(-1s\)/],
-    ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /keep nobody out/],
-    ['a lockAtMostFor under one millisecond', { lockAtMostFor: '10us' }, /keep nobody out/],
+    ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /expire at once/],
+    ['a lockAtMostFor under one millisecond', { lockAtMostFor: '10us' }, /expire at once/],
     ['an endless lockAtMostFor', { lockAtMostFor: Infinity }, /not a duration/],
     ['a lockAtMostFor that is not a number', { lockAtMostFor: NaN }, /not a duration/],
     ['a lockAtMostFor that cannot be read', { lockAtMostFor: '10foo' }, /'10foo', which is not a duration/],
@@ -90,7 +90,7 @@ describe('a lock configuration', () => {
 
   it('that is wrong is refused', async () => {
     await expect(new InMemoryLockProvider().lock({ ...valid, lockAtMostFor: 0 })).rejects.toThrow(
-      refusal(/keep nobody out/),
+      refusal(/expire at once/),
     )
   })
 })

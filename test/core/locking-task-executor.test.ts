@@ -172,7 +172,7 @@ describe('a failed unlock', () => {
     warning.mockRestore()
   })
 
-  it('becomes a warning even though Node.js refuses errors of Jest's realm', async () => {
+  it("becomes a warning even though Node.js refuses errors of Jest's realm", async () => {
     const warning = jest.spyOn(process, 'emitWarning')
     provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
     const silent = new LockingTaskExecutor(provider)

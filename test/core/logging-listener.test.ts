@@ -66,7 +66,7 @@ it('logs at warn that an unlock failed, and at debug what the task threw', async
   )
 })
 
-it('accepts console and Nest's Logger, and refuses what is not a logger', () => {
+it("accepts console and Nest's Logger, and refuses what is not a logger", () => {
   expect(loggingListener(console)).toBeDefined()
   expect(loggingListener(new Logger('ShedLock'))).toBeDefined()
   expect(() => loggingListener({} as never)).toThrow(/without debug\(\)/)

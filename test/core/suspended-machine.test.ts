@@ -21,7 +21,7 @@ function suspendMachine(): void {
   jest.setSystemTime(Date.now() + HOUR)
 }
 
-it('a lease is over if the machine was suspended for longer, and the task's signal aborts soon', async () => {
+it('a lease is over if the machine was suspended for longer, and the signal of the task aborts soon', async () => {
   const executor = new LockingTaskExecutor(new InMemoryLockProvider())
   await executor.executeWithLock(job, async ({ lock, signal }) => {
     expect(lock.remaining()).toBe(600_000)

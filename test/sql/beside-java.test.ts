@@ -65,7 +65,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
   // The second one ends its owner in a UUID, as ours end in one.
   const services = ['java-host', 'java/0b4f6b0e-7a39-4d0e-9a51-1d8a6b9d7c11'].map((owner) => java(owner))
 
-  it('reports how its own runs ended, and nothing of other programs' runs, in 200 rounds', async () => {
+  it('reports how its own runs ended, and nothing of the runs of other programs, in 200 rounds', async () => {
     const outcomes = ['succeeded', 'failed', 'unlocked', 'died'] as const
     const providers = outcomes.map((outcome): readonly [typeof outcome, SqlLockProvider] => [
       outcome,
