@@ -176,7 +176,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
       await expect(lock('300ms')).rejects.toEqual(
         lockError(
           'DATABASE_ERROR',
-          /does not accept writes.*standby or a former primary\. Make the connections/,
+          /does not accept writes.*standby or a former primary\. Make the pool connect/,
         ),
       )
     })

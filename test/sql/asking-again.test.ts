@@ -43,7 +43,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     line.swallows = true
     await expect(lock?.extend('1h')).rejects.toMatchObject({
       code: 'TIMEOUT',
-      message: expect.stringMatching(/all that was left of its lease\. Extend it earlier/),
+      message: expect.stringMatching(/no more was left of its lease\. Extend it earlier/),
     })
   }, 20_000)
 

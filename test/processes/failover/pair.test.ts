@@ -192,7 +192,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       await pair.replicate(false)
       await expect(client.provider.lock(configuration())).rejects.toMatchObject({
         code: 'TIMEOUT',
-        message: expect.stringContaining('a synchronous standby that is away'),
+        message: expect.stringContaining('a synchronous standby that is down'),
       })
       await pair.replicate(true)
     })
