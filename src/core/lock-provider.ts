@@ -86,7 +86,7 @@ interface LockOfTask extends AcquireOptions {
 }
 
 /**
- * Acquires a lock, and waits for it if the request says so.
+ * Acquires a lock; with `wait`, tries again while it is held.
  *
  * @throws the reason of a signal as soon as that aborts; otherwise the errors of `provider.acquire`
  */

@@ -76,7 +76,7 @@ export function sqlExecutor(
     execute: async (statement, values, attempt) =>
       Number((await answer(statement, values, 'changed', attempt)).changed ?? NaN),
     query: async (statement, values, attempt) => {
-      // mssql returns none for a batch without a result.
+      // mssql returns no rows for a batch without a result.
       const { rows = [] } = (await answer(statement, values, 'rows', attempt)) as Partial<StatementResult>
       checkWritable(rows)
       return rows.map(withoutBytes)

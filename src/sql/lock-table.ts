@@ -17,7 +17,7 @@ import { hasColumns, tableProblem } from './table-check'
 import { tableDefinition } from './table-definition'
 import type { TableSql } from './table-names'
 
-/** If more schemas than these have such a table, none is suggested. */
+/** If more schemas than this have such a table, do not suggest any. */
 const SCHEMAS_AT_MOST = 3
 
 /** One lock table in its database: sends its statements, checks that it exists with the right columns, and creates it. */

@@ -17,7 +17,7 @@ import { changeColumn } from './table-fixes'
  */
 export async function inspectTable(inspected: LockTable): Promise<TableFinding[]> {
   const findings = (await allFindings(inspected)).sort(worstFirst)
-  // Keep each statement only once, so that running all of them runs none twice.
+  // Keep each statement only once, so that running all of them does not run one twice.
   const known = new Set<string>()
   return findings.map((one) => {
     const fix = one.fix.filter((statement) => !known.has(statement))
@@ -170,7 +170,7 @@ async function caseFindings({ executor, dialect, sql: table }: LockTable): Promi
     .catch(answered)
   if (!rows?.length) return []
   const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – set a case-sensitive collation for it.`
-  // It lets no two callers hold one lock, but jobs may exclude each other, as in most tables created for Java services on MySQL.
+  // Two callers never hold one lock then, but jobs may exclude each other, as in most tables created for Java services on MySQL.
   return [
     finding(
       'CASE_IGNORED',

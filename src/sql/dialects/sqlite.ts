@@ -16,8 +16,8 @@ export const sqlite: Dialect = {
   epochMilliseconds: (time) => sql`cast(round((julianday(${time}) - 2440587.5) * 86400000) as integer)`,
   text: (parameter) => parameter,
 
-  // A write waits for every other writer of the file, a read for none. And never begin a transaction with a read, because its write
-  // would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
+  // A write waits for every other writer of the file; a read does not wait. Never begin a transaction with a read, because its
+  // write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
   acquire: (dialect, table, slot) => [
     { answer: 'refusal', statement: refusal(dialect, table, slot) },
     {
