@@ -29,7 +29,7 @@ async function inThisProcess(): Promise<Quarter[]> {
   const counts = { ran: 0, skipped: 0 }
   for (let instance = 0; instance < INSTANCES; instance++) {
     const process = new SimulatedProcess(world, String(instance), instance, 1)
-    const executor = new LockingTaskExecutor(newProvider())
+    const executor = new LockingTaskExecutor(world.as(process, newProvider))
     const tick = async (name: string): Promise<void> => {
       world.at(HOUR, process, 'other', () => void tick(name))
       const configuration = { name, lockAtMostFor: '1m', keepAlive: true } as const

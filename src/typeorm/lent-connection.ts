@@ -25,53 +25,54 @@ export function dropConnection(connection: { close?(options: object): Promise<vo
 
 /**
  * Waits for the answer to a statement. If the attempt is abandoned first, the connection may never answer again, so `end` is called.
+ * Afterwards the caller resets `attempt.onAbandoned`, before the connection is lent to others.
  *
  * @throws DriverError when the attempt was abandoned. If the statement had been sent, it is unknown whether the server executed it
  */
-export async function untilAbandoned<T>(
+export function untilAbandoned<T>(
   work: () => Promise<T>,
   attempt: Attempt | undefined,
   end: () => void,
 ): Promise<T> {
   if (!attempt) return work()
   if (attempt.isAbandoned)
-    throw new DriverError(undefined, 'the attempt was abandoned before the statement was sent', false)
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      attempt.onAbandoned = () => {
-        end()
-        reject(new DriverError(undefined, 'the attempt was abandoned'))
-      }
-      work().then(resolve, reject)
-    })
-  } finally {
-    attempt.onAbandoned = undefined
-  }
+    return Promise.reject(
+      new DriverError(undefined, 'the attempt was abandoned before the statement was sent', false),
+    )
+  return new Promise<T>((resolve, reject) => {
+    attempt.onAbandoned = () => {
+      end()
+      reject(new DriverError(undefined, 'the attempt was abandoned'))
+    }
+    work().then(resolve, reject)
+  })
 }
 
-const watched = new WeakSet<object>()
-const uncertain = new WeakSet<object>()
+/** The clients of pg that were lent, and whether the last commit of each may be lost in a failover. */
+const clients = new WeakMap<object, { isUncertain: boolean }>()
 
 /**
- * Runs a statement and rejects if its commit was not replicated. When PostgreSQL's wait for the synchronous standby is cancelled, it
- * reports success and only warns, although a failover would lose the row.
+ * Watches for the warning that a statement was committed but not replicated. When PostgreSQL's wait for the synchronous standby is
+ * cancelled, it reports success and only warns, although a failover would lose the row.
  * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
  *
- * @throws DriverError after such a warning: it is unknown whether the statement's effect will survive a failover
+ * @returns what to call after the statement: it throws a DriverError after such a warning
  */
-export async function replicated<T>(client: PgClientLike, work: () => Promise<T>): Promise<T> {
-  if (!watched.has(client)) {
-    watched.add(client)
+export function watchReplication(client: PgClientLike): () => void {
+  const commit = clients.get(client) ?? { isUncertain: false }
+  if (!clients.has(client)) {
+    clients.set(client, commit)
     // The message is in the server's language, so the notice is recognised by the routine that raised it.
     client.on?.('notice', ({ routine }) => {
-      if (routine === 'SyncRepWaitForLSN') uncertain.add(client)
+      if (routine === 'SyncRepWaitForLSN') commit.isUncertain = true
     })
   }
-  uncertain.delete(client)
-  const answer = await work()
-  if (!uncertain.delete(client)) return answer
-  throw new DriverError(
-    undefined,
-    'the wait for the synchronous standby was cancelled, so a failover may lose the row',
-  )
+  commit.isUncertain = false
+  return () => {
+    if (commit.isUncertain)
+      throw new DriverError(
+        undefined,
+        'the wait for the synchronous standby was cancelled, so a failover may lose the row',
+      )
+  }
 }

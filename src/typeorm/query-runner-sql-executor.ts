@@ -11,7 +11,13 @@ import {
   type SqlRow,
 } from '../sql/internal'
 import type { DataSourceLike, QueryRunnerLike } from './data-source-like'
-import { destroyConnection, dropConnection, endPgClient, replicated, untilAbandoned } from './lent-connection'
+import {
+  destroyConnection,
+  dropConnection,
+  endPgClient,
+  untilAbandoned,
+  watchReplication,
+} from './lent-connection'
 import { namedStatements, preparedStatement, runPlain, type RunStatement } from './run-statement'
 
 /** Runs one statement on a query runner or on the driver's connection that it wraps. */
@@ -52,8 +58,9 @@ export function ownQueryRunner(
     }
     try {
       const lent = (connection = await connect(queryRunner, name))
-      const run = () => untilAbandoned(() => work(queryRunner, lent), attempt, end)
-      const result = name === 'postgres' ? await replicated(lent, run) : await run()
+      const checkReplicated = name === 'postgres' ? watchReplication(lent) : undefined
+      const result = await untilAbandoned(() => work(queryRunner, lent), attempt, end)
+      checkReplicated?.()
       checkWritable(result.rows)
       return result
     } catch (error) {
@@ -61,6 +68,7 @@ export function ownQueryRunner(
       if (isReadOnly(codeOf(error, name), readOnlyErrors)) end()
       throw error
     } finally {
+      if (attempt) attempt.onAbandoned = undefined
       // On a broken connection release() fails too; report the first error.
       await queryRunner.release().catch(() => undefined)
     }
