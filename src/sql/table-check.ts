@@ -142,7 +142,7 @@ function missing(dialect: Dialect, table: TableSql, elsewhere: readonly string[]
   return finding(
     'TABLE_MISSING',
     'error',
-    `${what} – run the migration, or correct schema and tableName. If no migration is pending, the table has another name: docs/tables.md says how to rename it.`,
+    `${what} – run the migration, or correct schema and tableName. If no migration is pending, the table has another name: set tableName to that name, or rename the table.`,
     createTable(dialect, table),
   )
 }

@@ -1,26 +1,19 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { DataSource } from 'typeorm'
+import { createRequire } from 'node:module'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { createShedLockMigration } from '../../../src/typeorm/internal'
-import { availableBackends, type TestDatabase } from '../../backends'
+import type { TestDatabase } from '../../backends'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
+import {
+  migratedDatabase,
+  own,
+  schedulerPrograms,
+  SchedulerProject,
+  type Instance,
+} from './scheduler-project'
 
 const root = join(__dirname, '../../..')
-const own = join(__dirname, 'node_modules')
 const page = readFileSync(join(root, 'docs/schedulers.md'), 'utf8')
 const FIRES = 5
 const SECONDS = 2
@@ -30,13 +23,8 @@ const SECONDS = 2
  */
 const SECONDS_OF_BREE = 10
 
-/** The programs of the page, each a file; a scheduler that the tests have in two versions is in two. */
-const programs = new Map(
-  [...page.matchAll(/^```ts scheduler\n\/\/ (\S+)\.ts\n(.*?)^```$/gms)].map(([, file = '', text = '']) => [
-    file,
-    text,
-  ]),
-)
+/** A scheduler that the tests have in two versions is in two files. */
+const programs = schedulerPrograms('docs/schedulers.md')
 programs.set('croner-10', programs.get('croner')?.replaceAll("'croner'", "'croner-10'") ?? '')
 
 /**
@@ -64,76 +52,6 @@ function dueSoon(text: string, lock: string): string {
     .replace("'*/15 * * * *'", `'*/${SECONDS} * * * * *'`)
 }
 
-/** A project of a user, who installed the package and the schedulers, and compiles as strictly as TypeScript can. */
-function makeProject(folder: string): void {
-  cpSync(join(__dirname, 'schedulers'), folder, { recursive: true })
-  for (const [file, text] of programs) {
-    const path = join(folder, `${file}.ts`)
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, dueSoon(text, file))
-  }
-  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  const compilerOptions = {
-    ...{ target: 'es2022', module: 'nodenext', strict: true, skipLibCheck: true, types: ['node'] },
-    ...{ experimentalDecorators: true, emitDecoratorMetadata: true },
-  }
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions, include: ['*.ts', 'jobs/*.ts'] }),
-  )
-  const packages = {
-    ...{ 'shedlock-orm': root, croner: join(own, 'croner-11') },
-    ...{ 'croner-10': join(root, 'node_modules/croner') },
-    ...Object.fromEntries(
-      ['node-schedule', '@types/node-schedule', 'bree'].map((name) => [name, join(own, name)]),
-    ),
-  }
-  for (const [name, target] of Object.entries(packages)) {
-    const link = join(folder, 'node_modules', name)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(target, link, 'junction')
-  }
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const { status, stdout } = spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' })
-  if (status !== 0) throw new Error(stdout)
-}
-
-/** An instance of an app that has them all, with a clock of its own, and what it said. */
-class Instance {
-  readonly #child
-  readonly #lines: string[] = []
-  #errors = ''
-
-  constructor(folder: string, url: string, clock?: string) {
-    const files = [...programs.keys(), 'nestjs'].filter((file) => !file.startsWith('jobs/'))
-    this.#child = spawn(process.execPath, ['main.js', ...files.map((file) => `./${file}.js`)], {
-      cwd: folder,
-      env: { ...process.env, ...clockOf(clock), DATABASE_URL: url },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    createInterface(this.#child.stdout).on('line', (line) => this.#lines.push(line))
-    this.#child.stderr.on('data', (data: Buffer) => (this.#errors += data.toString()))
-  }
-
-  /** The slots of the fires of which it said that. */
-  slots(said: 'ran' | 'skipped' | 'failed', lock: string): string[] {
-    if (this.#child.exitCode !== null) throw new Error(`It has ended: ${this.#errors}`)
-    const begin = `${said} ${lock} `
-    return this.said(lock).flatMap((line) => (line.startsWith(begin) ? [line.slice(begin.length)] : []))
-  }
-
-  /** What became of all its fires. */
-  said(lock: string): string[] {
-    return this.#lines.filter((line) => line.includes(` ${lock} `))
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return
-    this.#child.kill('SIGKILL')
-    await once(this.#child, 'exit')
-  }
-}
-
 describe('the table of docs/schedulers.md', () => {
   test('has the schedulers that are tested, with their versions', () => {
     const versionOf = (installed: string): string => {
@@ -150,24 +68,38 @@ describe('the table of docs/schedulers.md', () => {
   })
 })
 
+// In Europe/Berlin, with each version: `docs/schedulers.md`, "Daylight saving".
+describe('daylight saving', () => {
+  const due = (installed: string, expression: string, when: string, count: number): string[] => {
+    const { Cron } = createRequire(__filename)(installed) as typeof import('croner')
+    const cron = new Cron(expression, { timezone: 'Europe/Berlin', paused: true })
+    return cron.nextRuns(count, new Date(when)).map((time) => time.toISOString().slice(11, 16))
+  }
+  const [of10, of11] = ['croner', join(own, 'croner-11')]
+
+  test('in autumn only croner 11 runs a job in the hour that comes twice', () => {
+    expect(due(of10, '0 * * * *', '2026-10-24T23:30:00Z', 2)).toEqual(['00:00', '02:00'])
+    expect(due(of11, '0 * * * *', '2026-10-24T23:30:00Z', 2)).toEqual(['00:00', '01:00'])
+  })
+
+  test('in spring a job of the missing hour is due at 3:30 and 3:00', () => {
+    expect(due(of10, '30 2 * * *', '2026-03-28T23:30:00Z', 1)).toEqual(['01:30'])
+    expect(due(of11, '30 2 * * *', '2026-03-28T23:30:00Z', 1)).toEqual(['01:00'])
+  })
+})
+
 describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' : ''} run each fire once`, () => {
-  let folder: string
+  let project: SchedulerProject
   let database: TestDatabase | undefined
   let ahead: Instance | undefined
   let behind: Instance | undefined
 
   beforeAll(async () => {
-    // Inside of the project, so that what it has installed is found.
-    folder = mkdtempSync(join(root, '.programs-'))
-    makeProject(folder)
-    const postgres = availableBackends().find((backend) => backend.name === 'postgres')
-    if (!postgres) throw new Error('The schedulers run on PostgreSQL, which was not found')
-    database = await postgres.create()
-    const migrations = [createShedLockMigration()]
-    const dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
-    await dataSource.runMigrations()
-    await dataSource.destroy()
-    const first = (ahead = new Instance(folder, database.url))
+    project = new SchedulerProject(new Map([...programs].map(([file, text]) => [file, dueSoon(text, file)])))
+    database = await migratedDatabase()
+    const environment = { DATABASE_URL: database.url }
+    const files = [...programs.keys(), 'nestjs'].filter((file) => !file.startsWith('jobs/'))
+    const first = (ahead = project.start(files, environment))
     // For as long as the other will be behind: no slot of that one is then before the first one here.
     await eventually(
       () => {
@@ -176,13 +108,13 @@ describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' 
       },
       { timeout: 60_000 },
     )
-    behind = new Instance(folder, database.url, canFakeTime ? '-5s' : undefined)
+    behind = project.start(files, { ...environment, ...clockOf(canFakeTime ? '-5s' : undefined) })
   })
 
   afterAll(async () => {
     await Promise.all([ahead?.stop(), behind?.stop()])
     await database?.drop()
-    rmSync(folder, { recursive: true, force: true })
+    project.remove()
   })
 
   test.each(SCHEDULERS)('$name ($installed)', async ({ lock, fires = FIRES }) => {

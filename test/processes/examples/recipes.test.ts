@@ -1,0 +1,117 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { DataSource } from 'typeorm'
+import type { TestDatabase } from '../../backends'
+import { eventually } from '../../eventually'
+import { migratedDatabase, schedulerPrograms, SchedulerProject, type Instance } from './scheduler-project'
+
+const NEVER = "'0 0 1 1 *'"
+const SOON = "'*/2 * * * * *'"
+const LONG = { timeout: 60_000 }
+const many = (word: string): string[] => Array.from({ length: 24 }, (_, index) => `${word}-${index}`)
+
+let project: SchedulerProject
+let database: TestDatabase
+let observer: DataSource
+let instances: Instance[] = []
+
+beforeAll(async () => {
+  const programs = [...schedulerPrograms('docs/guides/recipes.md')].map(([file, text]): [string, string] => [
+    file,
+    text
+      .replace("'0 3 * * *'", file.startsWith('catch-up') ? NEVER : SOON)
+      .replace("'*/15 * * * *'", SOON)
+      .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
+      .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
+  ])
+  project = new SchedulerProject(new Map(programs))
+  database = await migratedDatabase()
+  observer = await new DataSource(database.typeOrm).initialize()
+})
+
+afterAll(async () => {
+  await observer.destroy()
+  await database.drop()
+  project.remove()
+})
+
+beforeEach(() => observer.query('delete from shedlock'))
+afterEach(async () => {
+  await Promise.all(instances.map((instance) => instance.stop()))
+  instances = []
+})
+
+function start(file: string, environment: NodeJS.ProcessEnv = {}): Instance {
+  const instance = project.start([file], { ...environment, DATABASE_URL: database.url })
+  instances.push(instance)
+  return instance
+}
+
+const lines = (): string[] => instances.flatMap((each) => each.lines)
+const count = (beginning: string): number => lines().filter((line) => line.startsWith(beginning)).length
+
+describe('Catch up a missed run', () => {
+  const newYear = new Date(new Date().getFullYear(), 0, 1)
+  const slots = (said: 'ran' | 'skipped'): string[] => instances.flatMap((each) => each.slots(said, 'report'))
+
+  test.each(['croner', 'cron', 'node-cron', 'node-schedule', 'toad-scheduler'])('%s', async (scheduler) => {
+    start(`catch-up-${scheduler}`)
+    start(`catch-up-${scheduler}`)
+    await eventually(() => expect([...slots('ran'), ...slots('skipped')]).toHaveLength(2), LONG)
+    const [slot = ''] = slots('ran')
+    expect(slots('ran')).toHaveLength(1)
+    // Whatever the time zone of the machine is.
+    expect(Math.abs(Date.parse(slot) - Number(newYear))).toBeLessThanOrEqual(86_400_000)
+
+    // The run of a year before was the last one.
+    await observer.query("update shedlock set locked_at = locked_at - interval '1 year'")
+    start(`catch-up-${scheduler}`)
+    await eventually(() => expect(slots('ran')).toEqual([slot, slot]), LONG)
+  })
+})
+
+test('At most three at once', async () => {
+  for (let each = 0; each < 5; each++) start('at-most', { JOB_WAITS: '' })
+  const [ran, refused] = ['ran report#', 'three others']
+  await eventually(() => expect([count(ran), count(refused)]).toEqual([3, 2]), LONG)
+  instances.find(({ lines }) => lines.some((line) => line.startsWith(ran)))?.endJob()
+  await eventually(() => expect(count('sent')).toBe(1), LONG)
+  start('at-most', { JOB_WAITS: '' })
+  await eventually(() => expect([count(ran), count(refused)]).toEqual([4, 2]), LONG)
+})
+
+/** Each of these ran once for each slot, and both instances ran some. */
+async function expectShared(names: readonly string[]): Promise<void> {
+  await eventually(() => {
+    for (const each of instances) for (const name of names) expect(each.said(name)).not.toEqual([])
+  }, LONG)
+  const ran = instances.map((each) => each.lines.filter((line) => line.startsWith('ran ')))
+  for (const each of ran) expect(each).not.toEqual([])
+  expect(ran.flat()).toEqual([...new Set(ran.flat())])
+}
+
+test('Spread jobs over the instances', async () => {
+  start('spread')
+  start('spread')
+  await expectShared(many('job'))
+})
+
+test('One lock for each customer', async () => {
+  start('customers')
+  start('customers')
+  await expectShared(many('customer').map((customer) => `bill-${customer}`))
+})
+
+test('Only the new version during a rollout', async () => {
+  const [before, after] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
+  const ranIt = (instance: Instance): string[] => instance.slots('ran', 'report')
+  const old = start('newest', { RELEASED_AT: before })
+  await eventually(() => expect(ranIt(old)).not.toEqual([]), LONG)
+  const replacement = start('newest', { RELEASED_AT: after })
+  await eventually(() => expect(ranIt(replacement)).not.toEqual([]), LONG)
+  const [first = ''] = ranIt(replacement)
+  const restarted = start('newest', { RELEASED_AT: before })
+  await eventually(() => expect(restarted.slots('skipped', 'release')).toHaveLength(1), LONG)
+  const until = ranIt(replacement).length + 2
+  await eventually(() => expect(ranIt(replacement).length).toBeGreaterThanOrEqual(until), LONG)
+  expect([...ranIt(old), ...ranIt(restarted)].filter((slot) => slot > first)).toEqual([])
+})
