@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, it } from '@jest/globals'
 import { guard, prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
 import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
-import { guardCases, type GuardedClient } from '../conformance/guard-cases'
+import { guardCases, guardSteps, type GuardedClient } from '../conformance/guard-cases'
+import { itIf } from '../it-if'
 import { prismaBackends, type TestClient } from './clients'
 import { openPrisma } from './lock-table'
 
@@ -65,6 +67,30 @@ describeBackends(backends)('guard on $name by $adapter', (backend) => {
       return cause && { meta: { driverAdapterError: { cause } } }
     },
   })
+
+  // Up to Prisma 7.10.0 a transaction also is nested if its object of options was once passed to a nested one.
+  itIf(shared && backend.adapter !== 'libsql', 'several connections')(
+    'lasts until the outermost transaction ends, if it is called in a nested one',
+    async () => {
+      const steps = guardSteps(() => client, dialect)
+      await client.query("delete from shedlock where name = 'job'")
+      const lock = await steps.taken(2_000)
+      const order: string[] = []
+      const nested = { timeout: 30_000 }
+      const outermost = prisma.$transaction(async (tx) => {
+        const outer = tx as unknown as Pick<TestClient, '$transaction' | '$queryRawUnsafe'>
+        await outer.$transaction((inner) => guard(inner, lock), { ...nested })
+        await steps.untilOver({ query: (sql) => outer.$queryRawUnsafe(sql) })
+        for (let turn = 0; turn < 20; turn++) {
+          await outer.$queryRawUnsafe('select 1')
+          await sleep(20)
+        }
+        order.push('still open')
+      }, nested)
+      await Promise.all([outermost, steps.whenTaken().then(() => order.push('taken'))])
+      expect(order).toEqual(['still open', 'taken'])
+    },
+  )
 
   it('refuses to work without a transaction', async () => {
     const lock = await client.createProvider().lock({ name: 'outside', lockAtMostFor: '1m' })
