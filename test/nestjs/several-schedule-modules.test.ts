@@ -39,5 +39,5 @@ test('Each further ScheduleModule.forRoot() fires every job again, and a slot ru
   await eventually(() => expect(tried.length).toBeGreaterThanOrEqual(6))
   expect(tried.length - new Set(tried).size).toBeGreaterThanOrEqual(2)
   expect(ran.length).toBeGreaterThanOrEqual(2)
-  expect(ran).toEqual([...new Set(ran)])
+  expect(new Set(ran).size).toBe(ran.length)
 })
