@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type * as Croner from 'croner'
 import type { TestDatabase } from '../../backends'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
@@ -71,7 +72,7 @@ describe('the table of docs/schedulers.md', () => {
 // In Europe/Berlin, with each version: `docs/schedulers.md`, "Daylight saving".
 describe('daylight saving', () => {
   const due = (installed: string, expression: string, when: string, count: number): string[] => {
-    const { Cron } = createRequire(__filename)(installed) as typeof import('croner')
+    const { Cron } = createRequire(__filename)(installed) as typeof Croner
     const cron = new Cron(expression, { timezone: 'Europe/Berlin', paused: true })
     return cron.nextRuns(count, new Date(when)).map((time) => time.toISOString().slice(11, 16))
   }
