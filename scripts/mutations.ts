@@ -222,8 +222,8 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/acquisition.ts',
     find: '&& !(error instanceof DriverError && !error.sent)',
     replace: '',
-    tests: [...BACKGROUND, 'test/sql/unreachable.test.ts'],
-    backend: 'postgres',
+    tests: BACKGROUND,
+    backend: 'sqlite',
   },
   {
     rule: 8,
@@ -348,7 +348,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/owner.ts',
     find: "if (!run) return owner.replace(RANDOM_PART, '/unlocked')",
     replace: 'if (owner) return owner',
-    tests: ['test/conformance/last-run.test.ts', 'test/conformance/orders-of-delivery.test.ts'],
+    tests: ['test/conformance/last-run.test.ts', 'test/model/counterexamples.test.ts'],
     backend: 'postgres',
   },
   {

@@ -4,9 +4,7 @@ import { DriverError, type SqlExecutor, type Sql } from '../../src/sql/internal'
  * What becomes of a statement on its way: `late` keeps it from the database until it is delivered by hand, so that whoever
  * sent it hears nothing before; `cut off` too, but its sender hears at once that the connection has failed.
  */
-export type Delivery = 'in time' | 'answer lost' | 'cut off' | Late
-/** Two boxes, which are emptied one after the other. */
-export type Late = 'late' | 'very late'
+type Delivery = 'in time' | 'answer lost' | 'cut off' | 'late'
 
 /** SQL Server's are queries as well, whose rows tell what they changed. */
 export function isWrite({ pieces }: Sql): boolean {
@@ -18,7 +16,7 @@ export class PostalSqlExecutor implements SqlExecutor {
   /** How many changing statements were sent, delivered or not. */
   sent = 0
   readonly #sql: SqlExecutor
-  #postponed: { late: Late; send: () => Promise<void> }[] = []
+  readonly #postponed: (() => Promise<void>)[] = []
   #next: Delivery = 'in time'
 
   constructor(sql: SqlExecutor) {
@@ -39,26 +37,17 @@ export class PostalSqlExecutor implements SqlExecutor {
   readonly execute: SqlExecutor['execute'] = (statement, values) =>
     this.#send(() => this.#sql.execute(statement, values))
 
-  /** Delivers what lies in this box now, in the order in which it was sent; resolves when the database has answered all. */
-  deliver(box: Late): Promise<void> {
-    return this.collect(box)()
-  }
-
-  /** As `deliver`, for later: what is put into the box from now on is not part of it. */
-  collect(box: Late): () => Promise<void> {
-    const collected = this.#postponed.filter(({ late }) => late === box)
-    this.#postponed = this.#postponed.filter(({ late }) => late !== box)
-    return async () => {
-      for (const { send } of collected) await send()
-    }
+  /** Delivers what is late, in the order in which it was sent; resolves when the database has answered all. */
+  async deliver(): Promise<void> {
+    for (const send of this.#postponed.splice(0)) await send()
   }
 
   async #send<T>(work: () => Promise<T>): Promise<T> {
     this.sent++
     const delivery = this.#next
     this.#next = 'in time'
-    if (delivery === 'late' || delivery === 'very late') return this.#postpone(delivery, work)
-    if (delivery === 'cut off') void this.#postpone('late', work)
+    if (delivery === 'late') return this.#postpone(work)
+    if (delivery === 'cut off') void this.#postpone(work)
     else {
       const answer = await work()
       if (delivery === 'in time') return answer
@@ -66,14 +55,13 @@ export class PostalSqlExecutor implements SqlExecutor {
     throw new DriverError(undefined, 'ECONNRESET')
   }
 
-  #postpone<T>(late: Late, work: () => Promise<T>): Promise<T> {
+  #postpone<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve) => {
-      const send = async (): Promise<void> => {
+      this.#postponed.push(async () => {
         const answer = work()
         resolve(answer)
         await answer.catch(() => undefined)
-      }
-      this.#postponed.push({ late, send })
+      })
     })
   }
 }

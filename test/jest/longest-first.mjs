@@ -4,9 +4,7 @@ import TestSequencer from '@jest/test-sequencer'
 const LONGEST = [
   'conformance/prisma',
   'conformance/typeorm',
-  'conformance/orders-of-delivery',
   'documentation/documentation',
-  'conformance/keep-alive',
   'conformance/mysql-sessions',
   'processes/',
   'cli/',

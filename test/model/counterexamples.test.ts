@@ -22,6 +22,10 @@ const keepsOwner: Break = (statement, values) => [
   statement,
   values.unlockedBy === undefined ? values : { ...values, unlockedBy: String(values.lockedBy) },
 ]
+const prolongs: Break = (statement, values) => {
+  const pieces = statement.pieces.map((piece) => piece.replace(' < "lock_until" then ', ' is not null then '))
+  return [{ ...statement, pieces }, values]
+}
 
 /** Replays a counterexample. @returns whether what the model calls WRONG has happened */
 type Story = (connect: () => Connection, client: Pick<OpenClient, 'table'>, name: string) => Promise<boolean>
@@ -40,7 +44,7 @@ const twoHoldTheLock: Story = async (connect, { table }, name) => {
     // B sends its second release after the first one was answered.
     expect(postOfB.sent > sent + 1 || !(await table.isHeld(name))).toBe(true)
   })
-  await postOfA.deliver('late')
+  await postOfA.deliver()
   const holders = [await lockOfA, lockOfC].filter((lock) => (lock?.remaining() ?? 0) > 0)
   await b.drain()
   return holders.length > 1
@@ -54,8 +58,21 @@ const aReleasedLockIsProlonged: Story = async (connect, { table }, name) => {
   await lock?.extend('1h')
   await lock?.unlock()
   const kept = await table.findRow(name)
-  await post.deliver('late')
+  await post.deliver()
   return (await table.findRow(name))?.lockUntil !== kept?.lockUntil
+}
+
+const aReleaseProlongsTheLock: Story = async (connect, { table }, name) => {
+  const [provider, post] = connect()
+  const lock = await provider.lock({ name, lockAtMostFor: '1h', lockAtLeastFor: '1h' })
+  const held = await table.findRow(name)
+  post.next = 'late'
+  const released = lock?.unlock()
+  const sent = await table.clock()
+  await eventually(async () => expect(await table.clock()).toBeGreaterThan(sent + 20))
+  await post.deliver()
+  await released
+  return ((await table.findRow(name))?.lockUntil ?? 0) > (held?.lockUntil ?? 0)
 }
 
 const aRunHasLostItsRow: Story = async (connect, { table }, name) => {
@@ -65,7 +82,7 @@ const aRunHasLostItsRow: Story = async (connect, { table }, name) => {
   await expect(provider.resumeLock(name)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   expect(await provider.resumeLock(name)).toBe(true)
   expect(await provider.lock({ name, lockAtMostFor: '1h' })).toBeDefined()
-  await post.deliver('late')
+  await post.deliver()
   return !(await table.isHeld(name))
 }
 
@@ -84,6 +101,7 @@ const anEarlierSlotIsRunAgain: Story = async (connect, { table }, name) => {
 const stories: readonly (readonly [mutant: string, broken: Break, story: Story])[] = [
   ['exclusion RELEASES_OTHERS', releasesOthers, twoHoldTheLock],
   ['exclusion RELEASE_KEEPS_OWNER', keepsOwner, aReleasedLockIsProlonged],
+  ['exclusion RELEASE_PROLONGS', prolongs, aReleaseProlongsTheLock],
   ['pause RESUMES_OTHERS', releasesOthers, aRunHasLostItsRow],
   ['slots UNUSED_KEEPS_OWNER', keepsOwner, anEarlierSlotIsRunAgain],
 ]

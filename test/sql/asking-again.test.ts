@@ -82,7 +82,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     const paused = provider.pauseLock('paused', { duration: '8h', reason: 'too late' })
     await paused.catch(() => undefined)
     await provider.resumeLock('paused')
-    await post.deliver('late')
+    await post.deliver()
     await eventually(async () => expect(await table.isHeld('paused')).toBe(false))
     await expect(paused).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
@@ -149,7 +149,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
       let settled = false
       const extended = lock.extend('1h').finally(() => (settled = true))
       await eventually(() => expect(settled || lock.remaining() < 1_900).toBe(true))
-      await post.deliver('late')
+      await post.deliver()
       await extended
       expect(lock.remaining()).toBeGreaterThan(1_800_000)
       // What was queued meanwhile comes now.

@@ -33,6 +33,22 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
+describe('the lease of a lock whose answers are late', () => {
+  it('counts from before the request, that of an extension too', async () => {
+    jest.useFakeTimers()
+    const execute = () => new Promise<number>((resolve) => setTimeout(resolve, 500, 1))
+    const provider = new SqlLockProvider({ ...immediate, execute }, dialects.sqlite)
+    const locking = provider.lock({ name: 'job', lockAtMostFor: 60_000 })
+    await jest.advanceTimersByTimeAsync(500)
+    const lock = await locking
+    expect(lock?.remaining()).toBe(59_499)
+    const extending = lock?.extend(120_000)
+    await jest.advanceTimersByTimeAsync(500)
+    await extending
+    expect(lock?.remaining()).toBe(119_499)
+  })
+})
+
 describe('the lease of a lock that was acquired only at the second attempt', () => {
   it('counts from that attempt, even if the first took longer than the lease', async () => {
     jest.useFakeTimers()

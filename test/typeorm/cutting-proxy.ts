@@ -5,16 +5,12 @@ export interface CuttingProxy {
   readonly port: number
   /** Delivers the next statement that matches, and drops the client before it hears the answer. `values` are those bound in it. */
   cutAfter(statement: RegExp, values?: RegExp): Promise<void>
-  /** What clients have sent, statements and the rest. */
-  readonly sent: readonly string[]
   /** Drops all clients, and refuses new ones. */
   close(): void
 }
 
-/** @param port where to listen. Default: any that is free */
-export async function cuttingProxy(serverPort: number, port = 0): Promise<CuttingProxy> {
+export async function cuttingProxy(serverPort: number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
-  const sent: string[] = []
   let cut: { statement: RegExp; values: RegExp; done: () => void } | undefined
 
   const server = createServer((client) => {
@@ -29,7 +25,6 @@ export async function cuttingProxy(serverPort: number, port = 0): Promise<Cuttin
     client.on('data', (chunk) => {
       upstream.write(chunk)
       const text = prepared.textOf(chunk) ?? named.textOf(chunk) ?? chunk.toString('latin1')
-      sent.push(text)
       if (!cut?.statement.test(text) || !cut.values.test(chunk.toString('latin1'))) return
       const { done } = cut
       cut = undefined
@@ -43,14 +38,13 @@ export async function cuttingProxy(serverPort: number, port = 0): Promise<Cuttin
     upstream.on('close', () => client.destroy())
     client.on('end', () => upstream.end())
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
     cutAfter: (statement, values = /^/) =>
       new Promise((done) => {
         cut = { statement, values, done }
       }),
-    sent,
     close: () => {
       server.close()
       for (const socket of sockets) socket.destroy()
