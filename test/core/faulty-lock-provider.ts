@@ -14,6 +14,8 @@ export class FaultyLockProvider extends LockProvider {
   readonly faults: Partial<Record<Step, unknown>> = {}
   /** Makes the next extensions be refused. */
   refusesExtensions = false
+  /** Milliseconds that the answer to an extension takes. */
+  lateBy = 0
   /** Is awaited before each step. */
   gate: Promise<unknown> = Promise.resolve()
   readonly #provider: LockProvider
@@ -35,7 +37,9 @@ export class FaultyLockProvider extends LockProvider {
       },
       extend: async (...durations) => {
         await this.#step('extend')
-        return this.refusesExtensions ? undefined : await acquired.extend(...durations)
+        const longer = this.refusesExtensions ? undefined : await acquired.extend(...durations)
+        if (this.lateBy > 0) await new Promise((resolve) => setTimeout(resolve, this.lateBy))
+        return longer
       },
     }
   }

@@ -1,17 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { HeldLock, LockError, LockingTaskExecutor } from '../../src/core/internal'
-import { LateAnswers } from './late-answers'
-import { recorder } from './recorder'
+import { HeldLock, LockError } from '../../src/core/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { faultyExecutor } from './faulty-executor'
 
 const DAY = 86_400_000
 const job = { name: 'job', lockAtMostFor: '10m' }
-let { storage, provider, executor } = faultyExecutor()
+let { storage, provider, executor, heard } = faultyExecutor()
 
 beforeEach(() => {
   jest.useFakeTimers()
-  ;({ storage, provider, executor } = faultyExecutor())
+  ;({ storage, provider, executor, heard } = faultyExecutor())
 })
 
 afterEach(() => {
@@ -62,19 +60,15 @@ describe('the signal of a task', () => {
   })
 
   it('stays aborted when the answer to an extension arrives after the lease, and unlock() releases the lock', async () => {
-    const { listener, heard } = recorder()
-    const late = new LateAnswers(storage, 600_000)
-    await new LockingTaskExecutor(late, { listeners: [listener] }).executeWithLock(
-      job,
-      async ({ signal, lock }) => {
-        const refused = expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
-        await jest.advanceTimersByTimeAsync(0)
-        await jest.advanceTimersByTimeAsync(600_000)
-        await refused
-        expect(signal.aborted).toBe(true)
-        expect(storage.isLocked('job')).toBe(true)
-      },
-    )
+    provider.lateBy = 600_000
+    await executor.executeWithLock(job, async ({ signal, lock }) => {
+      const refused = expect(lock.extend('20m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
+      await jest.advanceTimersByTimeAsync(0)
+      await jest.advanceTimersByTimeAsync(600_000)
+      await refused
+      expect(signal.aborted).toBe(true)
+      expect(storage.isLocked('job')).toBe(true)
+    })
     expect(heard).toContain('onLockLost job')
     expect(heard).not.toContain('onLockExtended job')
     expect(storage.isLocked('job')).toBe(false)

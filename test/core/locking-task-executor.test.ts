@@ -40,7 +40,7 @@ describe('a task', () => {
     const task = jest.fn()
     expect(await executor.executeWithLock(job, task)).toEqual({ executed: false, reason: 'held' })
     expect(task).not.toHaveBeenCalled()
-    expect(heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job'])
+    expect(heard).toEqual(['onLockAttempt job', 'onLockNotAcquired job held'])
   })
 
   it('is skipped when it is called twice at once', async () => {

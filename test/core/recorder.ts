@@ -13,13 +13,13 @@ export const EVENTS = [
   'onUnlockFailed',
 ] as const satisfies readonly (keyof LockingTaskExecutorListener)[]
 
-/** A listener that notes what it hears as `event name`. */
+/** A listener that notes what it hears as `event name`, and why a lock was not acquired. */
 export function recorder(): { listener: LockingTaskExecutorListener; heard: string[] } {
   const heard: string[] = []
   const note = (event: string) => [
     event,
-    ({ name }: { name: string }) => {
-      heard.push(`${event} ${name}`)
+    ({ name, reason }: { name: string; reason?: string }) => {
+      heard.push([event, name, reason].filter(Boolean).join(' '))
     },
   ]
   return { heard, listener: Object.fromEntries(EVENTS.map(note)) as LockingTaskExecutorListener }

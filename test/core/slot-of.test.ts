@@ -1,9 +1,7 @@
 import { CronJob, CronTime } from 'cron'
 import { Cron } from 'croner'
 import { describe, expect, it } from '@jest/globals'
-import { InMemoryLockProvider, LockingTaskExecutor, slotOf } from '../../src/core/internal'
-import { afterTest } from '../after-test'
-import { eventually } from '../eventually'
+import { slotOf } from '../../src/core/internal'
 
 const BERLIN = { timezone: 'Europe/Berlin', paused: true }
 
@@ -68,27 +66,5 @@ describe('the slot of a cron expression', () => {
   it('is an error for an expression that was never due', () => {
     const never = { previousRuns: () => [] }
     expect(() => slotOf(never)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
-  })
-
-  it('runs each fire of croner once, on two instances of which one is late', async () => {
-    const provider = new InMemoryLockProvider()
-    const runs: number[] = []
-    const start = (late: number): Cron => {
-      const executor = new LockingTaskExecutor(provider)
-      const run = executor.wrap(
-        { name: 'job', lockAtMostFor: '1m', slot: (_: Cron, due: Date) => due },
-        (_: Cron, due: Date) => void runs.push(Number(due)),
-      )
-      return new Cron('* * * * * *', (job: Cron) => {
-        const due = slotOf(job)
-        setTimeout(() => void run(job, due), late)
-      })
-    }
-    const jobs = [start(0), start(150)]
-    afterTest(() => {
-      for (const job of jobs) job.stop()
-    })
-    await eventually(() => expect(runs.length).toBeGreaterThan(3))
-    expect(runs).toEqual([...new Set(runs)].sort())
   })
 })
