@@ -72,7 +72,7 @@ describe('shutdown', () => {
     await eventually(() => expect(storage.isLocked('job')).toBe(false))
   })
 
-  it('tells listeners of a lock that it no longer waits for: not acquired, because of the shutdown', async () => {
+  it('reports a lock that it no longer waits for as not acquired because of the shutdown', async () => {
     const { listener, heard: told } = recorder()
     const asked = promiseWithResolvers()
     const stalled = providerOf(() => {

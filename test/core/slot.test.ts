@@ -99,13 +99,6 @@ describe('untilSucceeded', () => {
       { executed: false, reason: 'already-run' },
     ])
   })
-
-  it.each(['yes', 1, null])('must be true or false, not %p', async (untilSucceeded) => {
-    const wrong = { ...job, untilSucceeded } as never
-    await expect(executor.executeWithLock(wrong, () => 1)).rejects.toThrow(invalid)
-    const wrapped = { ...retried, untilSucceeded, slot: () => due } as never
-    expect(() => executor.wrap(wrapped, () => 1)).toThrow(invalid)
-  })
 })
 
 describe('a slot whose task did not run', () => {

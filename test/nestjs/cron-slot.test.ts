@@ -3,7 +3,7 @@ import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { afterEach, describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, runNow } from '../../src/core/internal'
-import { SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
+import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
@@ -87,13 +87,6 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
   test('has none without cronTime', async () => {
     const jobs = await start(new InMemoryLockProvider())
     expect(await inTurn(jobs, 'inside', 'inside')).toEqual(['ran', 'ran'])
-  })
-
-  test('is refused for wrong options', () => {
-    const lockProvider = new InMemoryLockProvider()
-    const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
-    expect(() => ShedLockModule.forRoot({ lockProvider, cronTime: '* * * * *' as never })).toThrow(invalid)
-    expect(() => SchedulerLock({ name: 'job', slot: 1 as never })).toThrow(invalid)
   })
 })
 

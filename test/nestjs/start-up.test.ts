@@ -2,7 +2,7 @@ import { Injectable, Logger, Scope } from '@nestjs/common'
 import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, LockProvider, type Refusal } from '../../src/core/internal'
-import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
+import { SchedulerLock } from '../../src/nestjs'
 import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'
 import { startWith } from './application'
@@ -161,10 +161,5 @@ describe('Of methods with @Cron or @Interval and without @SchedulerLock', () => 
     }
     await startWith({ lockProvider: provider, warnOfUnlockedCrons: true }, OfRequest)
     expect(unlocked()).toEqual(['OfRequest.run'])
-  })
-
-  test('a wrong list is refused', () => {
-    const wrong = { lockProvider: provider, warnOfUnlockedCrons: { except: 'Jobs.run' as never } }
-    expect(() => ShedLockModule.forRoot(wrong)).toThrow(/except of warnOfUnlockedCrons/)
   })
 })

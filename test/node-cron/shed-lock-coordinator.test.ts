@@ -191,10 +191,6 @@ describe('with node-cron itself', () => {
 describe('what can never work', () => {
   const provider = new InMemoryLockProvider()
 
-  test('is refused: options', () => {
-    expect(() => shedLockCoordinator(provider, { hold: 1 } as never)).toThrow("'hold'")
-  })
-
   test.each(['report', ':2026-11-20T00:00:00.000Z', 'report:1234567890123456789012'])(
     'is refused: the key %s',
     async (wrong) => {

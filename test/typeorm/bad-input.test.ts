@@ -2,12 +2,7 @@ import { DataSource } from 'typeorm'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core/internal'
 import type { LockTableOptions } from '../../src/sql/internal'
-import {
-  createShedLockMigration,
-  shedLockEntity,
-  typeOrmLockProvider,
-  type DataSourceLike,
-} from '../../src/typeorm/internal'
+import { createShedLockMigration, typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
@@ -43,16 +38,12 @@ describe('typeOrmLockProvider', () => {
   })
 
   it.each<[string, object, RegExp]>([
-    ['an unknown option', { table: 'locks' }, /Unknown option 'table' .* the known options are .*tableName/],
-    ['an unknown column', { columnNames: { until: 'x' } }, /Unknown option 'until' in the columnNames/],
     ['an unknown dialect', { dialect: 'foxpro' }, /There is no dialect 'foxpro'/],
     ['an empty table name', { tableName: '' }, /tableName is empty/],
     ['a table name with a zero', { tableName: 'a\0b' }, /tableName .* contains control characters/],
     ['a table name that is too long', { tableName: 'x'.repeat(300) }, /tableName .* is longer than/],
     ['a table name that is no text', { tableName: 7 }, /tableName/],
     ['one name for two columns', { columnNames: { name: 'lock_until' } }, /one name for two columns/],
-    ['an empty lockedBy', { lockedBy: '' }, /lockedBy must be/],
-    ['a lockedBy that leaves no room', { lockedBy: 'x'.repeat(250) }, /lockedBy must be/],
     ['a time limit of 0', { timeLimit: 0 }, /timeLimit is 0/],
     ['a time limit that cannot be read', { timeLimit: 'soon' }, /timeLimit is 'soon'/],
   ])('refuses %s', (_, options, message) => {
@@ -69,12 +60,6 @@ describe('typeOrmLockProvider', () => {
     })
     await expect(uncalled.initialize()).rejects.toThrow(
       lockError('INVALID_CONFIGURATION', /call it: migrations: \[createShedLockMigration\(\)\]/),
-    )
-  })
-
-  it('refuses an entity of an unknown dialect', () => {
-    expect(() => shedLockEntity({ dialect: 'foxpro' as never })).toThrow(
-      lockError('INVALID_CONFIGURATION', /There is no dialect 'foxpro'/),
     )
   })
 })

@@ -267,13 +267,6 @@ describe('the migration and the entity', () => {
     }
     await dataSource.destroy()
   })
-
-  it('refuse options that they do not know, when they are made', () => {
-    for (const make of [createShedLockMigration, shedLockEntity]) {
-      expect(() => make({ columnNames: { nam: 'x' } as object })).toThrow(/'nam'/)
-      expect(() => make({ table: 'x' } as object)).toThrow(/'table'/)
-    }
-  })
 })
 
 function names({ dialect }: Backend): Record<string, LockTableOptions> {
