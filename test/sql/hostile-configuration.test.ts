@@ -2,14 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
 import { checkDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core/internal'
 import { drivers, sqlExecutor } from '../../src/drivers/internal'
-import {
-  dialects,
-  lockStatements,
-  tableSql,
-  render,
-  SqlLockProvider,
-  tableDefinition,
-} from '../../src/sql/internal'
+import { dialects, lockStatements, tableSql, render, SqlLockProvider } from '../../src/sql/internal'
 import { SEVERAL_NAMES, type SqlValues } from '../../src/sql/sql'
 
 const HOSTILE = `'";\`[]()-- /*\\%_\0\n\t $1?@P1:x äñ😀\u0300\u202e\ufeff`
@@ -142,14 +135,5 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
         { numRuns: 50 },
       )
     }
-  })
-
-  it('a table can be described for every identifier that is accepted', () => {
-    fc.assert(
-      fc.property(anyText, (tableName) => {
-        const made = attempt(() => tableDefinition(dialect, { tableName }))
-        if (!('refused' in made)) expect(made.up.join()).toContain(dialect.quote(tableName))
-      }),
-    )
   })
 })

@@ -33,4 +33,6 @@ export const HOSTILE_LOCK_NAMES: readonly string[] = [
   '$1 ? :1 @0',
   '\\x27\\047\\u0027',
   'żółć 日本 😀',
+  // Some collations take these for one.
+  ...['größe', 'Größe', 'grösse', 'gro\u0308ße'],
 ]
