@@ -2,10 +2,11 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { dialects, migrationScripts } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { hasClient, startScript } from '../backends/database-client'
 import { itIf } from '../it-if'
 import type { MigratingOrder } from './migrating-worker'
@@ -40,13 +41,7 @@ describeBackends(availableBackends().filter(({ shared }) => shared))(
     let observer: DataSource
 
     beforeEach(async () => {
-      database = await backend.create()
-      observer = await new DataSource(database.typeOrm).initialize()
-    })
-
-    afterEach(async () => {
-      await observer.destroy()
-      await database.drop()
+      ;({ database, dataSource: observer } = await openDatabase(backend))
     })
 
     const migrateAtOnce = async (underLock: boolean): Promise<unknown[]> => {

@@ -1,10 +1,12 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { createAppTables } from '../conformance/sql-environment'
 import { ADAPTERS } from '../prisma/adapters'
@@ -12,7 +14,6 @@ import { eventually } from '../eventually'
 import { program } from './program'
 import type { Order } from './worker'
 
-const PROCESSES = 4
 const RUNS = 50
 const worker = program(join(__dirname, 'worker.ts'))
 
@@ -20,26 +21,19 @@ describeBackends(availableBackends().filter(({ shared }) => shared))('processes 
   let database: TestDatabase
   let observer: DataSource
   let table: ReturnType<typeof observeLockTable>
-  const started: ChildProcess[] = []
 
   beforeEach(async () => {
-    database = await backend.create()
-    observer = await new DataSource(database.typeOrm).initialize()
+    ;({ database, dataSource: observer } = await openDatabase(backend))
     table = observeLockTable(observer, backend.dialect)
     await table.createTable()
     await createAppTables(observer)
     await observer.query(`insert into counter (id, value) values ('job', 0)`)
   })
-  afterEach(async () => {
-    for (const child of started.splice(0)) child.kill('SIGKILL')
-    await observer.destroy()
-    await database.drop()
-  })
 
   const start = async (rest: Pick<Order, 'lockAtMostFor' | 'runs' | 'prisma'>): Promise<ChildProcess> => {
     const order: Order = { typeOrm: database.typeOrm, dialect: backend.dialect, name: 'job', ...rest }
     const child = fork(worker, [JSON.stringify(order)])
-    started.push(child)
+    afterTest(() => child.kill('SIGKILL'))
     await once(child, 'message')
     return child
   }
@@ -48,28 +42,22 @@ describeBackends(availableBackends().filter(({ shared }) => shared))('processes 
   const counted = async (): Promise<number[]> =>
     (await observer.query<object[]>('select value from counter')).map((row) => Number(Object.values(row)[0]))
 
-  it('never lose an update of a counter in the database that they change under one lock', async () => {
-    const workers = await Promise.all(
-      Array.from({ length: PROCESSES }, () => start({ lockAtMostFor: '5m', runs: RUNS })),
-    )
-    const ended = workers.map((child) => once(child, 'exit'))
-    for (const child of workers) child.send('go')
-    expect(await Promise.all(ended)).toEqual(workers.map(() => [0, null]))
-    expect(await counted()).toEqual([PROCESSES * RUNS])
-  })
-
   const adapters = ADAPTERS.filter((adapter) => adapter.backend === backend.name)
-  it.each(adapters)(
-    'never lose an update when some use TypeORM and some Prisma by $name',
-    async ({ name }) => {
-      const prisma = { adapter: name, backend: backend.name, url: database.url }
+  it.each([
+    { orms: 'TypeORM', adapter: undefined },
+    ...adapters.map(({ name }) => ({ orms: `TypeORM and Prisma by ${name}`, adapter: name })),
+  ])(
+    'never lose an update of a counter in the database that they change under one lock, with $orms',
+    async ({ adapter }) => {
+      const other =
+        adapter === undefined ? {} : { prisma: { adapter, backend: backend.name, url: database.url } }
       const workers = await Promise.all(
-        [{}, {}, { prisma }, { prisma }].map((orm) => start({ lockAtMostFor: '5m', runs: RUNS, ...orm })),
+        [{}, {}, other, other].map((orm) => start({ lockAtMostFor: '5m', runs: RUNS, ...orm })),
       )
       const ended = workers.map((child) => once(child, 'exit'))
       for (const child of workers) child.send('go')
       expect(await Promise.all(ended)).toEqual(workers.map(() => [0, null]))
-      expect(await counted()).toEqual([4 * RUNS])
+      expect(await counted()).toEqual([workers.length * RUNS])
     },
   )
 

@@ -1,10 +1,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect } from '@jest/globals'
+import { beforeEach, expect } from '@jest/globals'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { observeLockTable } from '../conformance/lock-table-observer'
+import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { canFakeTime, clockOf } from './fake-time'
@@ -36,12 +35,8 @@ describeBackends(backends)('two instances whose clocks differ on $name', (backen
   let database: TestDatabase
 
   beforeEach(async () => {
-    database = await backend.create()
-    const observer = await new DataSource(database.typeOrm).initialize()
-    await observeLockTable(observer, backend.dialect).createTable()
-    await observer.destroy()
+    ;({ database } = await openDatabase(backend, migrated()))
   })
-  afterEach(() => database.drop())
 
   const together = async (clock: string, until: (right: string[], wrong: string[]) => void) => {
     const instances = [
