@@ -1,6 +1,7 @@
 import { LockingTaskExecutor } from '../src/core/internal'
 import { SimulatedProcess } from '../test/simulation/simulated-process'
 import { World } from '../test/simulation/world'
+import { asMany } from './fraction'
 import { answerWith, heap, inOwnProcess } from './own-process'
 import { simulatedSqlite } from './simulated-sqlite'
 
@@ -12,7 +13,7 @@ export interface Quarter {
   readonly cpu: number
 }
 
-const [HOUR, NAMES, INSTANCES] = [3_600_000, 10_000, 2]
+const [HOUR, NAMES, INSTANCES] = [3_600_000, asMany(10_000), 2]
 
 /**
  * Simulates a day of virtual time in one process. Each of ten thousand jobs runs once an hour for 40 seconds under `keepAlive`, with

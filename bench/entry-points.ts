@@ -3,6 +3,7 @@ import { build } from 'esbuild'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { asMany } from './fraction'
 import { median } from './quantile'
 
 export interface EntryPoint {
@@ -16,7 +17,7 @@ export interface EntryPoint {
   readonly packages: string[]
 }
 
-const PROCESSES = 15
+const PROCESSES = asMany(15)
 const root = join(__dirname, '..')
 
 export async function entryPoints(): Promise<EntryPoint[]> {

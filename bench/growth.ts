@@ -1,5 +1,6 @@
 import { measure, type Measured } from './measure'
 import { median } from './quantile'
+import { asMany } from './fraction'
 import { makeLockTable } from './lock-table'
 import { openProvider, winAndRelease } from './open-provider'
 import type { Operation } from './operation'
@@ -7,7 +8,7 @@ import { benchDatabase, location } from './raw-clients'
 import { OUR_STATEMENTS } from './floor'
 import { rawLock } from './statements'
 
-const ROWS = [1, 1_000, 10_000, 100_000]
+const ROWS = [1, asMany(1_000), asMany(10_000), asMany(100_000)]
 
 export interface Growth extends Measured {
   readonly rows: number

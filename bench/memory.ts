@@ -1,4 +1,5 @@
 import { LockingTaskExecutor } from 'shedlock-orm'
+import { asMany } from './fraction'
 import { openProvider } from './open-provider'
 import { answerWith, heap, inOwnProcess } from './own-process'
 import { location } from './raw-clients'
@@ -10,7 +11,7 @@ export interface Memory {
   readonly runningTaskWithKeepAlive: number
 }
 
-const LOCKS = 10_000
+const LOCKS = asMany(10_000)
 
 export function memory(): Promise<Memory> {
   return inOwnProcess(__filename)
