@@ -25,7 +25,7 @@ export function dropConnection(connection: { close?(options: object): Promise<vo
 
 /**
  * Waits for the answer to a statement. If the attempt is abandoned first, the connection may never answer again, so `end` is called.
- * Afterwards the caller resets `attempt.onAbandoned`, before the connection is lent to others.
+ * The caller must reset `attempt.onAbandoned` before it returns the connection to the pool.
  *
  * @throws DriverError when the attempt was abandoned. If the statement had been sent, it is unknown whether the server executed it
  */
@@ -48,7 +48,7 @@ export function untilAbandoned<T>(
   })
 }
 
-/** The clients of pg that were lent, and whether the last commit of each may be lost in a failover. */
+/** For each pg client that was lent, whether a failover may lose its last commit. */
 const clients = new WeakMap<object, { isUncertain: boolean }>()
 
 /**
@@ -56,7 +56,7 @@ const clients = new WeakMap<object, { isUncertain: boolean }>()
  * cancelled, it reports success and only warns, although a failover would lose the row.
  * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
  *
- * @returns what to call after the statement: it throws a DriverError after such a warning
+ * @returns a function to be called after the statement, which throws a DriverError after such a warning
  */
 export function watchReplication(client: PgClientLike): () => void {
   const commit = clients.get(client) ?? { isUncertain: false }
