@@ -11,7 +11,8 @@ import {
   type SqlLockProvider,
 } from '../sql/internal'
 import { refusal } from './command-error'
-import { COMMAND, columns } from './output'
+import { columns, labelled, type Cell } from './layout'
+import { COMMAND } from './output'
 
 /** @throws CommandError when nobody ever acquired it */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
@@ -20,31 +21,49 @@ export async function existingLock(provider: SqlLockProvider, name: string): Pro
   return lock
 }
 
-export function table(locks: readonly LockRecord[]): string {
+const COLUMNS: Readonly<Record<string, (lock: LockRecord) => Cell>> = {
+  NAME: ({ name }) => printable(name),
+  STATE: state,
+  'LAST RUN': lastRun,
+  OWNER: owner,
+  TOOK: took,
+  'LOCKED AT': lockedAt,
+  'LOCK UNTIL': lockUntil,
+}
+/** How many of them a terminal shows without `--wide`. */
+const NARROW = 4
+/** What is cut first where there is no room, and the shortest that it may be: the name is worth more than its owner. */
+const ELASTIC = [
+  [3, 18],
+  [0, 10],
+] as const
+const ALL_ELASTIC = Object.keys(COLUMNS).map((_, index) => [index, 4] as const)
+
+/** A line for each lock, trouble first. Where the width is limited it has the columns that matter, unless `wide` asks for all. */
+export function table(locks: readonly LockRecord[], width: number, wide = false): string {
   if (locks.length === 0) return 'There are no locks.'
-  const rows = locks.map((lock) => [
-    printable(lock.name),
-    state(lock),
-    lock.lastRun ? ended(lock.lastRun, lock.now) : '',
-    printable(displayedOwner(lock)),
-    lockedAt(lock),
-    lock.lockUntil.toISOString(),
-  ])
-  return columns([['NAME', 'STATE', 'LAST RUN', 'LOCKED BY', 'LOCKED AT', 'LOCK UNTIL'], ...rows])
+  const titles = Object.keys(COLUMNS).slice(0, wide || width === Infinity ? undefined : NARROW)
+  const sorted = [...locks].sort((one, other) => Number(isInTrouble(other)) - Number(isInTrouble(one)))
+  const rows = sorted.map((lock) => titles.map((title) => COLUMNS[title]?.(lock) ?? ''))
+  const header = titles.map((title): Cell => [title, 'bold'])
+  return columns([header, ...rows], wide ? ALL_ELASTIC : ELASTIC, width)
 }
 
 export function details(lock: LockRecord): string {
+  const run = lastRun(lock)
   const ahead = foreignClock(lock)
-  return columns([
+  const rows: readonly (readonly [Cell, Cell])[] = [
     ['name', printable(lock.name)],
     ['state', state(lock)],
-    ['last run', endOfLastRun(lock)],
-    ['locked by', printable(lock.lockedBy)],
+    ['last run', run === UNKNOWN ? `${run}, because ${whyUnknown(lock)}` : run],
+    ['took', took(lock)],
+    ['owner', owner(lock)],
     ['locked at', lockedAt(lock)],
-    ['lock until', lock.lockUntil.toISOString()],
+    ['lock until', lockUntil(lock)],
     ['now', lock.now.toISOString()],
-    ...(ahead > 0 ? [['warning', `locked at is ${duration(ahead)} ahead of now: ${ANOTHER_CLOCK}`]] : []),
-  ])
+    [['warning', 'red'], ahead > 0 ? `locked at is ${duration(ahead)} ahead of now: ${ANOTHER_CLOCK}` : ''],
+  ]
+  return labelled(rows.filter(([, value]) => value !== ''))
 }
 
 /** What a time in the future means. */
@@ -57,46 +76,83 @@ export function forJson(lock: LockRecord): object {
 
 /** The beginning of a sentence: who holds the lock, and until when. */
 export function holding(lock: LockRecord): string {
-  const { name, held, paused, lockedBy, lockUntil, now, lastRun } = lock
+  const { name, held, paused, lockedBy, lastRun } = lock
   const which = `Lock '${printable(name)}'`
-  if (!held) return `${which} is free${lastRun ? `; its last run: ${ended(lastRun, now)}` : ''}`
+  const run =
+    lastRun && `${ended(lastRun, lock.now)}${lastRun.duration === undefined ? '' : `, took ${took(lock)}`}`
+  if (!held) return `${which} is free${run ? `; its last run: ${run}` : ''}`
   const owner = printable(readableOwner(lockedBy))
-  const left = duration(lockUntil.getTime() - now.getTime())
-  const until = isHeldForEver(lock) ? 'for ever' : `until ${lockUntil.toISOString()} (${left} left)`
-  const run = lastRun
-    ? `is still held after its run by ${owner} (${ended(lastRun, now)})`
-    : `is held by ${owner}`
-  const how = paused ? `is ${owner}` : run
-  return `${which} ${how} ${until}`
+  const until = isHeldForEver(lock) ? 'for ever' : `until ${lockUntil(lock)} (${left(lock)})`
+  const how = run ? `is still held after its run by ${owner} (${run})` : `is held by ${owner}`
+  return `${which} ${paused ? `is ${owner}` : how} ${until}`
 }
 
-function state(lock: LockRecord): string {
-  if (!lock.held) return 'free'
-  const how = lock.paused ? 'paused' : 'held'
-  if (isHeldForEver(lock)) return `${how} for ever`
-  return `${how}, ${duration(lock.lockUntil.getTime() - lock.now.getTime())} left`
+/** Its last run failed, or it will not run until somebody does something. */
+function isInTrouble(lock: LockRecord): boolean {
+  const { outcome } = lock.lastRun ?? {}
+  return outcome === 'died' || outcome === 'failed' || (isHeldForEver(lock) && !lock.paused)
 }
+
+function state(lock: LockRecord): Cell {
+  if (!lock.held) return ['free', 'gray']
+  const how = lock.paused ? 'paused' : 'held'
+  if (isHeldForEver(lock)) return [`${how} for ever`, lock.paused ? 'yellow' : 'red']
+  return [`${how}, ${left(lock)}`, lock.paused ? 'yellow' : 'cyan']
+}
+
+function left({ lockUntil, now }: LockRecord): string {
+  return `${duration(lockUntil.getTime() - now.getTime())} left`
+}
+
+const UNKNOWN = 'unknown'
+const STYLES = { succeeded: 'green', failed: 'red', died: 'red', unlocked: 'gray' } as const
 
 /** How the last run ended, as far as the row knows. */
-function endOfLastRun(lock: LockRecord): string {
-  if (lock.lastRun) return ended(lock.lastRun, lock.now)
+function lastRun(lock: LockRecord): Cell {
+  const { lockedBy, lockedAt, held, now } = lock
+  if (lock.lastRun) return [ended(lock.lastRun, now), STYLES[lock.lastRun.outcome]]
   if (!wasAcquired(lock)) return 'never'
-  if (isPause(lock.lockedBy)) return 'unknown, because the job was paused since'
-  return lock.held ? 'still running' : 'unknown, because another program ran it, such as a Java service'
+  if (isPause(lockedBy) || !held) return UNKNOWN
+  return [`running for ${duration(Math.max(0, now.getTime() - lockedAt.getTime()))}`, 'cyan']
 }
 
-function ended({ outcome, endedAt, duration: took }: LastRun, now: Date): string {
-  const ago = endedAt ? `${outcome} ${duration(now.getTime() - endedAt.getTime())} ago` : outcome
-  if (took === undefined) return ago
-  return `${ago}, took ${took < 10_000 ? `${took / 1_000}s` : duration(took)}`
+function whyUnknown({ lockedBy }: LockRecord): string {
+  return isPause(lockedBy) ? 'the job was paused since' : 'another program ran it, such as a Java service'
+}
+
+function ended({ outcome, endedAt }: LastRun, now: Date): string {
+  return endedAt ? `${outcome} ${duration(now.getTime() - endedAt.getTime())} ago` : outcome
+}
+
+function took({ lastRun }: LockRecord): string {
+  const time = lastRun?.duration
+  return time === undefined ? '' : time < 10_000 ? `${time / 1_000}s` : duration(time)
+}
+
+function owner(lock: LockRecord): string {
+  return printable(displayedOwner(lock))
 }
 
 function lockedAt(lock: LockRecord): string {
   return wasAcquired(lock) ? lock.lockedAt.toISOString() : 'never'
 }
 
+function lockUntil(lock: LockRecord): string {
+  return lock.lockUntil.toISOString()
+}
+
+/** `1h 30m`, `45m`: below ten units also the next smaller one. */
 export function duration(milliseconds: number): string {
-  const seconds = Math.ceil(milliseconds / 1000)
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  return `${hours > 0 ? `${hours}h ` : ''}${hours + minutes > 0 ? `${minutes}m ` : ''}${seconds % 60}s`
+  const seconds = Math.ceil(milliseconds / 1_000)
+  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)]
+  const parts = [
+    [Math.floor(hours / 24), 'd'],
+    [hours % 24, 'h'],
+    [minutes % 60, 'm'],
+    [seconds % 60, 's'],
+  ] as const
+  const first = parts.findIndex(([count]) => count > 0)
+  const precision = (parts[first]?.[0] ?? 0) < 10 ? 2 : 1
+  const shown = parts.slice(first, first + precision).filter(([count]) => count > 0)
+  return shown.map((part) => part.join('')).join(' ') || '0s'
 }

@@ -1,7 +1,9 @@
+import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { printable, raw, sql, type Dialect, type SqlRow } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { describePlace, onDatabase, placeOf, type Connection, type Session } from './connect'
+import { labelled, type Cell } from './layout'
 import { inFlags } from './names-in-code'
 import { print, printJson } from './output'
 
@@ -17,8 +19,10 @@ const CLOCK_TOLERANCE = 1_000
 
 /** Looks for all that could make locks fail, be slow, or be acquired twice. Changes nothing. */
 async function diagnose(connection: Connection): Promise<Diagnosis[]> {
-  const findings = [found('place', describePlace(await placeOf(connection)))]
+  const place = describePlace(await placeOf(connection))
   const table = await connection.provider.checkTable()
+  const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
+  const findings = [isMissing ? found('place', `looked for ${place}`, 'note') : found('place', place)]
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
     findings.push(found('table', 'columns, types, key, collation, times and privileges are right'))
@@ -118,14 +122,25 @@ export function addDoctorCommand(program: Command): void {
   })
 }
 
-function report(findings: readonly Diagnosis[]): string {
-  const lines = findings.flatMap(({ severity, check, message, fix }) => [
-    `${severity.padEnd(8)} ${check}: ${printable(message)}`,
-    ...fix.map((statement) => `${statement};`.replace(/^/gm, '           ')),
-  ])
-  const count = (severity: Diagnosis['severity']): string => {
+const SEVERITIES = { error: 'red', warning: 'yellow', note: 'cyan', ok: 'green' } as const
+
+/** Where it looked, and then the worst first. */
+function report([place, ...findings]: readonly Diagnosis[]): string {
+  const order = Object.keys(SEVERITIES)
+  const sorted = findings.sort((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity))
+  const lines = [...(place ? [place] : []), ...sorted].map(
+    ({ severity, check, message, fix }): [Cell, string] => [
+      [severity, SEVERITIES[severity]],
+      [
+        `${check}: ${printable(message)}`,
+        ...fix.map((statement) => `${statement};`.replace(/^/gm, '  ')),
+      ].join('\n'),
+    ],
+  )
+  const count = (severity: 'error' | 'warning'): string => {
     const number = findings.filter((finding) => finding.severity === severity).length
-    return `${number} ${severity}${number === 1 ? '' : 's'}`
+    const text = `${number} ${severity}${number === 1 ? '' : 's'}`
+    return number === 0 ? text : styleText(SEVERITIES[severity], text)
   }
-  return [...lines, '', `${count('error')}, ${count('warning')}`].join('\n')
+  return `${labelled(lines)}\n\n${count('error')}, ${count('warning')}`
 }

@@ -5,6 +5,7 @@ import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from './describe-lock'
 import { readDuration } from './flag-values'
+import { labelled, terminalWidth } from './layout'
 import { print, printJson } from './output'
 import { watchLocks } from './watch-locks'
 
@@ -16,13 +17,13 @@ export function addLockCommands(program: Command): void {
     .command('list')
     .summary('list the locks: who holds what, since when, until when')
     .description(
-      'Lists the locks, with times in UTC and by the clock of the database. With --watch it keeps running until Ctrl-C: on a terminal it shows a table, elsewhere it prints a line for each change.',
+      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that matter, cut to its width; --wide shows all, with times in UTC and by the clock of the database. With --watch it keeps running until Ctrl-C: on a terminal it shows a table, elsewhere it prints a line for each change.',
     )
-  onDatabase(list, ['held', 'json', 'watch'], async ({ provider }, flags) => {
+  onDatabase(list, ['held', 'wide', 'watch', 'json'], async ({ provider }, flags) => {
     const read = async () => (await provider.listLocks()).filter(({ held }) => held || !flags.held)
-    if (flags.watch) await watchLocks(read, flags.json)
+    if (flags.watch) await watchLocks(read, flags)
     else if (flags.json) printJson((await read()).map(forJson))
-    else print(table(await read()))
+    else print(table(await read(), flags.wide ? Infinity : terminalWidth()))
   })
 
   const show = program
@@ -52,10 +53,13 @@ export function addLockCommands(program: Command): void {
     async ({ provider }, flags, limits: Limits) => {
       const { mustHaveSucceeded, runningAtMost, json } = flags
       const overdue = await provider.overdueLocks(limits, { mustHaveSucceeded, runningAtMost })
-      const lines = overdue.map((lock) => overdueLine(lock, limits[lock.name], runningAtMost))
       if (json)
         printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
-      else print(lines.join('\n') || 'No lock is overdue.')
+      else if (overdue.length === 0) print('No lock is overdue.')
+      else
+        print(
+          labelled(overdue.map((lock) => [[printable(lock.name), 'red'], why(lock, limits, runningAtMost)])),
+        )
       if (overdue.length > 0) process.exitCode = ExitCode.no
     },
   )
@@ -70,22 +74,21 @@ export function addLimit(text: string, limits: Limits = {}): Limits {
   return { ...limits, [name]: limit }
 }
 
-function overdueLine(
+/** What is said beside the lock's name. */
+function why(
   { name, reason, lockedAt, age = 0, lastRun }: OverdueLock,
-  limit = '',
+  limits: Limits,
   runningAtMost = '',
 ): string {
-  if (reason === 'running')
-    return `${printable(name)} has been running for ${duration(age)}, longer than ${runningAtMost}.`
-  if (reason === 'not-succeeded') {
-    const how =
-      lastRun && lastRun.outcome !== 'unlocked' ? `has ${lastRun.outcome}` : 'is not known to have succeeded'
-    return `${printable(name)}: its last run ${how}. The table knows nothing of the runs before it.`
-  }
-  if (lockedAt && age < 0)
-    return `${printable(name)} may be overdue: it was last acquired at ${lockedAt.toISOString()}, which is ${duration(-age)} ahead of the clock of the database, so ${ANOTHER_CLOCK}.`
-  const last = lockedAt
-    ? `it was last acquired at ${lockedAt.toISOString()}, ${duration(age)} ago`
-    : 'it was never acquired'
-  return `${printable(name)} is overdue: ${last}, but should be acquired every ${limit}.`
+  if (reason === 'running') return `has been running for ${duration(age)}, longer than ${runningAtMost}`
+  if (reason === 'not-succeeded')
+    return lastRun && lastRun.outcome !== 'unlocked'
+      ? `its last run ${lastRun.outcome}`
+      : 'its last run is not known to have succeeded'
+  const limit = `but should be acquired every ${limits[name] ?? ''}`
+  if (!lockedAt) return `is overdue: it was never acquired, ${limit}`
+  const last = `it was last acquired at ${lockedAt.toISOString()}`
+  return age < 0
+    ? `may be overdue: ${last}, ${duration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}`
+    : `is overdue: ${last}, ${duration(age)} ago, ${limit}`
 }

@@ -16,14 +16,16 @@ Examples:
   $ shedlock-orm list --url postgres://app@localhost/app
   $ shedlock-orm pause nightly-report --for 8h --reason "migration of the archive"
   $ shedlock-orm exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
-  $ shedlock-orm doctor                  with DATABASE_URL set; run it before each deploy
+  $ shedlock-orm doctor     with DATABASE_URL set; run it before each deploy
 
 Exit status:
   0  all is well
-  1  the answer is no: doctor found an error; a lock does not exist, is overdue, or was not released, paused or resumed
+  1  the answer is no: doctor found an error; a lock does not exist, is
+     overdue, or was not released, paused or resumed
   2  an argument, an option, a name or a file is wrong
   3  there is no driver or no connection, or the database refused
-  75 exec: somebody else held the lock; 76: the lock was lost; otherwise the status of the command
+  75 exec: somebody else held the lock; 76: the lock was lost; otherwise the
+     status of the command
 `
 
 async function main(): Promise<void> {

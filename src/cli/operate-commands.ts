@@ -85,7 +85,8 @@ function advice(paused: boolean): string {
     : ' With --wait 5m this command waits for the end of that run.'
 }
 
-function whoAmI(): string {
+/** The person at this terminal, for people who read the table. */
+export function whoAmI(): string {
   try {
     return `${userInfo().username}@${hostname()}`
   } catch {

@@ -61,6 +61,7 @@ export const OPTIONS = {
     read: positiveDuration,
   },
   strict: { flags: '--strict', says: 'treat warnings as errors' },
+  wide: { flags: '--wide', says: 'show every column in full, as without a terminal' },
   watch: { flags: '-w, --watch', says: 'keep running, and show what changes' },
   for: {
     flags: '--for <duration>',
@@ -74,7 +75,7 @@ export const OPTIONS = {
     read: notBlank,
     required: true,
   },
-  by: { flags: '--by <name>', says: 'who pauses the job (default: user@host)' },
+  by: { flags: '--by <name>', says: 'who pauses the job (default: user@host)', read: notBlank },
   wait: {
     flags: '--wait <duration>',
     says: 'how long to wait while somebody else holds the lock (default: not at all)',

@@ -1,5 +1,6 @@
 import { printable } from '../sql/internal'
 import { CommandError, scrub } from './command-error'
+import { terminalWidth, wrap } from './layout'
 
 /** The same as the package's, so that `npx` finds no other package under it. */
 export const COMMAND = 'shedlock-orm'
@@ -13,22 +14,10 @@ export function printJson(value: unknown, indent = 2): void {
   print(lines.map(printable).join('\n'))
 }
 
-/** One line on standard error. */
+/** One line on standard error; on a terminal it is broken between words. */
 export function warn(text: string): void {
-  process.stderr.write(`${COMMAND}: ${printable(text)}\n`)
-}
-
-/** Columns as wide as their longest cell. */
-export function columns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
-  return rows
-    .map((row) =>
-      row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  const lines = wrap(`${COMMAND}: ${printable(text)}`, terminalWidth(process.stderr))
+  process.stderr.write(`${lines.join('\n')}\n`)
 }
 
 /** A driver's message may have several lines, and a part of a URL; an error of the command line has one line, and no password. */

@@ -1,6 +1,9 @@
 import { setInterval } from 'node:timers/promises'
+import { styleText } from 'node:util'
 import type { LockRecord } from '../sql/internal'
 import { forJson, holding, table } from './describe-lock'
+import { terminalWidth, wrap } from './layout'
+import type { Flags } from './options'
 import { oneLine, print, printJson, warn } from './output'
 
 const EVERY = 1_000
@@ -12,9 +15,9 @@ const CLEAR_SCREEN = '\u001B[2J'
 /** Shows the locks until SIGINT or SIGTERM: a table on a terminal, elsewhere a line for each change. */
 export async function watchLocks(
   read: () => Promise<readonly LockRecord[]>,
-  json: boolean | undefined,
+  { json, wide }: Partial<Flags<'json' | 'wide'>>,
 ): Promise<void> {
-  const show = process.stdout.isTTY && !json ? onTerminal() : changes(json)
+  const { show, fail } = process.stdout.isTTY && !json ? onTerminal(wide) : changes(json)
   // A mistake in the options is one now; later the database may be away for a while.
   show(await read())
   const ended = new AbortController()
@@ -24,40 +27,64 @@ export async function watchLocks(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
   // Whoever read the lines has gone: `| head`.
   process.stdout.once('error', end)
-  const tell = (error: unknown): void => {
-    warn(oneLine(error))
-  }
   try {
-    for await (const ask of setInterval(EVERY, read, { signal: ended.signal })) await ask().then(show, tell)
+    for await (const ask of setInterval(EVERY, read, { signal: ended.signal }))
+      await ask().then(show, (error: unknown) => {
+        fail(oneLine(error))
+      })
   } catch (error) {
     if (!ended.signal.aborted) throw error
   }
 }
 
-function onTerminal(): (locks: readonly LockRecord[]) => void {
+interface View {
+  readonly show: (locks: readonly LockRecord[]) => void
+  /** @param why the locks could not be read */
+  readonly fail: (why: string) => void
+}
+
+/** Rows that do not fit are left out, because they would scroll. */
+function onTerminal(wide: boolean | undefined): View {
+  let shown: readonly LockRecord[] = []
+  const draw = (why = ''): void => {
+    const width = terminalWidth()
+    const failure = why === '' ? [] : wrap(why, width).map((line) => styleText('red', line))
+    const head = [`${shown[0]?.now.toISOString() ?? ''}  Ctrl-C ends`, ...failure, '']
+    const rows = table(shown, width, wide).split('\n')
+    const room = Math.max(1, (process.stdout.rows || Infinity) - head.length - 1)
+    const hidden = rows.length - room
+    const fitting = hidden > 0 ? [...rows.slice(0, room - 1), `… and ${hidden + 1} more`] : rows
+    const lines = [...head, ...fitting].map((line) => line + CLEAR_LINE)
+    print(`${HOME}${lines.join('\n')}${CLEAR_BELOW}\n`)
+  }
   print(CLEAR_SCREEN)
-  return (locks) => {
-    const { columns, rows } = process.stdout
-    const now = locks[0]?.now.toISOString() ?? ''
-    // A terminal that does not tell its size has 0. What does not fit is cut: it would scroll.
-    const lines = [`${now}  Ctrl-C ends`, '', ...table(locks).split('\n')].slice(0, (rows || Infinity) - 1)
-    const cut = lines.map((line) => line.slice(0, columns || Infinity) + CLEAR_LINE)
-    print(`${HOME}${cut.join('\n')}${CLEAR_BELOW}\n`)
+  process.stdout.on('resize', () => {
+    draw()
+  })
+  return {
+    show: (locks) => {
+      shown = locks
+      draw()
+    },
+    fail: draw,
   }
 }
 
 /** A lock that is kept alive changes its end all the time, which is no news. */
-function changes(json: boolean | undefined): (locks: readonly LockRecord[]) => void {
+function changes(json: boolean | undefined): View {
   let before = new Map<string, string>()
-  return (locks) => {
-    const now = new Map(
-      locks.map((lock) => [lock.name, `${lock.held} ${lock.lockedBy} ${Number(lock.lockedAt)}`]),
-    )
-    for (const lock of locks)
-      if (before.get(lock.name) !== now.get(lock.name)) {
-        if (json) printJson(forJson(lock), 0)
-        else print(`${lock.now.toISOString()} ${holding(lock)}`)
-      }
-    before = now
+  return {
+    show: (locks) => {
+      const now = new Map(
+        locks.map((lock) => [lock.name, `${lock.held} ${lock.lockedBy} ${Number(lock.lockedAt)}`]),
+      )
+      for (const lock of locks)
+        if (before.get(lock.name) !== now.get(lock.name)) {
+          if (json) printJson(forJson(lock), 0)
+          else print(`${lock.now.toISOString()} ${holding(lock)}`)
+        }
+      before = now
+    },
+    fail: warn,
   }
 }

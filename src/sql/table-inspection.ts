@@ -106,13 +106,16 @@ async function refusal(
   }
 }
 
+/** Breaks the lines of SQL that people read. */
+const LINE = raw('\n  ')
+
 /** Finds rows with a value that is not a time. Their locks are held or free depending on how SQL compares it. */
 async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
   const { dialect, sql: table } = inspected
   const until = dialect.epochMilliseconds(table.lockUntil)
   const at = dialect.epochMilliseconds(table.lockedAt)
-  const wrongUntil = sql`${until} is null or ${until} < 0 or ${until} >= ${raw(String(LAST_TIME))}`
-  const wrongAt = sql`${at} is null or ${at} < 0`
+  const wrongUntil = sql`coalesce(${until}, -1) not between 0 and ${raw(String(LAST_TIME - 1))}`
+  const wrongAt = sql`coalesce(${at}, -1) < 0`
   const rows = await rowsWhere(inspected, sql`${wrongUntil} or ${wrongAt} order by ${table.name}`)
   if (rows.length === 0) return []
   const { lockUntil, lockedAt } = table.names.columnNames
@@ -139,12 +142,12 @@ async function lockedInFuture(inspected: LockTable): Promise<TableFinding[]> {
   const { lockedAt, lockedBy } = table
   const ahead = (limit: number): Sql => sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(limit)))}`
   const isOurs = OURS.map((pattern) => sql`${lockedBy} like ${raw(`'${pattern}'`)}`).reduce(
-    (one, other) => sql`${one} or ${other}`,
+    (one, other) => sql`${one}${LINE}  or ${other}`,
   )
   // Not `not (…)`, which is neither true nor false if the owner is null.
-  const isForeign = sql`case when ${isOurs} then 0 else 1 end = 1`
+  const isForeign = sql`case when ${isOurs}${LINE}  then 0 else 1 end = 1`
   // One condition for the finding and for its SQL, so that the SQL fixes what was found, and nothing else.
-  const wrong = sql`${ahead(SLOT_AT_MOST_AHEAD)} or ${ahead(OTHERS_AT_MOST_AHEAD)} and ${isForeign}`
+  const wrong = sql`${ahead(SLOT_AT_MOST_AHEAD)}${LINE}or ${ahead(OTHERS_AT_MOST_AHEAD)}${LINE}and ${isForeign}`
   const rows = await rowsWhere(inspected, sql`${wrong} order by ${lockedAt} desc`)
   const [first] = rows
   if (!first) return []
@@ -154,7 +157,7 @@ async function lockedInFuture(inspected: LockTable): Promise<TableFinding[]> {
 
 /** Returns the SQL that corrects wrong times. It ends no lease of a holder, because it changes only wrong times. */
 function setTime(table: TableSql, column: Sql, time: Sql, condition: Sql): string {
-  return render(sql`update ${table.table} set ${column} = ${time} where ${condition}`)
+  return render(sql`update ${table.table}${LINE}set ${column} = ${time}${LINE}where ${condition}`)
 }
 
 /** Compares two names under the collation of the column, without a row. */

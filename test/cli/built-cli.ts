@@ -31,7 +31,8 @@ export function buildCli(): string {
 
 /** Runs the built command line, without blocking the test's own process. */
 export function runCli(cli: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const { DATABASE_URL, ...inherited } = process.env
+  // Jest forces colours upon its own processes, whether or not somebody looks.
+  const { DATABASE_URL, FORCE_COLOR, ...inherited } = process.env
   const env = { ...inherited, ...options.env }
   return needsProcess(args, options) ? runInProcess(cli, args, env, options) : runInTurn(cli, args, env)
 }

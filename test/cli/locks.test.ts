@@ -93,9 +93,12 @@ describeBackends(backends)('the command line on $name', (backend) => {
     const { status, stdout } = await run(['list'])
     expect(status).toBe(0)
     expect(stdout).toMatch(
-      /^NAME +STATE +LAST RUN +LOCKED BY +LOCKED AT +LOCK UNTIL\ncleanup +free +unlocked \d+s ago, took [\d.]+s +host-1\/42 .*\nreport +held, 1h (29m \d+|30m 0)s left +host-1\/42 /,
+      /^NAME +STATE +LAST RUN +OWNER +TOOK +LOCKED AT +LOCK UNTIL\ncleanup +free +unlocked \d+s ago +host-1\/42 +[\d.]+s .*\nreport +held, 1h (29|30)m left +running for \d+s +host-1\/42 /,
     )
     expect((await run(['list', '--held'])).stdout).not.toContain('cleanup')
+    await (await provider.lock({ name: 'vacuum', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
+    const trouble = (await run(['list'])).stdout.split('\n').slice(1, -1)
+    expect(trouble.map((line) => line.split(' ')[0])).toEqual(['vacuum', 'cleanup', 'report'])
 
     const locks = JSON.parse((await run(['list', '--json'])).stdout) as LockRecord[]
     const { name, held, lockedBy, lockedAt, lockUntil } = (await provider.listLocks())[1] ?? {}
@@ -117,7 +120,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('shows one lock, or says that there is none', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['show', 'report'])).stdout).toMatch(
-      /^name +report\nstate +held, .*\nlast run +still running\nlocked by +host-1\/42/,
+      /^name +report\nstate +held, .*\nlast run +running for \d+s\nowner +host-1\/42\n/,
     )
     expect(JSON.parse((await run(['show', 'report', '--json'])).stdout)).toMatchObject({
       name: 'report',

@@ -48,7 +48,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     const { status, stdout } = await run('check', 'a=b=1h', 'never=25h')
     expect(status).toBe(1)
     expect(stdout).toMatch(
-      /^a=b is overdue: it was last acquired at \S+Z, 2h 0m \d+s ago, but should be acquired every 1h\.\nnever is overdue: it was never acquired, but should be acquired every 25h\.\n$/,
+      /^a=b +is overdue: it was last acquired at \S+Z, 2h ago, but should be acquired every 1h\nnever +is overdue: it was never acquired, but should be acquired every 25h\n$/,
     )
     const json = await run('check', 'a=b=1h', 'never=25h', '--json')
     expect(JSON.parse(json.stdout)).toMatchObject([
@@ -64,22 +64,22 @@ describeBackends(backends)('the command line on $name', (backend) => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
     }
     await end('succeeded')
-    expect((await run('list')).stdout).toMatch(/^job +free +succeeded \d+s ago, took [\d.]+s /m)
+    expect((await run('list')).stdout).toMatch(/^job +free +succeeded \d+s ago +host-1\/42 +[\d.]+s /m)
     expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No lock is overdue.\n' })
     await end('failed')
-    expect((await run('show', 'job')).stdout).toMatch(/^last run +failed \d+s ago, took [\d.]+s$/m)
+    expect((await run('show', 'job')).stdout).toMatch(/^last run +failed \d+s ago\ntook +[\d.]+s$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: 'job: its last run has failed. The table knows nothing of the runs before it.\n',
+      stdout: 'job  its last run failed\n',
     })
     expect((await run('check', 'job=1h')).status).toBe(0)
     await end()
-    expect((await run(...limits)).stdout).toMatch(/^job: its last run is not known to have succeeded\./)
+    expect((await run(...limits)).stdout).toMatch(/^job +its last run is not known to have succeeded\n/)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    expect((await run('show', 'job')).stdout).toMatch(/^last run +still running$/m)
+    expect((await run('show', 'job')).stdout).toMatch(/^last run +running for \d+s$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/^job has been running for \d+s, longer than 1ms\.\n$/),
+      stdout: expect.stringMatching(/^job +has been running for \d+s, longer than 1ms\n$/),
     })
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(0)
     await lock?.unlock({ outcome: 'succeeded' })
@@ -97,12 +97,12 @@ describeBackends(backends)('the command line on $name', (backend) => {
       `update shedlock set locked_by = 'java-host', locked_at = '${new Date(Date.now() + 3_000_000).toISOString().slice(0, -1).replace('T', ' ')}'`,
     )
     expect((await run('show', 'job')).stdout).toMatch(
-      /\nwarning +locked at is (50m 0s|49m \d+s) ahead of now: another clock or time zone wrote it – run shedlock-orm doctor\n$/,
+      /\nwarning +locked at is (50|49)m ahead of now: another clock or time zone wrote it – run shedlock-orm doctor\n$/,
     )
     const check = await run('check', 'job=2h')
     expect(check.status).toBe(1)
     expect(check.stdout).toMatch(
-      /^job may be overdue: it was last acquired at \S+Z, which is (50m 0s|49m \d+s) ahead of the clock/,
+      /^job +may be overdue: it was last acquired at \S+Z, (50|49)m ahead of the clock/,
     )
     const doctor = await run('doctor')
     expect(doctor.status).toBe(1)
@@ -140,7 +140,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('pauses a job and resumes it', async () => {
     const pause = ['pause', 'job', '--for', '8h', '--reason', 'migration', '--by', 'ann']
     expect((await run(...pause)).stdout).toMatch(
-      /^name +job\nstate +paused, .* left\nlast run +never\nlocked by +paused by ann: migration\/.*\nlocked at +never\n/,
+      /^name +job\nstate +paused, .* left\nlast run +never\nowner +paused by ann: migration\nlocked at +never\n/,
     )
     expect((await run('list')).stdout).toMatch(/\njob +paused, /)
     expect(JSON.parse((await run('list', '--json')).stdout)).toMatchObject([{ paused: true, lockedAt: null }])

@@ -129,7 +129,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
         message: expect.stringMatching(
           `^Lock 'job', last acquired by '.*', has a time in '${columnNames.lockedAt}' that lies in the future, ${lockedAt}, while the database's clock says \\d{4}-.*usingDbTime`,
         ),
-        fix: [expect.stringMatching(/^update .* set .*locked_at.* = .* where /)],
+        fix: [expect.stringMatching(/^update .*\s+set .*locked_at.* = .*\s+where /)],
       },
     ])
     // Whether it is overdue, nobody knows.
