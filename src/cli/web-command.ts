@@ -7,6 +7,7 @@ import { lockPage, nodeHandler } from '../web'
 import { wrongUsage } from './command-error'
 import { onDatabase } from './connect'
 import { addLimit, type Limits } from './lock-commands'
+import { whoAmI } from './operate-commands'
 import { print, warn } from './output'
 
 export function addWebCommand(program: Command): void {
@@ -18,12 +19,13 @@ export function addWebCommand(program: Command): void {
     .description(
       'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: whoever has it may see the page.',
     )
-  onDatabase(web, ['write', 'port'], async ({ provider }, { write, port }, limits: Limits) => {
+  onDatabase(web, ['write', 'by', 'port'], async ({ provider }, flags, limits: Limits) => {
+    const { write, by = whoAmI(), port } = flags
     // What is wrong with the table is an error here, and not on the page.
     await provider.listLocks()
     const path = `/${randomBytes(24).toString('base64url')}`
     const page = lockPage(provider, {
-      authorize: ({ url }) => isSame(new URL(url).pathname, path),
+      authorize: ({ url }) => isSame(new URL(url).pathname, path) && { user: by },
       readOnly: !write,
       // Without any this is an empty array, which has no entries either.
       overdueAfter: limits,

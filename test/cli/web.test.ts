@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { userInfo } from 'node:os'
 import { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -61,7 +62,12 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
     const { provider, env } = await newTable()
     const { address } = await serve(env, '--write', '--port', '0')
     expect((await post(address)).status).toBe(303)
-    expect((await provider.findLock('job'))?.paused).toBe(true)
+    expect((await provider.findLock('job'))?.lockedBy).toContain(`paused by ${userInfo().username}@`)
+    await provider.resumeLock('job')
+    const ann = await serve(env, '--write', '--by', 'ann')
+    expect((await post(ann.address)).status).toBe(303)
+    expect((await provider.findLock('job'))?.lockedBy).toContain('paused by ann: r/')
+    expect((await runCli(cli, ['web', '--write', '--by', ' '], { env })).status).toBe(2)
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     afterTest(() => taken.close())
