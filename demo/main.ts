@@ -10,6 +10,7 @@ import type { Fire } from './fire'
 import { report } from './report'
 import { ORMS, type Orm } from './settings'
 import { Show } from './show'
+import { paragraph } from './timeline'
 import { judge } from './verdict'
 
 const HELP = `npm run demo -- [options]
@@ -43,12 +44,23 @@ async function main(): Promise<number> {
 
   const file = given.db === undefined ? temporarySqliteFile() : undefined
   try {
+    introduce(orm, given.db)
     const { fires, events } = await stage(file?.url ?? String(given.db), orm)
     if (given.svg !== undefined) writeFileSync(given.svg, draw(fires, events))
     return report(judge(events), fires.length, given.json === true)
   } finally {
     file?.remove()
   }
+}
+
+function introduce(orm: Orm, db: string | undefined): void {
+  const database = db === undefined ? 'SQLite' : new URL(db).protocol.slice(0, -1)
+  console.log()
+  paragraph(
+    '  ',
+    `Three instances of an app, A, B and C, each have the same job, due every second. Without a lock it would run three times. With shedlock-orm (${orm}, ${database}) one instance runs it, and the others skip.`,
+  )
+  console.log()
 }
 
 /** Makes the tables, runs the show, and drops the tables. */

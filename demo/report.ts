@@ -1,4 +1,4 @@
-import { paint } from './paint'
+import { paragraph } from './timeline'
 import type { Verdict } from './verdict'
 
 /** Prints what came out, and as JSON if wanted. Returns the exit status. */
@@ -8,25 +8,23 @@ export function report(verdict: Verdict, fires: number, json: boolean): number {
     .sort()
     .map(([name, count]) => `${name} ${count}`)
     .join(', ')
-  const lines = [
-    line(
-      true,
-      `runs in ${ticks} seconds: ${runs} (${each}); without the lock, one each time that a scheduler fired: ${fires}`,
-    ),
-    line(duplicates === 0, `seconds that were run twice: ${duplicates}`),
-    line(overlaps === 0, `runs that overlapped: ${overlaps}`),
-    line(
-      takeoverMs !== null,
-      `another process took over after kill -9: ${takeoverMs === null ? 'no' : `${seconds(takeoverMs)} later; longest gap between two runs ${seconds(longestGapMs)}`}`,
-    ),
-  ]
-  console.log(`\n${lines.join('\n')}\n`)
+  console.log()
+  line(true, `${runs} runs in ${ticks} seconds (${each}). Without the lock it would have been ${fires}.`)
+  line(duplicates === 0, `${duplicates === 0 ? 'No' : duplicates} seconds were run twice.`)
+  line(overlaps === 0, `${overlaps === 0 ? 'No' : overlaps} runs overlapped.`)
+  line(
+    takeoverMs !== null,
+    takeoverMs === null
+      ? 'No instance took over after kill -9.'
+      : `Another instance took over ${seconds(takeoverMs)} after kill -9. The longest gap between two runs was ${seconds(longestGapMs)}.`,
+  )
+  console.log()
   if (json) console.log(JSON.stringify({ fires, ...verdict }))
   return duplicates === 0 && overlaps === 0 && takeoverMs !== null ? 0 : 1
 }
 
-function line(good: boolean, text: string): string {
-  return `  ${good ? paint('green', '✓') : paint('red', '✗')} ${good ? text : paint('red', text)}`
+function line(good: boolean, text: string): void {
+  paragraph(`  ${good ? '✓' : '✗'} `, text, good ? 'green' : 'red')
 }
 
 function seconds(milliseconds: number): string {

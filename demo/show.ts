@@ -15,7 +15,7 @@ const ADD_IN = 13
 /** Into a run, so that it dies with work half done and the lock held. */
 const KILL_AFTER = 150
 
-/** The play: three processes, one of them is killed in the middle of a run, a fourth joins. */
+/** The play: three instances, one of them is killed in the middle of a run, a fourth joins. */
 export class Show {
   readonly #timeline = new Timeline([...FIRST, ADDED])
   readonly #workers: WorkerProcess[] = []
@@ -35,30 +35,20 @@ export class Show {
     this.#interrupted.abort(new Error('interrupted'))
   }
 
-  /** Gives what each process's scheduler fired, and what became of it. */
+  /** Gives what each instance's scheduler fired, and what became of it. */
   async run(): Promise<readonly Fire[]> {
-    const { url, orm } = this.settings
-    const database = url.startsWith('file:')
-      ? 'one SQLite file, no server'
-      : new URL(url).protocol.slice(0, -1)
-    console.log(
-      `\n  ${FIRST.length} processes; in each a scheduler fires the same job every second. Without a lock: ${FIRST.length} runs a second.` +
-        `\n  With the lock (${orm}, ${database}) one process runs it, the others skip:\n`,
-    )
     try {
       for (const name of FIRST) this.#start(name)
       await this.#allReady()
-      this.#timeline.header(Object.fromEntries(this.#workers.map(({ name, pid }) => [name, `(pid ${pid})`])))
-      const first = Math.ceil(Date.now() / 1000) * 1000 + 1000
-      // Early in the second before: all of them hear of it in time, and none fires too soon.
-      await this.#until(first - 900)
+      // Early enough for all of them to hear of it, and too late for the second before.
+      const first = Math.ceil((Date.now() + 200) / 1000) * 1000
+      await this.#until(first - 950)
       for (const worker of this.#workers) worker.start()
       const goesOn = (second: number): boolean =>
         second < SECONDS || (!this.#replaced && second < SECONDS_AT_MOST)
       for (let second = 0; goesOn(second); second++) await this.#second(first + second * 1000, second)
       await this.#killing
     } finally {
-      this.#timeline.close()
       await Promise.all(this.#workers.map((worker) => worker.stop()))
     }
     return this.#fires
@@ -67,14 +57,19 @@ export class Show {
   async #second(tick: number, second: number): Promise<void> {
     await this.#until(tick - 5)
     const failed = this.#workers.find((worker) => worker.failed)
-    if (failed) throw new Error(`process ${failed.name} ended by itself`)
-    this.#timeline.open(tick)
+    if (failed) throw new Error(`instance ${failed.name} ended by itself`)
+    const firing = [...this.#ready]
+    for (const { name, running } of this.#workers) if (!running) this.#timeline.set(name, tick, 'dead')
     if (second === KILL_IN) this.#killArmed = true
     if (second === ADD_IN) this.#start(ADDED)
-    if (this.#killing && !this.#replaced)
-      this.#timeline.note(`the dead process's lock still holds (lockAtMostFor ${JOB.lockAtMostFor})`)
-    // The row stays open for the news of its second.
-    await this.#until(tick + 950)
+    while (Date.now() < tick + 950 && !firing.every(({ name }) => this.#timeline.has(name, tick)))
+      await this.#until(Date.now() + 20)
+    const runs = this.#fires.filter(({ outcome }) => outcome === 'ran' || outcome === 'killed').length
+    this.#timeline.print(
+      tick,
+      new Map(this.#workers.map(({ name, pid }) => [name, `${name} (pid ${pid})`])),
+      `${runs} ${runs === 1 ? 'run' : 'runs'} instead of ${this.#fires.length}`,
+    )
   }
 
   async #until(time: number): Promise<void> {
@@ -91,8 +86,8 @@ export class Show {
 
   async #allReady(): Promise<void> {
     while (this.#ready.size < this.#workers.length) {
-      if (this.#workers.some((worker) => worker.failed)) throw new Error('a process could not start')
-      await sleep(50, undefined, { signal: this.#interrupted.signal })
+      if (this.#workers.some((worker) => worker.failed)) throw new Error('an instance could not start')
+      await this.#until(Date.now() + 20)
     }
   }
 
@@ -101,13 +96,13 @@ export class Show {
       this.#ready.add(worker)
       if (worker.name !== ADDED) return
       worker.start()
-      this.#timeline.set(worker.name, 'joined')
+      this.#timeline.note(`Instance ${worker.name} joins.`)
       return
     }
-    this.#timeline.set(worker.name, news.kind, news.tick)
-    if (news.kind === 'error') this.#timeline.note(news.message)
     if (news.kind !== 'running') {
       this.#fires.push({ process: worker.name, tick: news.tick, outcome: news.kind })
+      this.#timeline.set(worker.name, news.tick, news.kind)
+      if (news.kind === 'error') this.#timeline.note(`${worker.name}: ${news.message}`)
       return
     }
     if (this.#killArmed) {
@@ -115,16 +110,19 @@ export class Show {
       this.#killing = this.#kill(worker, news.tick)
     } else if (this.#killing && !this.#replaced) {
       this.#replaced = true
-      this.#timeline.note(`${worker.name} takes over`)
+      this.#timeline.note(`The lock has expired, and ${worker.name} takes over.`)
     }
   }
 
   async #kill(worker: WorkerProcess, tick: number): Promise<void> {
     await sleep(KILL_AFTER)
     await worker.kill()
+    this.#ready.delete(worker)
     this.#fires.push({ process: worker.name, tick, outcome: 'killed' })
-    this.#timeline.set(worker.name, 'killed', tick)
-    this.#timeline.note(`kill -9 ${worker.pid}, in the middle of its run`)
+    this.#timeline.note(
+      `kill -9 ends ${worker.name} in the middle of its run. Its lock stays until it expires (lockAtMostFor: ${JOB.lockAtMostFor}).`,
+    )
+    this.#timeline.set(worker.name, tick, 'killed')
     await this.log.write('killed', worker.name, tick)
   }
 }

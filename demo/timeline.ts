@@ -1,72 +1,94 @@
-import { paint, type Style } from './paint'
+import { styleText } from 'node:util'
+import { wrap } from '../src/cli/layout'
 
-export type State =
-  'waiting' | 'running' | 'ran' | 'skipped' | 'late' | 'error' | 'killed' | 'joined' | 'gone'
+export type State = 'none' | 'ran' | 'skipped' | 'late' | 'error' | 'killed' | 'dead'
+type Style = Parameters<typeof styleText>[0]
 
 const LOOK: Readonly<Record<State, readonly [text: string, style: Style]>> = {
-  waiting: ['', 'reset'],
-  running: ['▶ running', 'yellow'],
-  ran: ['■ RAN', 'green'],
+  none: ['', 'reset'],
+  ran: ['■ ran', 'green'],
   skipped: ['· skipped', 'gray'],
   late: ['· too late', 'gray'],
   error: ['! error', 'red'],
-  killed: ['✗ KILLED -9', 'red'],
-  joined: ['+ joins', 'cyan'],
-  gone: ['', 'reset'],
+  killed: ['✗ killed', 'red'],
+  dead: ['✗ dead', 'gray'],
 }
-const WIDTH = 17
+const TIME = 12
+const SO_FAR = 22
+const NARROWEST_CELL = 11
+const WIDEST_CELL = 16
+/** Longer lines are hard to read. A pipe or a log has no width of its own. */
+const WIDEST_LINE = 100
 
-/** Draws one row for each second, and one column for each process. On a terminal the newest row is drawn again as news come in. */
+/**
+ * Prints a row for each second, with a column for each instance. It never redraws a line, so that a terminal of any size, a pipe and a
+ * log all show the same.
+ */
 export class Timeline {
-  readonly #columns: string[]
-  #row: { tick: number; states: Map<string, State>; note: string } | undefined
+  /** By name and second. */
+  readonly #states = new Map<string, State>()
+  #notes: string[] = []
+  /** Under the last header. */
+  #cellWidth = 0
 
-  constructor(columns: readonly string[]) {
-    this.#columns = [...columns]
+  /** @param names of all instances that there will be */
+  constructor(private readonly names: readonly string[]) {}
+
+  /** What comes after its row was printed is not shown: this is a picture, and no evidence. */
+  set(name: string, tick: number, state: State): void {
+    this.#states.set(`${name} ${tick}`, state)
   }
 
-  header(titles: Readonly<Record<string, string>>): void {
-    const line = this.#columns.map((name) => `${name} ${titles[name] ?? ''}`.padEnd(WIDTH)).join('')
-    console.log(paint('bold', `  ${'second'.padEnd(11)}${line}`.trimEnd()))
+  has(name: string, tick: number): boolean {
+    return this.#states.has(`${name} ${tick}`)
   }
 
-  open(tick: number): void {
-    this.close()
-    this.#row = { tick, states: new Map(), note: '' }
-    this.#draw()
-  }
-
-  /** What came too late for its row is dropped: this is a picture, and no evidence. */
-  set(column: string, state: State, tick?: number): void {
-    if (!this.#row || (tick !== undefined && tick !== this.#row.tick)) return
-    if (this.#row.states.get(column) === 'killed') return
-    this.#row.states.set(column, state)
-    this.#draw()
-  }
-
+  /** Puts a line below the next row. */
   note(text: string): void {
-    if (!this.#row) return
-    this.#row.note = text
-    this.#draw()
+    this.#notes.push(text)
   }
 
-  close(): void {
-    if (!this.#row) return
-    if (process.stdout.isTTY) process.stdout.write('\n')
-    else console.log(this.#line(this.#row))
-    this.#row = undefined
+  /**
+   * Prints the row of a second.
+   *
+   * @param titles of the instances, where they fit
+   * @param soFar the end of the row, if it fits
+   */
+  print(tick: number, titles: ReadonlyMap<string, string>, soFar: string): void {
+    const room = width() - TIME - 1
+    const hasTotals = room >= SO_FAR + this.names.length * NARROWEST_CELL
+    const cellWidth = Math.min(WIDEST_CELL, Math.floor((room - (hasTotals ? SO_FAR : 0)) / this.names.length))
+    const line = (time: string, cell: (name: string) => readonly [string, Style], end: string): void => {
+      const cells = this.names.map((name) => {
+        const [text, style] = cell(name)
+        return (text && styleText(style, text)) + ' '.repeat(Math.max(0, cellWidth - text.length))
+      })
+      console.log(`  ${time.padEnd(TIME - 2)}${cells.join('')}${hasTotals ? end : ''}`.trimEnd())
+    }
+    // Again if the terminal has another size now.
+    if (cellWidth !== this.#cellWidth) {
+      this.#cellWidth = cellWidth
+      const title = (name: string): string => {
+        const long = titles.get(name) ?? name
+        return long.length < cellWidth ? long : name
+      }
+      line('second', (name) => [title(name), 'bold'], 'so far')
+    }
+    line(
+      new Date(tick).toTimeString().slice(0, 8),
+      (name) => LOOK[this.#states.get(`${name} ${tick}`) ?? 'none'],
+      soFar,
+    )
+    for (const note of this.#notes.splice(0)) paragraph(' '.repeat(TIME), note, 'bold')
   }
+}
 
-  #draw(): void {
-    if (this.#row && process.stdout.isTTY) process.stdout.write(`\r${this.#line(this.#row)}\x1b[K`)
-  }
+/** Prints a text, broken between words, with something at the beginning of its first line. */
+export function paragraph(begin: string, text: string, style: Style = 'reset'): void {
+  for (const [index, line] of wrap(text, width() - begin.length - 1).entries())
+    console.log(styleText(style, (index === 0 ? begin : ' '.repeat(begin.length)) + line))
+}
 
-  #line({ tick, states, note }: { tick: number; states: Map<string, State>; note: string }): string {
-    const cells = this.#columns.map((column) => {
-      const [text, style] = LOOK[states.get(column) ?? 'waiting']
-      return paint(style, text.padEnd(WIDTH))
-    })
-    const time = new Date(tick).toTimeString().slice(0, 8)
-    return `  ${time.padEnd(11)}${cells.join('')}${paint('bold', note)}`.trimEnd()
-  }
+function width(): number {
+  return process.stdout.isTTY ? Math.min(process.stdout.columns || 80, WIDEST_LINE) : WIDEST_LINE
 }
