@@ -6,6 +6,7 @@ const NEEDED = {
   bench: 'bench',
   site: 'site',
   'test/processes/page': 'test/processes/page',
+  'test/processes/terminal': 'test/processes/terminal',
   'examples/express': 'test/processes/examples',
   'examples/fastify': 'test/processes/examples',
   'examples/sql-clients': 'examples/sql-clients',

@@ -24,12 +24,13 @@ export default {
   reporters: ['default', '<rootDir>/test/jest/backend-reporter.mjs'],
   testSequencer: '<rootDir>/test/jest/longest-first.mjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  // After a build, in a browser, or minutes long: `npm run test:examples`, `npm run test:page`, `npm run check:package`.
+  // After a build, in a browser, in a terminal, or minutes long: `npm run test:examples`, `test:page`, `test:terminal`, `check:package`.
   testPathIgnorePatterns: [
     '/node_modules/',
     '<rootDir>/test/processes/examples/',
     '<rootDir>/test/processes/package/',
     '<rootDir>/test/processes/page/',
+    '<rootDir>/test/processes/terminal/',
   ],
   transform: {
     '/test/nestjs/(?!standard/).*\\.ts$': typescript({ legacyDecorator: true }),

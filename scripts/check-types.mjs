@@ -10,6 +10,7 @@ const PARTS = [
   { project: 'test/nestjs/tsconfig.json' },
   { project: 'test/nestjs/standard/tsconfig.json' },
   { project: 'test/processes/page/tsconfig.json', packages: 'test/processes/page' },
+  { project: 'test/processes/terminal/tsconfig.json', packages: 'test/processes/terminal' },
   { project: 'bench/tsconfig.json', packages: 'bench' },
   { project: 'examples/tsconfig.check.json', packages: 'test/processes/examples' },
   { project: 'examples/sql-clients/tsconfig.json', packages: 'examples/sql-clients' },

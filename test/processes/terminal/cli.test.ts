@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DataSource } from 'typeorm'
+import { beforeAll, expect, it } from '@jest/globals'
+import type { SqlLockProvider } from '../../../src/sql/internal'
+import { typeOrmLockProvider } from '../../../src/typeorm/internal'
+import { afterFile, afterTest } from '../../after-test'
+import { buildCli, runCli } from '../../cli/built-cli'
+import { eventually } from '../../eventually'
+import { openTerminal, type Screen, type Size } from './terminal'
+
+const LONG_NAME = 'import-customers-of-every-tenant-into-the-data-warehouse-in-eu-1'
+const REASON =
+  'migration of the archive to the new storage, which takes until Sunday; ask Ann before you resume'
+const WIDTHS = [80, 100, 160]
+let cli: string
+let url: string
+let dataSource: DataSource
+let provider: SqlLockProvider
+
+beforeAll(async () => {
+  cli = buildCli()
+  const folder = mkdtempSync(join(tmpdir(), 'shedlock-terminal-'))
+  const database = join(folder, 'locks.sqlite')
+  url = `file:${database}`
+  dataSource = await new DataSource({ type: 'better-sqlite3', database }).initialize()
+  afterFile(async () => {
+    await dataSource.destroy()
+    rmSync(folder, { recursive: true })
+  })
+  provider = typeOrmLockProvider(dataSource, { lockedBy: 'nightly-worker-deployment-7d9f8b6c5-x2x4z/1' })
+  await provider.createTable()
+  const run = async (name: string, outcome: 'succeeded' | 'failed') =>
+    (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock({ outcome })
+  await run('clean-up', 'succeeded')
+  await run(LONG_NAME, 'failed')
+  await run('报告', 'succeeded')
+  await provider.lock({ name: 'vacuum', lockAtMostFor: '90m' })
+  await provider.pauseLock('archive', { duration: '8h', reason: REASON, pausedBy: 'ann' })
+  await dataSource.query(
+    `insert into shedlock values ('java-job', '9999-12-31 23:59:59.999', '2099-01-01 00:00:00.000', 'java')`,
+  )
+})
+
+function open(args: readonly string[], size: Size, env?: Readonly<Record<string, string>>): Screen {
+  const screen = openTerminal([process.execPath, cli, ...args, '--url', url], size, env)
+  afterTest(() => screen.close())
+  return screen
+}
+
+/** What the command leaves on a terminal. */
+async function shown(args: readonly string[], size: Size, env?: Readonly<Record<string, string>>) {
+  const screen = open(args, size, env)
+  await screen.ended
+  return {
+    lines: screen.lines().filter((line) => line !== ''),
+    wrapped: screen.wrapped(),
+    written: screen.written(),
+  }
+}
+
+const firstWords = (lines: readonly string[]): string[] => lines.map((line) => line.split(' ')[0] ?? '')
+
+it.each(WIDTHS)(
+  'list fits into %d columns, trouble first, and cuts names and owners only',
+  async (columns) => {
+    const { lines, wrapped } = await shown(['list'], { columns })
+    expect(wrapped).toEqual([])
+    expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN +OWNER$/)
+    const [, failed, forEver, ...others] = lines
+    expect(failed).toMatch(/^import-customers\S* +free +failed \d+s ago +nightly-worker\S*$/)
+    expect(failed?.includes(LONG_NAME)).toBe(columns === 160)
+    expect(failed?.includes('…')).toBe(columns < 160)
+    expect(forEver).toMatch(/^java-job +held for ever /)
+    expect(firstWords(others)).toEqual(['archive', 'clean-up', 'vacuum', '报告'])
+    expect(others[0]).toMatch(/paused, (7h 59m|8h) left +never +paused by ann: .*…$/)
+  },
+)
+
+it('list --wide shows every column in full', async () => {
+  const { lines } = await shown(['list', '--wide'], { columns: 300 })
+  expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN +OWNER +TOOK +LOCKED AT +LOCK UNTIL$/)
+  expect(lines.join()).toContain(REASON)
+  expect(lines.join()).not.toContain('…')
+})
+
+it('has colours on a terminal only, and none with NO_COLOR', async () => {
+  const red = /\u001b\[31mfailed \d+s ago/
+  expect((await shown(['list'], { columns: 80 })).written).toMatch(red)
+  const quiet = await shown(['list'], { columns: 80 }, { NO_COLOR: '1' })
+  expect(quiet.written).not.toContain('\u001b')
+  expect(quiet.lines.join()).toContain('…')
+  expect((await runCli(cli, ['list', '--url', url])).stdout).not.toMatch(/[\u001b…]/)
+})
+
+it.each(WIDTHS)('show, check and an error are broken between words in %d columns', async (columns) => {
+  const show = await shown(['show', 'archive'], { columns })
+  expect(show.wrapped).toEqual([])
+  expect(show.lines.map((line) => line.trim()).join(' ')).toContain(`paused by ann: ${REASON}`)
+  const check = await shown(['check', 'java-job=1h', `${LONG_NAME}=1ms`, 'never=25h'], { columns })
+  expect(check.wrapped).toEqual([])
+  expect(check.lines.join()).toContain('is overdue: it was never acquired')
+  const missing = await shown(['list', '--table', 'other'], { columns })
+  expect(missing.wrapped).toEqual([])
+  expect(missing.lines[0]).toMatch(/^shedlock-orm: There is no lock table 'other'/)
+})
+
+it.each(WIDTHS)(
+  'doctor prints in %d columns the same SQL as into a pipe, in short lines',
+  async (columns) => {
+    const { lines, wrapped } = await shown(['doctor'], { columns })
+    expect(wrapped).toEqual([])
+    const words = (text: string) => text.split(/\s+/).join(' ').trim()
+    const { stdout } = await runCli(cli, ['doctor', '--url', url])
+    const piped = stdout.split('\n').filter((line) => line.startsWith('  '))
+    expect(piped.join()).toMatch(/where coalesce\(/)
+    expect(words(lines.join(' '))).toContain(words(piped.slice(0, 6).join(' ')))
+    expect(lines.join('\n')).not.toMatch(/ok +place: .*\n(.*\n)?error +table: There is no/)
+  },
+)
+
+it('doctor does not call a place right that has no table', async () => {
+  const { lines } = await shown(['doctor', '--table', 'other'], { columns: 160 })
+  expect(lines[0]).toMatch(/^note +place: looked for table other/)
+  expect(lines[1]).toMatch(/^error +table: There is no lock table 'other'/)
+})
+
+it('list --watch shows each lock once, whatever happens to the size of the terminal', async () => {
+  const screen = open(['list', '--watch'], { columns: 100, rows: 20 })
+  const rows = () => screen.visible().filter((line) => /^\S+ .* (free|held|paused)/.test(line))
+  await eventually(() => expect(rows()).toHaveLength(6))
+  for (const columns of [80, 160, 60]) {
+    await screen.resize({ columns })
+    await eventually(() => {
+      expect(rows()).toHaveLength(6)
+      expect(Math.max(...rows().map((line) => line.length))).toBeLessThanOrEqual(columns)
+      expect(rows()[0]?.includes(LONG_NAME)).toBe(columns === 160)
+    })
+  }
+  await screen.resize({ columns: 80, rows: 7 })
+  await eventually(() => {
+    const lines = screen.visible()
+    expect(lines[0]).toMatch(/^\S+Z {2}Ctrl-C ends$/)
+    expect(lines.slice(2).filter((line) => line !== '')).toEqual([
+      expect.stringMatching(/^NAME/),
+      expect.stringMatching(/^import/),
+      expect.stringMatching(/^java-job/),
+      '… and 4 more',
+    ])
+  })
+  screen.type('\u0003')
+  expect(await screen.ended).toBe(0)
+})
+
+it('list --watch keeps what it has read, and says why it reads nothing more', async () => {
+  const screen = open(['list', '--watch'], { columns: 80, rows: 20 })
+  await eventually(() => expect(screen.visible().join()).toContain('java-job'))
+  await dataSource.query('alter table shedlock rename to elsewhere')
+  await eventually(() => expect(screen.visible().join()).toMatch(/There is no lock table.*java-job/))
+  await dataSource.query('alter table elsewhere rename to shedlock')
+  await eventually(() => expect(screen.visible().join()).not.toContain('There is no lock table'))
+  expect(screen.visible().join()).toContain('java-job')
+})

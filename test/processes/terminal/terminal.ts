@@ -1,0 +1,85 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Terminal } from '@xterm/headless'
+
+export interface Size {
+  readonly columns: number
+  readonly rows?: number
+}
+
+/** What a person sees of a program: in a terminal of its own, whose escape sequences an emulator has interpreted. */
+export interface Screen {
+  /** Every line, those that have scrolled away too. A line that was too long for the terminal is several. */
+  lines(): string[]
+  /** Those that continue the line before. */
+  wrapped(): string[]
+  /** The lines that the terminal shows now. */
+  visible(): string[]
+  /** Everything that the program wrote, with its escape sequences. */
+  written(): string
+  resize(size: Size): Promise<void>
+  type(text: string): void
+  /** The exit status of the program. */
+  readonly ended: Promise<number | null>
+  /** Ends the program if it has not ended. */
+  close(): Promise<void>
+}
+
+export function openTerminal(
+  command: readonly string[],
+  { columns, rows = 40 }: Size,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Screen {
+  const folder = mkdtempSync(join(tmpdir(), 'shedlock-terminal-'))
+  const device = join(folder, 'device')
+  const quoted = command.map((word) => `'${word}'`).join(' ')
+  const inside = `tty > '${device}'; stty cols ${columns} rows ${rows}; exec ${quoted}`
+  const child = spawn('script', ['--quiet', '--return', '--command', inside, '/dev/null'], {
+    cwd: join(__dirname, '../../..'),
+    env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, TERM: 'xterm-256color', ...env },
+  })
+  const terminal = new Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })
+  let written = ''
+  let seen = Promise.resolve()
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text
+    seen = new Promise((resolve) => terminal.write(text, resolve))
+  })
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject).on('close', resolve)
+  })
+  const read = (from: number, to: number) => {
+    const lines = Array.from({ length: to - from }, (_, index) =>
+      terminal.buffer.active.getLine(from + index),
+    )
+    return lines.map((line) => ({ text: line?.translateToString(true) ?? '', isWrapped: line?.isWrapped }))
+  }
+  const all = () => read(0, terminal.buffer.active.length)
+  return {
+    lines: () => all().map(({ text }) => text),
+    wrapped: () => all().flatMap(({ text, isWrapped }) => (isWrapped ? [text] : [])),
+    visible: () => {
+      const { baseY } = terminal.buffer.active
+      return read(baseY, baseY + terminal.rows).map(({ text }) => text)
+    },
+    written: () => written,
+    resize: async ({ columns, rows = terminal.rows }) => {
+      await seen
+      terminal.resize(columns, rows)
+      const tty = readFileSync(device, 'utf8').trim()
+      execFileSync('stty', ['-F', tty, 'cols', String(columns), 'rows', String(rows)])
+    },
+    type: (text) => child.stdin.write(text),
+    ended: exited.then(async (status) => {
+      await seen
+      return status
+    }),
+    close: async () => {
+      child.kill('SIGKILL')
+      await exited
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
