@@ -60,12 +60,12 @@ function forgetTransaction(dataSource: DataSource): void {
 }
 
 /** What the lock uses of mysql2, and of pg. */
-interface PromisingConnection {
-  promise?(): { execute(text: string, values: unknown[]): unknown }
+interface DriverConnection {
+  execute?(text: string, ...rest: unknown[]): unknown
   query(statement: { name?: string | undefined; text: string } | string, ...rest: unknown[]): unknown
 }
 
-function breakConnection(connection: PromisingConnection, rewrite: (text: string) => string): void {
+function breakConnection(connection: DriverConnection, rewrite: (text: string) => string): void {
   const query = connection.query.bind(connection)
   connection.query = (statement, ...rest) => {
     if (typeof statement === 'string') return query(statement, ...rest)
@@ -73,12 +73,8 @@ function breakConnection(connection: PromisingConnection, rewrite: (text: string
     // A prepared statement's name belongs to the original text.
     return query(text === statement.text ? statement : { ...statement, name: undefined, text }, ...rest)
   }
-  const promise = connection.promise?.bind(connection)
-  if (!promise) return
-  connection.promise = () => {
-    const promising = promise()
-    return { execute: (text, values) => promising.execute(rewrite(text), values) }
-  }
+  const execute = connection.execute?.bind(connection)
+  if (execute) connection.execute = (text, ...rest) => execute(rewrite(text), ...rest)
 }
 
 interface PreparingDatabase {
@@ -97,7 +93,7 @@ function breakDataSource(dataSource: DataSource, rewrite: (text: string) => stri
       ...rest: unknown[]
     ) => Promise<unknown>
     queryRunner.query = (text: string, ...rest: unknown[]) => query(rewrite(text), ...rest) as Promise<never>
-    const connect = queryRunner.connect.bind(queryRunner) as () => Promise<PromisingConnection>
+    const connect = queryRunner.connect.bind(queryRunner) as () => Promise<DriverConnection>
     // On these databases the lock only uses the query runner's own `query`.
     if (dataSource.options.type === 'mssql' || dataSource.options.type === 'oracle') return queryRunner
     queryRunner.connect = async () => {

@@ -88,7 +88,8 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
 
     it('the error names the cause if only a standby answers', async () => {
       redirect('standby')
-      const client = await open(orm, { timeLimit: SHORT })
+      // Not SHORT: on a busy machine the standby itself may take longer than that to accept a connection.
+      const client = await open(orm, { timeLimit: 2 * SHORT })
       await expect(client.provider.lock(configuration())).rejects.toMatchObject({
         code: 'DATABASE_ERROR',
         message: expect.stringContaining('does not accept writes') as unknown,
