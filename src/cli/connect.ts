@@ -3,13 +3,12 @@ import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
 import { inTime } from '../core/internal'
 import {
-  lockStatements,
+  describePlace,
+  placeOf as placeOfTable,
   tableSql,
-  printable,
-  raw,
-  sql,
   type Dialect,
   type LockTableOptions,
+  type Place,
   type SqlExecutor,
   type SqlLockProvider,
 } from '../sql/internal'
@@ -36,9 +35,6 @@ export interface Connection {
 export interface Session extends Pick<SqlExecutor, 'query'> {
   close(): Promise<unknown>
 }
-
-/** Where a lock table is. */
-type Place = Awaited<ReturnType<typeof placeOf>>
 
 /** Longer than a healthy server takes to say good-bye. */
 const CLOSES_WITHIN = 1_000
@@ -119,29 +115,7 @@ export async function announce(connection: Connection, quiet = false): Promise<P
   return place
 }
 
-/** As the database says it, because a search path or a default may have decided. */
-export async function placeOf({ dialect, server, names, executor }: Connection) {
-  const { database, schema, from = raw('') } = dialect.inspection ?? {}
-  const table = tableSql(dialect, names)
-  const { tableName } = table.names
-  const nothing = raw('null')
-  const location = sql`select ${database ?? nothing} as place_database, ${schema ?? nothing} as place_schema ${from}`
-  const [here = {}] = await executor.query(location, {})
-  const where = { schema: names.schema ?? null, table: tableName }
-  const [column] = await executor.query(lockStatements(dialect, table).describe, where)
-  const [ownDatabase, ownSchema] = Object.values(here)
-  const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-  return {
-    dialect: dialect.name,
-    server,
-    database: text(ownDatabase),
-    schema: names.schema ?? text(column?.['table_schema'] ?? ownSchema),
-    table: tableName,
-  }
-}
-
-export function describePlace({ dialect, server, database, schema, table }: Place): string {
-  const name = schema === undefined ? table : `${schema}.${table}`
-  const inside = database === undefined ? '' : `, database ${database}`
-  return printable(`table ${name}${inside}, ${dialect} at ${server}`)
+/** The server is the one that was named, which people recognise. */
+export async function placeOf({ dialect, server, names, executor }: Connection): Promise<Place> {
+  return { ...(await placeOfTable(executor, dialect, tableSql(dialect, names))), server }
 }

@@ -6,6 +6,8 @@ export { guard, guardTransaction, sqlAcquisition } from './guard'
 export { idleConnection } from './idle-connection'
 export { printable, readableOwner } from './owner'
 export type { LastRun, PauseOptions } from './owner'
+export { describePlace, placeOf } from './place'
+export type { Place } from './place'
 export {
   checkOverdueAfter,
   displayedOwner,

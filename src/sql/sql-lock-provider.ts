@@ -22,6 +22,7 @@ import { BackgroundReleases } from './background-releases'
 import type { Dialect } from './dialect'
 import { LockTable } from './lock-table'
 import { checkLockedBy, checkPause, defaultLockedBy, endedOwner, newOwner, type PauseOptions } from './owner'
+import { describePlace, placeOf, serverOf } from './place'
 import {
   checkOverdueAfter,
   lockHolder,
@@ -163,6 +164,19 @@ export class SqlLockProvider extends LockProvider {
    */
   checkTable(): Promise<TableFinding[]> {
     return this.#table.call({ attempt: () => inspectTable(this.#table) })
+  }
+
+  /** @internal Which table this is, as people know it, such as `table public.shedlock, database app, postgres at db-1`. */
+  async place(): Promise<string> {
+    const { executor, dialect, sql } = this.#table
+    return this.#table.call({
+      idempotent: true,
+      attempt: async () =>
+        describePlace({
+          ...(await placeOf(executor, dialect, sql)),
+          server: await serverOf(executor, dialect),
+        }),
+    })
   }
 
   /**

@@ -1,6 +1,7 @@
 import { checkLockName, LockError } from '../core/internal'
 import { displayedOwner, type LockRecord, type SqlLockProvider } from '../sql/internal'
-import { page, plainText } from './answer'
+import { page, plainText, type Subject } from './answer'
+import { doneCookie } from './done'
 import { tokenCookie } from './form'
 import { link, markup, moment, until, type Markup } from './markup'
 
@@ -18,6 +19,7 @@ type Action = keyof typeof ACTIONS
 /** What a visitor wants to do, and the lock as the visitor saw it. */
 export interface ActionRequest {
   readonly provider: SqlLockProvider
+  readonly subject: Subject
   readonly action: Action
   readonly name: string
   /** Who held the lock; empty if it was free. */
@@ -81,8 +83,10 @@ export async function act(
   if (lock instanceof Response) return lock
   if (!isUnchanged(request, lock)) return confirmation(request, lock)
   try {
-    if (await perform(request, lock, fields, user))
-      return plainText(303, 'Done.', { location: link({ q: request.name }) })
+    if (await perform(request, lock, fields, user)) {
+      const { action, name } = request
+      return plainText(303, 'Done.', { location: link({ q: name }), ...doneCookie(action, name) })
+    }
   } catch (error) {
     if (!(error instanceof LockError) || error.code !== 'INVALID_CONFIGURATION') throw error
     return confirmation(request, lock, { status: 400, why: error.message })
@@ -110,15 +114,13 @@ function confirmation(
   lock: LockRecord | undefined,
   refusal?: typeof CHANGED,
 ): Response {
-  const { action, name, token } = request
+  const { subject, action, name, token } = request
   const isSame = isUnchanged(request, lock)
   const { status, why } = isSame ? (refusal ?? { status: 200, why: undefined }) : CHANGED
-  const title = `${action} ${name}`
-  const main = markup`<h1>${title}</h1>
-${why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`}
+  const main = markup`${why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`}
 ${lock && details(lock)}${isSame && form(action, token)}
 <p><a href="${link({})}">All locks</a></p>`
-  return page(status, title, main, undefined, tokenCookie(token))
+  return page({ status, subject, heading: `${action} ${name}`, main, headers: tokenCookie(token) })
 }
 
 function details(lock: LockRecord): Markup {
@@ -129,11 +131,11 @@ function details(lock: LockRecord): Markup {
 }
 
 function form(action: Action, token: string): Markup {
-  const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="1h" required pattern="[0-9]+[smhd]"></label>
+  const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="1h" required pattern="[0-9]+[smhd]" title="A whole number and a unit: 30m, 8h or 2d"></label>
 <label>Reason, for others who wonder why it does not run<input name="reason" required maxlength="120"></label>`
   return markup`<p>${ACTIONS[action]}</p>
 <form method="post"><input type="hidden" name="token" value="${token}">
-${action === 'pause' && fields}<button>${action}</button></form>`
+${action === 'pause' && fields}<button${action === 'release' && markup` class="danger"`}>${action}</button></form>`
 }
 
 function pauseOf(fields: URLSearchParams): { duration: string; reason: string } {

@@ -27,12 +27,31 @@ export function plainText(status: number, body: string, headers: object = {}): R
   return answer(status, 'text/plain', `${body}\n`, headers)
 }
 
-/** @param head what else stands in the head of the document */
-export function page(status: number, title: string, main: Markup, head?: Markup, headers?: object): Response {
+/** What a page is about. It stands above everything, so that nobody takes production for staging. */
+export interface Subject {
+  readonly title: string | undefined
+  /** The lock tables, as people know them. */
+  readonly places: readonly string[]
+}
+
+interface Page {
+  readonly status: number
+  readonly subject: Subject
+  readonly heading: string
+  /** What the tab says. Default: the heading. */
+  readonly tab?: string
+  readonly main: Markup
+  readonly headers?: object
+}
+
+export function page({ status, subject, heading, tab = heading, main, headers }: Page): Response {
+  const { title, places } = subject
   const document = markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-${head}<link rel="icon" href="data:,"><title>${title}</title><style>${new Markup(STYLE)}</style></head>
-<body><main>
+<link rel="icon" href="data:,"><title>${title && `${title}: `}${tab}</title><style>${new Markup(STYLE)}</style></head>
+<body>${title && markup`<header class="title${/\b(prod|production|live)\b/i.test(title) && ' live'}">${title}</header>`}<main>
+<h1>${heading}</h1>
+${places.map((place) => markup`<p class="place">${place}</p>`)}
 ${main}
 </main></body></html>
 `

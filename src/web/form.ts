@@ -53,7 +53,7 @@ const COOKIE = 'shedlock-page'
  * the form sends it as well. No instance needs to know it.
  */
 export function tokenOf(request: Request): string {
-  return cookieOf(request) ?? randomBytes(24).toString('base64url')
+  return tokenIn(request) ?? randomBytes(24).toString('base64url')
 }
 
 export function tokenCookie(token: string): { 'set-cookie': string } {
@@ -68,10 +68,15 @@ export function isFromHere(request: Request, form: URLSearchParams): boolean {
   const origin = headers.get('origin')
   const host = headers.get('host') ?? new URL(request.url).host
   if (origin !== null) return URL.canParse(origin) && new URL(origin).host === host
-  const token = cookieOf(request)
+  const token = tokenIn(request)
   return token !== undefined && form.get('token') === token
 }
 
-function cookieOf({ headers }: Request): string | undefined {
-  return new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{32})(?:;|$)`).exec(headers.get('cookie') ?? '')?.[1]
+function tokenIn(request: Request): string | undefined {
+  return cookieOf(request, COOKIE, '[\\w-]{32}')
+}
+
+/** @param value the pattern of a value; any other counts as no cookie */
+export function cookieOf({ headers }: Request, name: string, value: string): string | undefined {
+  return new RegExp(`(?:^|;\\s*)${name}=(${value})(?:;|$)`).exec(headers.get('cookie') ?? '')?.[1]
 }

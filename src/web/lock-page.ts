@@ -1,6 +1,7 @@
 import {
   aBoolean,
   aFunction,
+  aString,
   checkOptions,
   invalid,
   mustBe,
@@ -11,8 +12,9 @@ import { checkOverdueAfter, type SqlLockProvider } from '../sql/internal'
 import { act, confirm, isAction, type ActionRequest } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
+import { doneBy } from './done'
 import { FormError, isFromHere, readForm, tokenOf } from './form'
-import { failureOf, readLocks, type Overview } from './locks'
+import { failureOf, placeOf, readLocks, type Overview } from './locks'
 import { matching, overviewPage } from './overview'
 
 /** Options of `lockPage`. */
@@ -26,12 +28,18 @@ export interface LockPageOptions<Host = unknown> {
   readonly readOnly?: boolean | undefined
   /** How long ago each lock may have been acquired last: `{ report: '25h' }`; after that it is overdue. Default: no limits. */
   readonly overdueAfter?: Readonly<Record<string, Duration>> | undefined
+  /**
+   * Stands above the page in a band, such as `Shop, production`, so that nobody mistakes one environment for another. The band is red if
+   * the title has the word `production`, `prod` or `live`. Default: no band.
+   */
+  readonly title?: string | undefined
 }
 
 const OPTIONS = {
   authorize: aFunction,
   readOnly: aBoolean,
   overdueAfter: checkOverdueAfter,
+  title: aString,
 } satisfies OptionChecks<LockPageOptions>
 
 /** Answers each request with the page, whatever the path; never rejects. */
@@ -50,7 +58,7 @@ export function lockPage<Host = unknown>(
   options: LockPageOptions<Host>,
 ): LockPage<Host> {
   const checked = checkOptions(options as LockPageOptions, OPTIONS, 'options of the lock page')
-  const { readOnly = true, overdueAfter = new Map<string, number>() } = checked
+  const { readOnly = true, overdueAfter = new Map<string, number>(), title } = checked
   const { authorize } = options
   if (!checked.authorize) throw mustBe('authorize', 'a function that decides who may see the lock page')
   const named = isProvider(providers) ? { '': providers } : { ...providers }
@@ -59,24 +67,17 @@ export function lockPage<Host = unknown>(
     throw invalid(
       'The lock page has no lock provider – pass one, such as typeOrmLockProvider(dataSource), or an object with several by their names.',
     )
-  const where = [...sources]
-    .map(([name, { description }]) => `${name && `${name}: `}${description}`)
-    .join('; ')
 
   let reading: Promise<Overview> | undefined
   /** However many look at the same time, the database is read once. */
   const read = (): Promise<Overview> =>
     (reading ??= readLocks(sources, overdueAfter).finally(() => (reading = undefined)))
 
-  const show = async (
-    { headers }: Request,
-    parameters: URLSearchParams,
-    mayAct: boolean,
-  ): Promise<Response> => {
+  const show = async (request: Request, parameters: URLSearchParams, mayAct: boolean): Promise<Response> => {
     const overview = await read()
-    const accept = headers.get('accept') ?? ''
+    const accept = request.headers.get('accept') ?? ''
     if (!accept.includes('application/json') || accept.includes('text/html'))
-      return overviewPage(overview, parameters, mayAct, where)
+      return overviewPage(overview, { parameters, mayAct, title, done: doneBy(request) })
     const { locks, failures } = overview
     const found = matching(parameters.get('q') ?? '', locks).map(({ record, ...lock }) => ({
       ...lock,
@@ -115,7 +116,8 @@ export function lockPage<Host = unknown>(
       const provider = sources.get(text('provider'))
       if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
       const saw = { owner: text('owner'), until: text('until') }
-      const requested = { provider, action, name, ...saw, token: tokenOf(request) }
+      const subject = { title, places: [await placeOf(text('provider'), provider)] }
+      const requested = { provider, subject, action, name, ...saw, token: tokenOf(request) }
       return await (isPost ? change(request, requested, visitor.user) : confirm(requested))
     } catch (error) {
       if (error instanceof FormError) return plainText(error.status, error.message)

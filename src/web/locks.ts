@@ -25,6 +25,8 @@ interface Failure {
 }
 
 export interface Overview {
+  /** Where the locks were read. */
+  readonly places: readonly string[]
   readonly locks: readonly PageLock[]
   readonly failures: readonly Failure[]
 }
@@ -37,21 +39,32 @@ export async function readLocks(
   const failures: Failure[] = []
   const read = [...providers].map(async ([name, provider]) => {
     try {
-      return (await provider.listLocks()).map((record) =>
-        pageLock(name, record, overdueAfter.get(record.name)),
-      )
+      const records = await provider.listLocks()
+      const locks = records.map((record) => pageLock(name, record, overdueAfter.get(record.name)))
+      return { place: await placeOf(name, provider), locks }
     } catch (error) {
       failures.push({ provider: name, ...failureOf(error) })
-      return []
+      return { place: named(name, provider.description), locks: [] }
     }
   })
-  const locks = (await Promise.all(read)).flat()
+  const all = await Promise.all(read)
+  const places = all.map(({ place }) => place)
+  const locks = all.flatMap((each) => each.locks)
   const names = new Set(locks.map(({ name }) => name))
   const [provider = ''] = providers.keys()
   // Of a table that cannot be read nobody knows whether it has the row.
   for (const [name, after] of failures.length === 0 ? overdueAfter : [])
     if (!names.has(name)) locks.push({ provider, name, state: 'overdue', overdueAfter: after })
-  return { locks: locks.sort(troubleFirst), failures }
+  return { places, locks: locks.sort(troubleFirst), failures }
+}
+
+/** Which table a provider uses. Never rejects. */
+export async function placeOf(name: string, provider: SqlLockProvider): Promise<string> {
+  return named(name, await provider.place().catch(() => provider.description))
+}
+
+function named(name: string, place: string): string {
+  return name === '' ? place : `${name}: ${place}`
 }
 
 function pageLock(provider: string, record: LockRecord, overdueAfter: number | undefined): PageLock {

@@ -1,13 +1,13 @@
 import { displayedOwner, wasAcquired, type LastRun } from '../sql/internal'
 import { actionFor, seen } from './action'
 import { page } from './answer'
+import { NOTHING_DONE } from './done'
 import { LOCK_STATES, type Overview, type PageLock } from './locks'
 import { link, markup, moment, span, time, until, type Markup, type Part } from './markup'
 
 /** In seconds. */
 const REFRESH = 15
-/** More than anybody reads; the filter finds the others. */
-const MOST_ROWS = 200
+const ROWS_OF_A_PAGE = 100
 
 /** The locks that have the text in what the page shows of them: name, state, owner or outcome of the last run. */
 export function matching(text: string, locks: readonly PageLock[]): PageLock[] {
@@ -18,40 +18,77 @@ export function matching(text: string, locks: readonly PageLock[]): PageLock[] {
   )
 }
 
-/** Every lock, with the actions that the visitor may perform. @param where what was read, such as the table */
-export function overviewPage(
-  overview: Overview,
-  parameters: URLSearchParams,
-  mayAct: boolean,
-  where: string,
-): Response {
-  const { locks, failures } = overview
-  const q = parameters.get('q') ?? ''
-  const refresh = parameters.get('refresh') === 'off' ? 'off' : ''
-  const found = matching(q, locks)
-  const shown = found.slice(0, MOST_ROWS)
-  const now = locks.find(({ record }) => record)?.record?.now
-  const trouble = locks.filter(({ state }) => ['overdue', 'died', 'failed'].includes(state)).length
-  const main = markup`<h1>Locks</h1>
-<p class="dim">${now && markup`Read at ${time(now)} UTC. `}${refreshing(q, refresh)}</p>
-${failures.map(failure)}
-<nav aria-label="States">${['', ...LOCK_STATES].map((state) => stateLink(state, q, refresh, locks))}</nav>
-<form role="search"><label>Name, state or owner<input type="search" name="q" value="${q}"></label>
-${refresh && markup`<input type="hidden" name="refresh" value="off">`}<button>Filter</button></form>
-${shown.length > 0 ? table(shown, mayAct) : empty(overview)}
-${shown.length < found.length && markup`<p>The first ${shown.length} of ${found.length}, trouble first. Filter by a name to see others.</p>`}
-<footer>Read from ${where}. Times are UTC, by the clock of the database; of a job with slots, “locked at” is its slot.</footer>`
-  return page(
-    failures.length > 0 ? 503 : 200,
-    trouble > 0 ? `Locks: ${trouble} in trouble` : 'Locks',
-    main,
-    refresh ? undefined : markup`<meta http-equiv="refresh" content="${REFRESH}">`,
-  )
+/** What a visitor sees of the locks. */
+interface View {
+  readonly parameters: URLSearchParams
+  readonly mayAct: boolean
+  readonly title: string | undefined
+  /** What the visitor has just done. */
+  readonly done: string | undefined
 }
 
-function refreshing(q: string, refresh: string): Markup {
-  if (refresh) return markup`<a href="${link({ q })}">Refresh every ${REFRESH} seconds</a>`
-  return markup`Refreshed every ${REFRESH} seconds. <a href="${link({ q, refresh: 'off' })}">Stop</a>`
+/** Every lock, with the actions that the visitor may perform. */
+export function overviewPage(overview: Overview, { parameters, mayAct, title, done }: View): Response {
+  const { places, locks, failures } = overview
+  const q = parameters.get('q') ?? ''
+  // A page that is loaded again forgets what was typed into it. So it has the form of the filter only while it is not refreshed.
+  const isFiltering = parameters.get('refresh') === 'filter'
+  const refresh = parameters.get('refresh') === 'off' ? 'off' : ''
+  const found = matching(q, locks)
+  const pages = Math.max(1, Math.ceil(found.length / ROWS_OF_A_PAGE))
+  const number = Math.min(pages, Math.max(1, Math.floor(Number(parameters.get('page')) || 1)))
+  const first = (number - 1) * ROWS_OF_A_PAGE
+  const shown = found.slice(first, first + ROWS_OF_A_PAGE)
+  const now = locks.find(({ record }) => record)?.record?.now
+  const trouble = locks.filter(({ state }) => ['overdue', 'died', 'failed'].includes(state)).length
+  const same = { q, refresh, page: number > 1 ? String(number) : '' }
+  const main = markup`<p class="dim">${now && markup`Read at ${time(now)} UTC. `}${isFiltering ? filtering(same) : refreshing(same)}</p>
+${done && markup`<div class="done" role="status"><strong>Done.</strong> ${done}</div>`}
+${failures.map(failure)}
+<nav aria-label="States">${['', ...LOCK_STATES].map((state) => stateLink(state, q, refresh, locks))}</nav>
+${refresh || isFiltering ? filterForm(q, isFiltering) : filterLinks(q)}
+${shown.length > 0 ? table(shown, mayAct) : empty(overview)}
+${pages > 1 && pageLinks(same, number, pages, `${first + 1} to ${first + shown.length} of ${found.length}`)}
+<footer>Times are UTC, by the clock of the database; of a job with slots, “locked at” is its slot.</footer>`
+  return page({
+    status: failures.length > 0 ? 503 : 200,
+    subject: { title, places },
+    heading: 'Locks',
+    tab: trouble > 0 ? `Locks: ${trouble} in trouble` : 'Locks',
+    main,
+    headers: {
+      ...(!refresh && !isFiltering && { refresh: String(REFRESH) }),
+      ...(done !== undefined && NOTHING_DONE),
+    },
+  })
+}
+
+type Parameters = Readonly<Record<'q' | 'refresh' | 'page', string>>
+
+function refreshing({ refresh, ...same }: Parameters): Markup {
+  if (refresh) return markup`<a href="${link(same)}">Refresh every ${REFRESH} seconds</a>`
+  return markup`Refreshed every ${REFRESH} seconds. <a href="${link({ ...same, refresh: 'off' })}">Stop</a>`
+}
+
+function filtering(same: Parameters): Markup {
+  return markup`Not refreshed while you filter. <a href="${link(same)}">Cancel</a>`
+}
+
+function filterForm(q: string, isFiltering: boolean): Markup {
+  return markup`<form role="search"><label>Name, state or owner<input type="search" name="q" value="${q}"${isFiltering && markup` autofocus`}></label>
+${!isFiltering && markup`<input type="hidden" name="refresh" value="off">`}<button>Filter</button></form>`
+}
+
+/** The first one looks like the field that it leads to. */
+function filterLinks(q: string): Markup {
+  return markup`<p class="filter"><a class="field" href="${link({ q, refresh: 'filter' })}" aria-label="Filter by name, state or owner${q && `: ${q}`}">${q || 'Name, state or owner'}</a>
+${q && markup`<a href="${link({})}">Show all</a>`}</p>`
+}
+
+function pageLinks(same: Parameters, number: number, pages: number, which: string): Markup {
+  const to = (other: number, text: string): Part =>
+    other >= 1 && other <= pages && markup`<a href="${link({ ...same, page: String(other) })}">${text}</a>`
+  return markup`<nav aria-label="Pages">${to(number - 1, 'Previous')}<span>${which}</span>${to(number + 1, 'Next')}</nav>`
 }
 
 function failure({ provider, code, message }: Overview['failures'][number]): Markup {
@@ -100,7 +137,8 @@ function lastRun({ outcome, endedAt, duration }: LastRun): Part {
 function action({ name, provider, record }: PageLock): Markup {
   const action = actionFor(record)
   const address = link({ action, provider, name, ...seen(record) })
-  return markup`<a href="${address}" aria-label="${action} ${name}">${action}</a>`
+  const look = action === 'release' && markup` class="danger"`
+  return markup`<a href="${address}"${look} aria-label="${action} ${name}">${action}</a>`
 }
 
 // The roles are what browsers forget when a row becomes a card.

@@ -23,6 +23,9 @@ describeBackends(availableBackends())('on $name', (backend) => {
       )
     const paused = await send({ action: 'pause', name: 'job' }, { for: '2h', reason: 'migration' })
     expect([paused.status, paused.headers.get('location')]).toEqual([303, '?q=job'])
+    expect(await (await page(new Request(ADDRESS))).text()).toContain(
+      `<p class="place">${(await provider.place()).replaceAll("'", '&#39;')}</p>`,
+    )
     const pause = await provider.findLock('job')
     expect(pause).toMatchObject({ paused: true })
     expect(pause?.lockedBy).toMatch(/^paused by ann: migration\//)
@@ -161,14 +164,21 @@ describe('the page', () => {
     expect(all).not.toContain('overdue 0')
   })
 
-  it('shows the first two hundred of many', async () => {
+  it('shows a hundred of many at a time', async () => {
     const { provider, html, json } = await openPage()
     for (let index = 0; index < 202; index++) await provider.insert(`job ${index}`, { until: index - 200 })
     const first = await html()
-    expect(rows(first)).toHaveLength(200)
+    expect(rows(first)).toHaveLength(100)
     expect(rows(first)[0]?.[0]).toBe('job 201')
-    expect(first).toContain('The first 200 of 202, trouble first.')
-    expect(rows(await html('?q=job+99'))).toHaveLength(1)
+    expect(first).toContain('<span>1 to 100 of 202</span><a href="?page=2">Next</a>')
+    const last = await html('?q=job&page=3')
+    expect(rows(last)).toHaveLength(2)
+    expect(last).toContain('<a href="?q=job&#38;page=2">Previous</a><span>201 to 202 of 202</span>')
+    for (const wrong of ['0', '-1', 'x', '1e9', 'NaN', '1.5', '']) {
+      const shown = rows(await html(`?page=${wrong}`))
+      expect([wrong, shown.length]).toEqual([wrong, wrong === '1e9' ? 2 : 100])
+    }
+    expect(await html('?q=job+99')).not.toContain('aria-label="Pages"')
     expect((await json()).locks).toHaveLength(202)
   })
 
@@ -176,15 +186,62 @@ describe('the page', () => {
     const { html } = await openPage()
     const empty = await html()
     expect(empty).toContain('There are no locks yet.')
-    expect(empty).toContain('the table shedlock (sqlite)')
+    expect(empty).toContain('<p class="place">table shedlock, sqlite</p>')
   })
 
   it('loads itself again until it is told not to', async () => {
-    const { html } = await openPage()
-    expect(await html()).toContain('<meta http-equiv="refresh" content="15">')
-    const still = await html('?refresh=off&q=a')
-    expect(still).not.toContain('http-equiv="refresh"')
-    expect(still).toContain('<a href="?q=a">Refresh every 15 seconds</a>')
+    const { get } = await openPage()
+    expect((await get()).headers.get('refresh')).toBe('15')
+    const still = await get('?refresh=off&q=a')
+    expect(still.headers.get('refresh')).toBeNull()
+    expect(await still.text()).toContain('<a href="?q=a">Refresh every 15 seconds</a>')
+  })
+
+  it.each([
+    ['', false],
+    ['?q=a', false],
+    ['?refresh=filter', true],
+    ['?refresh=filter&q=a', true],
+    ['?refresh=off', true],
+  ])('never loads itself again over a field that one can type into: %s', async (query, hasField) => {
+    const { get } = await openPage()
+    const page = await get(query)
+    expect([(await page.text()).includes('type="search"'), page.headers.has('refresh')]).toEqual([
+      hasField,
+      !hasField,
+    ])
+  })
+
+  it('has its title above everything, and production in red', async () => {
+    for (const [title, look] of [
+      ['Shop <production>', 'title live'],
+      ['Live', 'title live'],
+      ['Product staging', 'title'],
+      ['Delivery', 'title'],
+    ] as const) {
+      const { html } = await openPage({ title })
+      for (const query of ['', '?action=pause&name=job']) {
+        const shown = await html(query)
+        const text = title.replace('<', '&#60;').replace('>', '&#62;')
+        expect(shown).toContain(`<body><header class="${look}">${text}</header>`)
+        expect(shown).toContain(`<title>${text}: `)
+        expect(shown).toContain('<p class="place">table shedlock, sqlite</p>')
+      }
+    }
+    expect(await (await openPage()).html()).toContain('<body><main>')
+  })
+
+  it('says once what was done, to whoever did it', async () => {
+    const { post, get } = await openPage()
+    const done = await post({ action: 'pause', name: '<job>' }, { for: '1h', reason: 'r' })
+    const [cookie = ''] = done.headers.get('set-cookie')?.split(';') ?? []
+    const after = await get('?q=job', { cookie })
+    expect(await after.text()).toContain(
+      '<div class="done" role="status"><strong>Done.</strong> The job &#60;job&#62; is paused.</div>',
+    )
+    expect(after.headers.get('set-cookie')).toMatch(/^shedlock-done=; Max-Age=0/)
+    for (const other of ['', 'shedlock-done=', 'shedlock-done=drop.am9i', 'shedlock-done=pause.<b>'])
+      expect(await (await get('?q=job', { cookie: other })).text()).not.toContain('class="done"')
   })
 
   it('says the same as JSON', async () => {
@@ -238,7 +295,7 @@ describe('the page', () => {
     const asks = await html(link.replaceAll('&#38;', '&'))
     expect(asks).toContain('<dt>Owner</dt>')
     expect(asks).toContain('<dd>host-1/42</dd>')
-    expect(asks).toContain('<button>release</button>')
+    expect(asks).toContain('<button class="danger">release</button>')
     const pause = await html('?action=pause&name=job')
     expect(pause).toContain('The lock has changed since you looked.')
     expect(pause).not.toContain('<form')
@@ -296,6 +353,7 @@ describe('the page', () => {
       make(provider, { authorize: true }),
       make(provider, { authorize, readOnly: 'no' }),
       make(provider, { authorize, basePath: '/' }),
+      make(provider, { authorize, title: 1 }),
       make(provider, { authorize, overdueAfter: { job: 'soon' } }),
       make(provider, { authorize, overdueAfter: { ' ': '1h' } }),
       make({}, { authorize }),

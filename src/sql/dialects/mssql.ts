@@ -152,6 +152,7 @@ else alter table ${table} add constraint ${primaryKey} primary key (${column})`,
   },
 
   inspection: {
+    server: sql`@@servername`,
     database: sql`db_name()`,
     schema: sql`schema_name()`,
     grantee: sql`quotename(user_name())`,

@@ -87,6 +87,7 @@ export const mysql: Dialect = {
   },
 
   inspection: {
+    server: sql`concat(@@hostname, ' port ', @@port)`,
     schema: sql`database()`,
     grantee: GRANTEE,
     timeZone: {

@@ -105,6 +105,7 @@ export const oracle: Dialect = {
 
   inspection: {
     from: sql`from dual`,
+    server: sql`sys_context('userenv', 'server_host')`,
     database: sql`sys_context('userenv', 'db_name')`,
     schema: sql`sys_context('userenv', 'current_schema')`,
     grantee: sql`'"' || user || '"'`,

@@ -106,8 +106,10 @@ export const postgres: Dialect = {
   },
 
   inspection: {
-    database: sql`current_database()`,
-    schema: sql`current_schema()`,
+    // No address: the connection is a local socket.
+    server: sql`coalesce(host(inet_server_addr()) || ' port ' || inet_server_port(), 'a local socket')`,
+    database: sql`current_database()::text`,
+    schema: sql`current_schema()::text`,
     grantee: sql`quote_ident(current_user)`,
     denied: ['42501'],
     session: sql`pg_backend_pid()`,

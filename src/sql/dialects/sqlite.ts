@@ -56,4 +56,6 @@ export const sqlite: Dialect = {
     },
     types: { text: /^/, time: /^/ },
   },
+
+  inspection: { server: sql`(select file from pragma_database_list where name = 'main')`, denied: [] },
 }

@@ -5,6 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { HOSTILE } from '../../web/hostile'
+import { violations } from './accessible'
 import { openBrowser, servePage, type PageServer } from './page-server'
 import { insertTwelve, OVERDUE_AFTER } from './rows'
 
@@ -64,6 +65,40 @@ describe.each([390, 1280])('at %d pixels', (width) => {
     }
   })
 
+  it.each(['light', 'dark'] as const)('axe-core finds nothing wrong, %s', async (colorScheme) => {
+    for (const title of ['Shop, production', 'Shop, staging']) {
+      const server = await serve({ overdueAfter: OVERDUE_AFTER, title })
+      await insertTwelve(server)
+      const { page } = await visit(server.url, {
+        viewport,
+        colorScheme,
+        bypassCSP: true,
+        javaScriptEnabled: true,
+      })
+      const found: Record<string, string[]> = {}
+      for (const query of [
+        '',
+        '?refresh=filter&q=a',
+        '?refresh=off',
+        '?q=nothing',
+        '?page=2',
+        '?action=pause&name=thumbnails',
+      ]) {
+        await page.goto(server.url + query)
+        found[query] = await violations(page)
+      }
+      await page.getByLabel('For how long').fill('2h')
+      await page.getByLabel('Reason').fill('a trial')
+      await page.getByRole('button', { name: 'pause' }).click()
+      await page.getByRole('status').waitFor()
+      found['done'] = await violations(page)
+      await page.goto(server.url)
+      await page.getByRole('link', { name: 'release import-orders', exact: true }).click()
+      found['release'] = await violations(page)
+      expect(Object.entries(found).filter(([, what]) => what.length > 0)).toEqual([])
+    }
+  })
+
   it('a screen reader finds a table, its columns, and each action by the name of its lock', async () => {
     const server = await serve({ overdueAfter: OVERDUE_AFTER })
     await insertTwelve(server)
@@ -85,11 +120,14 @@ it('a job is paused and resumed, and a lock released, without scripts', async ()
   await page.getByRole('link', { name: 'pause thumbnails' }).click()
   const pause = page.getByRole('button', { name: 'pause' })
   await pause.click()
-  // The browser wants a reason first.
+  // The browser wants a reason first, and a duration that it can describe.
   expect(await page.getByRole('button', { name: 'pause' }).isVisible()).toBe(true)
-  await page.getByLabel('For how long').fill('2h')
+  const duration = page.getByLabel('For how long')
+  expect(await duration.getAttribute('title')).toBe('A whole number and a unit: 30m, 8h or 2d')
+  await duration.fill('2h')
   await page.getByLabel('Why').fill('<b>disk is full</b>')
   await pause.click()
+  expect(await page.getByRole('status').innerText()).toBe('Done. The job thumbnails is paused.')
   expect(await texts({ page }, 'State')).toEqual(['paused'])
   expect(await texts({ page }, 'Owner')).toEqual(['paused by ann: <b>disk is full</b>'])
   expect((await server.provider.findLock('thumbnails'))?.paused).toBe(true)
@@ -98,7 +136,7 @@ it('a job is paused and resumed, and a lock released, without scripts', async ()
   await page.getByRole('button', { name: 'resume' }).click()
   expect(await texts({ page }, 'State')).toEqual(['free'])
 
-  await page.getByRole('link', { name: 'all' }).click()
+  await page.getByRole('link', { name: 'Show all' }).click()
   await page.getByRole('link', { name: 'release import-orders' }).click()
   expect(await page.getByText('worker-58b6f/17').isVisible()).toBe(true)
   expect((await server.provider.findLock('import-orders'))?.held).toBe(true)
@@ -133,6 +171,35 @@ it('loads itself again', async () => {
   const { page } = await visit(server.url)
   await server.insert('late', { owner: 'host/1', at: -60, until: 600 })
   await page.getByText('late').waitFor({ timeout: 60_000 })
+})
+
+it('what is typed into the filter stays, and so does the focus, however long one types', async () => {
+  const server = await serve()
+  await server.insert('import', { owner: 'host/1', at: -60, until: 600 })
+  await server.insert('export', { owner: 'host/1', at: -60, until: 600 })
+  const { page } = await visit(server.url)
+  const other = await page.context().newPage()
+  await other.goto(server.url)
+  await page.getByRole('link', { name: 'Filter by name, state or owner' }).click()
+  const field = page.getByRole('searchbox')
+  await page.locator('[name=q]:focus').waitFor()
+  await page.keyboard.type('imp')
+  await server.insert('late', { owner: 'host/1', at: -60, until: 600 })
+  // By now the page would have loaded itself again.
+  await other.getByText('late').waitFor({ timeout: 60_000 })
+  await page.keyboard.type('ort')
+  expect(await field.inputValue()).toBe('import')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Filter by name, state or owner: import' }).waitFor()
+  expect(await texts({ page }, 'Lock')).toEqual(['import'])
+})
+
+it('the head of the table stays in sight', async () => {
+  const server = await serve()
+  await insertMany(server)
+  const { page } = await visit(server.url)
+  await page.getByRole('link', { name: 'Next' }).scrollIntoViewIfNeeded()
+  expect((await page.getByRole('columnheader', { name: 'Locked at' }).boundingBox())?.y).toBe(0)
 })
 
 describe('another site', () => {

@@ -4,23 +4,24 @@ import { insertTwelve, OVERDUE_AFTER } from './rows'
 
 const [, , FOLDER = join(__dirname, '../../../docs/page')] = process.argv
 
-const PICTURES = [
-  { colorScheme: 'light', width: 1_280, height: 800 },
-  { colorScheme: 'dark', width: 390, height: 800 },
+const SIZES = [
+  { prefix: '', width: 1_000, height: 720 },
+  { prefix: 'phone-', width: 390, height: 800 },
 ] as const
 
 /** Draws the pictures of the guide, into another folder if that is named. */
 async function main(): Promise<void> {
   const browser = await openBrowser()
-  const server = await servePage({ overdueAfter: OVERDUE_AFTER })
+  const server = await servePage({ overdueAfter: OVERDUE_AFTER, title: 'Shop, production' })
   try {
     await insertTwelve(server)
-    for (const { colorScheme, width, height } of PICTURES) {
-      const page = await browser.newPage({ colorScheme, viewport: { width, height } })
-      await page.goto(server.url)
-      await page.screenshot({ path: join(FOLDER, `${colorScheme}.png`) })
-      await page.close()
-    }
+    for (const { prefix, width, height } of SIZES)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const page = await browser.newPage({ colorScheme, viewport: { width, height } })
+        await page.goto(server.url)
+        await page.screenshot({ path: join(FOLDER, `${prefix}${colorScheme}.png`) })
+        await page.close()
+      }
   } finally {
     await browser.close()
     await server.close()

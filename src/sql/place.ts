@@ -1,0 +1,69 @@
+import type { Dialect } from './dialect'
+import { printable } from './owner'
+import { raw, sql } from './sql'
+import { DriverError, type SqlExecutor } from './sql-executor'
+import { lockStatements } from './statements'
+import type { TableSql } from './table-names'
+
+const NOTHING = raw('null')
+
+/** Where a lock table is. */
+export interface Place {
+  readonly dialect: string
+  /** Its name or address, or the file of SQLite. */
+  readonly server?: string | undefined
+  readonly database?: string | undefined
+  readonly schema?: string | undefined
+  readonly table: string
+}
+
+/** Asks the database, because a search path, a default or a pooler may have decided. */
+export async function placeOf(
+  executor: Pick<SqlExecutor, 'query'>,
+  dialect: Dialect,
+  table: TableSql,
+): Promise<Place> {
+  const { database = NOTHING, schema = NOTHING, from = raw('') } = dialect.inspection ?? {}
+  const { names } = table
+  const location = sql`select ${database} as place_database, ${schema} as place_schema ${from}`
+  const [here = {}] = await executor.query(location, {})
+  const [column] = await executor.query(lockStatements(dialect, table).describe, {
+    schema: names.schema ?? null,
+    table: names.tableName,
+  })
+  const [ownDatabase, ownSchema] = Object.values(here)
+  return {
+    dialect: dialect.name,
+    database: text(ownDatabase),
+    schema: names.schema ?? text(column?.['table_schema'] ?? ownSchema),
+    table: names.tableName,
+  }
+}
+
+/** What the server calls itself; `undefined` where it does not say. */
+export async function serverOf(
+  executor: Pick<SqlExecutor, 'query'>,
+  { inspection: { server = NOTHING, from = raw('') } = { denied: [] } }: Dialect,
+): Promise<string | undefined> {
+  try {
+    const [row = {}] = await executor.query(sql`select ${server} as place_server ${from}`, {})
+    return text(Object.values(row)[0])
+  } catch (error) {
+    // Not every server that speaks the dialect knows its own name.
+    if (error instanceof DriverError && error.code !== undefined) return undefined
+    throw error
+  }
+}
+
+/** @returns such as `table public.shedlock, database app, postgres at db-1` */
+export function describePlace({ dialect, server, database, schema, table }: Place): string {
+  const name = schema === undefined ? table : `${schema}.${table}`
+  const inside = database === undefined ? '' : `, database ${database}`
+  const at = server === undefined ? '' : ` at ${server}`
+  return printable(`table ${name}${inside}, ${dialect}${at}`)
+}
+
+/** An empty string names nothing, such as the file of a database in memory. */
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals'
+import {
+  DriverError,
+  SqlLockProvider,
+  dialects,
+  type DialectName,
+  type SqlExecutor,
+} from '../../src/sql/internal'
+import { everyClient } from '../conformance/every-client'
+
+/** What a place looks like, of a database with this name. */
+const PLACES: Partial<Record<DialectName, (database: string) => string>> = {
+  postgres: (database) =>
+    `table public\\.shedlock, database ${database}, postgres at \\S+( port \\d+| local socket)`,
+  // Prisma does not know which of the two it is.
+  mariadb: (database) => `table ${database}\\.shedlock, m(ariadb|ysql) at \\S+ port \\d+`,
+  mysql: (database) => `table ${database}\\.shedlock, mysql at \\S+ port \\d+`,
+  sqlite: (database) => `table shedlock, sqlite at \\S*${database}`,
+}
+
+describe.each(everyClient().filter(({ dialect }) => PLACES[dialect]))('with $title', ({ open, dialect }) => {
+  it('a provider says which table it is, where', async () => {
+    const { observer, createProvider, close } = await open()
+    try {
+      const database = String(observer.options.database).replace(/^.*\//, '')
+      expect(await createProvider().place()).toMatch(new RegExp(`^${PLACES[dialect]?.(database) ?? ''}$`))
+    } finally {
+      await close()
+    }
+  })
+})
+
+it('of a server that does not know its own name the rest is said', async () => {
+  const refuses: Pick<SqlExecutor, 'query'> = {
+    query: (statement) => {
+      if (JSON.stringify(statement).includes('inet_server_addr'))
+        return Promise.reject(new DriverError('42883', 'unknown function'))
+      return Promise.resolve([{ place_database: 'app', place_schema: 'jobs' }])
+    },
+  }
+  const executor = { ...refuses, execute: () => Promise.resolve(1) }
+  expect(await new SqlLockProvider(executor, dialects.postgres).place()).toBe(
+    'table jobs.shedlock, database app, postgres',
+  )
+})
