@@ -8,7 +8,8 @@ type Cell = Pick<Fire, 'process' | 'tick'>
 
 const MARGIN = 24
 const LEFT = 104
-const COLUMN = 34
+/** Narrow enough for twenty seconds in the column of a page, so that nothing is made smaller there. */
+const COLUMN = 27
 const ROW = 26
 /** Of the two grids, from its heading's base line to its first row. */
 const HEADING = 30
@@ -43,11 +44,13 @@ export function draw(fires: readonly Fire[], events: readonly Event[]): string {
   const life = (from: number, name: string): string => {
     const ticks = fires.filter(({ process }) => process === name).map(({ tick }) => tick)
     const [start, end] = [x(Math.min(...ticks)), x(Math.max(...ticks)) + COLUMN]
+    const isKilled = from === top && kill?.process === name
     const middle = y(from, name) + ROW / 2
     return (
       text(MARGIN, middle + 4.5, '', `instance ${name}`) +
       `<path class="line" d="M${start + COLUMN / 2} ${middle}H${end - COLUMN / 2}"/>` +
-      (start > LEFT ? text(start - 6, middle + 4, 'quiet end', 'joins') : '')
+      (start > LEFT ? text(start - 6, middle + 4, 'quiet end', 'joins') : '') +
+      (isKilled ? text(end + 3, middle + 4, 'quiet killed', 'killed here, too') : '')
     )
   }
   const box = (from: number, { process, tick }: Cell, look: string): string =>
@@ -58,6 +61,7 @@ export function draw(fires: readonly Fire[], events: readonly Event[]): string {
   const accident = (killed: Event, next: Event): string[] => {
     const [from, to, middle] = [x(killed.tick) + 3, x(next.tick), y(below, killed.process) + ROW / 2]
     const later = ((judge(events).takeoverMs ?? 0) / 1000).toFixed(1)
+    const explanation = `its lock ends by itself (lockAtMostFor ${JOB.lockAtMostFor}); ${later} s after the kill ${next.process} takes over`
     return [
       `<rect class="held" x="${from}" y="${below}" width="${to - from}" height="${bottom - below}" rx="4"/>`,
       box(below, killed, 'killed'),
@@ -65,10 +69,10 @@ export function draw(fires: readonly Fire[], events: readonly Event[]): string {
       text(to + 6, middle + 4, 'quiet killed', 'kill -9, in the middle of a run'),
       `<path class="span" d="M${from} ${bottom + 4}v5H${to}v-5"/>`,
       text(
-        from,
+        Math.max(MARGIN, Math.min(from, right - explanation.length * 6.5)),
         bottom + 25,
         'quiet',
-        `its lock ends by itself (lockAtMostFor ${JOB.lockAtMostFor}); ${later} s after the kill ${next.process} takes over`,
+        explanation,
       ),
     ]
   }
@@ -95,6 +99,6 @@ export function draw(fires: readonly Fire[], events: readonly Event[]): string {
 `
 }
 
-function text(x: number, y: number, look: string, content: string): string {
+export function text(x: number, y: number, look: string, content: string): string {
   return `<text${look ? ` class="${look}"` : ''} x="${x}" y="${y}">${content}</text>`
 }

@@ -5,6 +5,7 @@ import { createShedLockMigration } from 'shedlock-orm/typeorm'
 import { generateClients } from '../test/prisma/generate-clients'
 import { connect, temporarySqliteFile } from './database'
 import { draw } from './draw'
+import { drawForPhone } from './draw-for-phone'
 import { EventLog, type Event } from './event-log'
 import type { Fire } from './fire'
 import { report } from './report'
@@ -19,7 +20,7 @@ const HELP = `npm run demo -- [options]
                Two tables are made there, shedlock_demo_… and shedlock_demo_…_events, and dropped at the end.
   --orm NAME   ${ORMS.join(' or ')}; default: ${ORMS[0]}
   --json       print the summary as JSON, as the last line
-  --svg FILE   draw what happened
+  --svg FILE   draw what happened, and FILE-phone.svg for narrow screens
 
 Exit status: 0 when every second was run at most once and the killed process was replaced, else 1.`
 
@@ -46,7 +47,10 @@ async function main(): Promise<number> {
   try {
     introduce(orm, given.db)
     const { fires, events } = await stage(file?.url ?? String(given.db), orm)
-    if (given.svg !== undefined) writeFileSync(given.svg, draw(fires, events))
+    if (given.svg !== undefined) {
+      writeFileSync(given.svg, draw(fires, events))
+      writeFileSync(given.svg.replace(/(\.svg)?$/, '-phone.svg'), drawForPhone(fires, events))
+    }
     return report(judge(events), fires.length, given.json === true)
   } finally {
     file?.remove()

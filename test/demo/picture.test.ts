@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { draw } from '../../demo/draw'
+import { drawForPhone } from '../../demo/draw-for-phone'
 import type { Event } from '../../demo/event-log'
 import type { Fire } from '../../demo/fire'
 
@@ -28,6 +29,15 @@ test('the picture of the demo has every fire above, and below what the database 
   expect(count(picture, '<rect class="run"')).toBe(2)
   expect(count(picture, '<circle class="skip"')).toBe(3)
   expect(count(picture, '<rect class="killed"')).toBe(1)
+  expect(picture).toContain('2.0 s after the kill B takes over')
+})
+
+test('the picture for phones has the same, and the killed instance on both sides', () => {
+  const picture = drawForPhone(fires, events)
+  expect(count(picture, '<rect class="many"')).toBe(5)
+  expect(count(picture, '<rect class="run"')).toBe(2)
+  expect(count(picture, '<circle class="skip"')).toBe(3)
+  expect(count(picture, '<rect class="killed"')).toBe(2)
   expect(picture).toContain('2.0 s after the kill B takes over')
 })
 
