@@ -20,6 +20,7 @@ const STYLE = `
     .runs { fill: #2da160 }
     .twice { fill: #e5853d }
     .locked { fill: #2da160; opacity: 0.25 }
+    .outlives { fill: #d6454b; fill-opacity: 0.15; stroke: #d6454b; stroke-width: 1.5; stroke-dasharray: 4 3 }
     .skips { fill: none; stroke: #656d76; stroke-width: 1.5 }
     .killed { stroke: #d6454b; stroke-width: 2.5; stroke-linecap: round }
     @media (prefers-color-scheme: dark) {
@@ -28,6 +29,7 @@ const STYLE = `
       .tick { stroke: #3d444d }
       .locked { opacity: 0.45 }
       .skips { stroke: #9198a1 }
+      .outlives { fill: #ff7b80; stroke: #ff7b80 }
       .killed { stroke: #ff7b80 }
     }
   `
@@ -70,7 +72,10 @@ function spans(minutes: Minute[], other: Minute[], isSecond: boolean): Span[] {
     if (goesOn && what !== 'skips') last.to = minute + 1
     else {
       const tick = minute - (minute % EVERY)
-      const tooMany = what === 'runs' && isSecond && other.slice(tick, minute + 1).includes('runs')
+      const tooMany =
+        what === 'runs' &&
+        isSecond &&
+        other.slice(tick, minute + 1).some((each) => each === 'runs' || each === 'outlives')
       found.push({ what: tooMany ? 'twice' : what, from: minute, to: minute + 1 })
     }
   }
@@ -93,18 +98,21 @@ const LEGEND = {
   locked: 'locked',
   skips: 'skips',
   killed: 'killed',
+  outlives: 'runs on though its lock has ended',
 }
 
 function legend(): string {
-  let left = 8
+  let [left, row] = [8, 0]
   const entries = Object.entries(LEGEND).map(([what, text]) => {
+    const width = 27 + text.length * 6.8
+    if (left + width > WIDTH) [left, row] = [8, row + 1]
     const from = (left - LEFT) / MINUTE
-    const drawn = mark({ what: what as Span['what'], from, to: from + 1.5 }, 6)
-    const entry = `${drawn}<text x="${left + 15}" y="18">${text}</text>`
-    left = round(left + 27 + text.length * 6.8)
+    const drawn = mark({ what: what as Span['what'], from, to: from + 1.5 }, 6 + row * ROW)
+    const entry = `${drawn}<text x="${left + 15}" y="${18 + row * ROW}">${text}</text>`
+    left = round(left + width)
     return entry
   })
-  return svg(28, entries)
+  return svg(28 + row * ROW, entries)
 }
 
 function svg(height: number, content: readonly string[]): string {

@@ -39,8 +39,8 @@ interface Instance {
   owner: boolean
 }
 
-/** What an instance does in a minute: it runs, skips, keeps the lock after its run or death, is killed, or does nothing. */
-export type Minute = 'runs' | 'skips' | 'locked' | 'killed' | undefined
+/** What an instance does in a minute: it runs, runs on after its lock has ended, skips, keeps the lock after its run or death, is killed, or nothing. */
+export type Minute = 'runs' | 'outlives' | 'skips' | 'locked' | 'killed' | undefined
 
 /** Plays a case with the real library: what two instances A and B with one lock do, minute by minute. */
 export async function timeline(given: Case): Promise<readonly [Minute[], Minute[]]> {
@@ -89,7 +89,8 @@ export async function timeline(given: Case): Promise<readonly [Minute[], Minute[
     until((minute + 0.5) * MINUTE)
     for (const instance of instances) {
       const waiting = instance.owner && provider.isLocked('job') ? 'locked' : undefined
-      instance.minutes.push(now[instance.label] ?? (instance.run ? 'runs' : waiting))
+      const runs = instance.run && (instance.run.lock.remaining() > 0 ? 'runs' : 'outlives')
+      instance.minutes.push(now[instance.label] ?? runs ?? waiting)
     }
   }
   return [a.minutes, b.minutes]

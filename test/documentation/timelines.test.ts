@@ -32,7 +32,7 @@ it('no text is cut off', () => {
 async function shown(file: Case['file']): Promise<string[]> {
   const found = CASES.find((each) => each.file === file)
   if (!found) throw new Error(`There is no picture ${file}`)
-  const letters = { runs: 'r', skips: 's', locked: 'l', killed: 'x', none: '.' }
+  const letters = { runs: 'r', outlives: 'o', skips: 's', locked: 'l', killed: 'x', none: '.' }
   return (await timeline(found)).map((minutes) =>
     minutes
       .map((minute) => letters[minute ?? 'none'])
@@ -46,7 +46,7 @@ it.each([
   ['late-clock', 'r..............r..............r.', '.r..............r..............r'],
   ['at-least', 'rll............rll............rl', '.s..............s..............s'],
   ['long-run', 'rrrrrrrrrrrrrrrrrrrr..........rr', 's..............s..............s.'],
-  ['expired', 'rrrrrrrrrrrrrrrrrrrr..........rr', 's..............rrrrrrrrrrrrrrrrr'],
+  ['expired', 'rrrrrrrrrroooooooooo..........rr', 's..............rrrrrrrrrrooooooo'],
   ['at-least-too-long', 'rlllllllllllllls..............rl', 's..............s..............s.'],
   ['killed', 'rrxlllllllllllllllll............', 's..............s..............rr'],
 ])('the page shows what happens: %s', async (file, a, b) => {
