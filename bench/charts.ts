@@ -1,17 +1,16 @@
 import { View, parse } from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
-import { OUR_STATEMENTS, RAW } from './floor'
+import { displayName, RAW, READ } from './floor'
 import type { Measured } from './measure'
 import type { DatabaseResults, Results } from './results'
 
-/** Draws the results as pictures. Returns each SVG by its file name. */
+/** The results as pictures: file name → SVG. */
 export async function charts({ databases }: Results): Promise<Record<string, string>> {
   const all = Object.entries(databases)
   return {
-    'lose.svg': await draw(operationChart(all, 'lose', 'Finding the lock held: median µs')),
-    'win-and-release.svg': await draw(
-      operationChart(all, 'win + release', 'Acquiring and releasing: median µs'),
-    ),
+    'at-a-glance.svg': await draw(atAGlance(databases['postgres']?.operations ?? [])),
+    'lose.svg': await draw(operationCharts(all, 'lose')),
+    'win-and-release.svg': await draw(operationCharts(all, 'win + release')),
     'contenders.svg': await draw(contendersChart(all)),
     'rows.svg': await draw(rowsChart(all)),
   }
@@ -19,13 +18,44 @@ export async function charts({ databases }: Results): Promise<Record<string, str
 
 type All = readonly (readonly [database: string, results: DatabaseResults])[]
 
-const SCHEMA = 'https://vega.github.io/schema/vega-lite/v5.json'
-const OURS = '#0b6e4f'
+/** In pixels: with what surrounds the plot, as wide as the column of a phone, so that its texts are no smaller there. */
+const PLOT_WIDTH = 270
+const FONT_SIZE = 12
+/** Each colour on a light page, and on a dark one. */
+const COLOURS = {
+  page: ['#ffffff', '#12171e'],
+  ink: ['#1f2328', '#e4e8ef'],
+  dim: ['#59636e', '#a3adbd'],
+  line: ['#d1d9e0', '#3d444d'],
+  ours: ['#1a7f45', '#35a563'],
+  raw: ['#818b98', '#7d8590'],
+  others: ['#b7791f', '#d9a441'],
+  postgres: ['#2f6fab', '#6cb0f0'],
+  mariadb: ['#8a4fbf', '#c297f0'],
+  mysql: ['#b35312', '#f0a063'],
+  sqlite: ['#1a7f46', '#56cf8a'],
+} as const
+const light = (colour: keyof typeof COLOURS): string => COLOURS[colour][0]
+
+const TEXT = {
+  labelColor: light('dim'),
+  titleColor: light('ink'),
+  labelFontSize: FONT_SIZE,
+  titleFontSize: FONT_SIZE,
+}
 const STYLE = {
-  $schema: SCHEMA,
-  background: 'white',
-  padding: 12,
-  config: { font: 'system-ui, sans-serif', view: { stroke: null }, axis: { grid: false } },
+  $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
+  background: light('page'),
+  padding: 10,
+  config: {
+    font: 'system-ui, sans-serif',
+    view: { stroke: null },
+    text: { color: light('ink'), fontSize: FONT_SIZE },
+    title: { color: light('ink'), fontSize: 14, anchor: 'start', offset: 8 },
+    axis: { grid: false, domainColor: light('line'), tickColor: light('line'), ...TEXT },
+    legend: { orient: 'top', direction: 'horizontal', offset: 8, title: null, ...TEXT },
+    header: TEXT,
+  },
 } as const
 
 async function draw(specification: TopLevelSpec): Promise<string> {
@@ -33,129 +63,166 @@ async function draw(specification: TopLevelSpec): Promise<string> {
   const view = new View(parse(spec), { renderer: 'none' })
   const svg = await view.toSVG()
   view.finalize()
-  return `${svg}\n`
+  return `${inBothSchemes(svg)}\n`
 }
 
-/** Draws bars from the fastest to the slowest, with ours in colour. Alternatives to our statements are only in results.json. */
-function operationChart(all: All, scenario: string, title: string): TopLevelSpec {
-  return {
-    ...STYLE,
-    title: { text: title, anchor: 'start' },
-    vconcat: all.map(([database, { operations }]) => bars(database, operations.filter(isShown(scenario)))),
-    resolve: { scale: { x: 'independent', y: 'independent' } },
+/** A picture follows the colour scheme of the page that shows it. */
+function inBothSchemes(svg: string): string {
+  const dark = Object.values(COLOURS).flatMap(([onLight, onDark]) =>
+    ['fill', 'stroke'].map((what) => `[${what}="${onLight}"] { ${what}: ${onDark} }`),
+  )
+  const style = `<style>@media (prefers-color-scheme: dark) { ${dark.join(' ')} }</style>`
+  return svg.replace(/<svg [^>]*>/, (start) => `${start}${style}`)
+}
+
+interface Bar {
+  readonly who: string
+  readonly median: number
+  readonly kind: 'shedlock-orm' | 'raw driver' | 'others'
+}
+
+/** What most people compare: ours, another library, the database's own lock, and Redis. */
+function atAGlance(operations: readonly Measured[]): TopLevelSpec {
+  const chosen = {
+    'ours: TypeORM': 'shedlock-orm, TypeORM',
+    'ours: Prisma': 'shedlock-orm, Prisma',
+    'verrou (knex)': 'verrou',
+    'pg advisory lock (no lease)': 'advisory lock (does not expire)',
+    'Redis SET NX PX (as BullMQ)': 'Redis',
   }
+  const of = (scenario: string): Bar[] =>
+    Object.entries(chosen).flatMap(([who, name]) => {
+      const one = operations.find((each) => each.scenario === scenario && each.who === who)
+      return one ? [{ ...bar(one), who: name }] : []
+    })
+  return panels({
+    'PostgreSQL, skip: µs': of('lose'),
+    'PostgreSQL, acquire and release: µs': of('win + release'),
+  })
 }
 
-const isShown =
-  (scenario: string) =>
-  (one: Measured): boolean =>
+function operationCharts(all: All, scenario: 'lose' | 'win + release'): TopLevelSpec {
+  const title = { lose: 'skip: µs', 'win + release': 'acquire and release: µs' }[scenario]
+  // What our statements could have been is left to results.json.
+  const isShown = (one: Measured): boolean =>
     one.scenario === scenario
-      ? !one.who.startsWith(RAW) || one.who === OUR_STATEMENTS
-      : scenario === 'lose' && one.scenario === 'read one row' && one.who === RAW
+      ? displayName(one) !== one.who || !one.who.startsWith(RAW)
+      : scenario === 'lose' && one.scenario === READ && one.who === RAW
+  return panels(
+    Object.fromEntries(
+      all.map(([database, { operations }]) => [`${database}, ${title}`, operations.filter(isShown).map(bar)]),
+    ),
+  )
+}
 
-function bars(database: string, operations: readonly Measured[]) {
-  const values = operations
-    .toSorted((one, other) => one.median - other.median)
-    .map(({ scenario, who, median }) => ({
-      who: scenario === 'read one row' ? 'raw driver, a read by primary key' : who,
-      median,
-      kind: who.startsWith('ours') ? 'ours' : who.startsWith(RAW) ? 'the floor' : 'others',
-    }))
-  const y = {
-    field: 'who',
-    type: 'nominal',
-    sort: values.map(({ who }) => who),
-    title: null,
-    axis: { labelLimit: 300, minExtent: 240 },
-  } as const
+function bar(one: Measured): Bar {
+  const kind = one.who.startsWith('ours') ? 'shedlock-orm' : one.who.startsWith(RAW) ? RAW : 'others'
+  return { who: displayName(one), median: one.median, kind }
+}
+
+/** Bars from the quickest to the slowest, all on one scale; each has its name above, where none is too long. */
+function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
+  const longest = Math.max(...Object.values(bars).flatMap((some) => some.map(({ median }) => median)))
+  const x = { type: 'quantitative', title: null, axis: null, scale: { domain: [0, longest] } } as const
   const color = {
     field: 'kind',
     type: 'nominal',
-    scale: { domain: ['ours', 'the floor', 'others'], range: [OURS, '#9aa5b1', '#c9b458'] },
-    title: null,
+    scale: {
+      domain: ['shedlock-orm', RAW, 'others'],
+      range: [light('ours'), light('raw'), light('others')],
+    },
   } as const
-  return {
-    title: { text: database, anchor: 'start', fontSize: 11 },
-    data: { values },
-    width: 420,
-    height: { step: 18 },
-    layer: [
-      { mark: 'bar', encoding: { y, x: { field: 'median', type: 'quantitative', title: null }, color } },
-      {
-        mark: { type: 'text', align: 'left', dx: 4, fontSize: 10 },
-        encoding: {
-          y,
-          x: { field: 'median', type: 'quantitative' },
-          text: { field: 'median', type: 'quantitative', format: '.0f' },
+  const panel = ([text, values]: [string, readonly Bar[]]) => {
+    const sorted = values.toSorted((one, other) => one.median - other.median)
+    const y = {
+      field: 'who',
+      type: 'nominal',
+      sort: sorted.map(({ who }) => who),
+      axis: null,
+    } as const
+    return {
+      title: { text },
+      data: { values: sorted },
+      width: PLOT_WIDTH,
+      height: { step: 36 },
+      layer: [
+        {
+          mark: { type: 'bar', height: 12, yOffset: 8 },
+          encoding: { y, x: { ...x, field: 'median' }, color },
         },
-      },
-    ],
-  } satisfies TopLevelSpec
+        {
+          mark: { type: 'text', align: 'left', dy: -7 },
+          encoding: { y, x: { value: 0 }, text: { field: 'who' } },
+        },
+        {
+          mark: { type: 'text', align: 'left', dx: 5, dy: 9 },
+          encoding: { y, x: { ...x, field: 'median' }, text: { field: 'median', format: ',.0f' } },
+        },
+      ],
+    } as const
+  }
+  return { ...STYLE, vconcat: Object.entries(bars).map(panel) } as TopLevelSpec
 }
 
 function contendersChart(all: All): TopLevelSpec {
   const points = all.flatMap(([database, { contention }]) => {
     return contention.flatMap(({ contenders, timesUncontended, lose, read }) => [
-      { database, contenders, what: 'how often it is taken, × uncontended', value: timesUncontended },
+      { database, contenders, what: 'acquisitions, × those without contenders', value: timesUncontended },
       ...[
-        { what: 'loser: p99, × its median', ...lose },
-        { what: 'mere read: p99, × its median', ...read },
+        { what: 'skip: 99th percentile, × its median', ...lose },
+        { what: 'bare read: 99th percentile, × its median', ...read },
       ].flatMap(({ what, median, p99 }) =>
         median === null || p99 === null ? [] : [{ database, contenders, what, value: p99 / median }],
       ),
     ])
   })
-  return lines(
-    points,
-    'contenders',
-    'contenders that ask ten times in a second',
-    'One lock, many contenders',
-    'symlog',
-  )
+  return lines(points, 'contenders', 'contenders, ten attempts a second each', 'symlog')
 }
+
+const SCENARIOS: Readonly<Record<string, string>> = { lose: 'skip', 'win + release': 'acquire and release' }
 
 function rowsChart(all: All): TopLevelSpec {
   const points = all.flatMap(([database, { growth }]) =>
     growth.map(({ scenario, rows, median }) => {
       const one = growth.find((other) => other.scenario === scenario && other.rows === 1)?.median ?? NaN
-      return { database, rows, what: `${scenario}, × one row`, value: median / one }
+      return {
+        database,
+        rows,
+        what: `${SCENARIOS[scenario] ?? scenario}, × with one row`,
+        value: median / one,
+      }
     }),
   )
-  return lines(points, 'rows', 'rows in the table', 'What a bigger table costs', 'log')
+  return lines(points, 'rows', 'rows in the table', 'log')
 }
 
-function lines(
-  points: readonly object[],
-  x: string,
-  title: string,
-  heading: string,
-  scale: 'log' | 'symlog',
-): TopLevelSpec {
-  return {
-    ...STYLE,
-    title: { text: heading, anchor: 'start' },
-    data: { values: [...points] },
-    facet: { column: { field: 'what', title: null } },
-    resolve: { scale: { y: 'independent' } },
-    spec: {
-      width: 280,
-      height: 180,
-      mark: { type: 'line', point: true },
-      encoding: {
-        x: {
-          field: x,
-          type: 'quantitative',
-          title,
-          scale: { type: scale },
-          axis: {
-            labelOverlap: false,
-            format: '~s',
-            values: [...new Set(points.map((point) => (point as Record<string, number>)[x] ?? 0))],
-          },
-        },
-        y: { field: 'value', type: 'quantitative', title: null, scale: { zero: true } },
-        color: { field: 'database', type: 'nominal', title: null },
+type Point = Readonly<Record<string, string | number>> & { readonly what: string }
+
+/** One plot below the other. */
+function lines(points: readonly Point[], x: string, title: string, scale: 'log' | 'symlog'): TopLevelSpec {
+  const databases = ['postgres', 'mariadb', 'mysql', 'sqlite'] as const
+  const values = [...new Set(points.map((point) => Number(point[x])))]
+  const plot = (what: string) => ({
+    title: { text: what },
+    data: { values: points.filter((point) => point.what === what) },
+    width: PLOT_WIDTH,
+    height: 130,
+    mark: { type: 'line', point: true },
+    encoding: {
+      x: {
+        field: x,
+        type: 'quantitative',
+        title,
+        scale: { type: scale },
+        axis: { labelOverlap: false, format: '~s', values },
+      },
+      y: { field: 'value', type: 'quantitative', title: null, scale: { zero: true }, axis: { tickCount: 4 } },
+      color: {
+        field: 'database',
+        type: 'nominal',
+        scale: { domain: databases, range: databases.map(light) },
       },
     },
-  }
+  })
+  return { ...STYLE, vconcat: [...new Set(points.map(({ what }) => what))].map(plot) } as TopLevelSpec
 }

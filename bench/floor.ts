@@ -5,6 +5,13 @@ import { rawLock } from './statements'
 
 export const RAW = 'raw driver'
 export const OUR_STATEMENTS = 'raw driver, our statements'
+export const READ = 'read one row'
+
+/** What the page calls an operation: it says what the raw driver did. */
+export function displayName({ scenario, who }: { scenario: string; who: string }): string {
+  if (who === OUR_STATEMENTS) return 'the same statements, raw driver'
+  return who === RAW && scenario === READ ? 'a bare read, raw driver' : who
+}
 
 /**
  * The least that a lock could cost: one read by primary key, one write by primary key, and our bare statements. All of them are
@@ -20,7 +27,7 @@ export function floorOperations(
   let count = 0
   return [
     {
-      scenario: 'read one row',
+      scenario: READ,
       who: RAW,
       run: () => runPrepared(`select lock_until from ${tableName} where name = ${one}`, ['held']),
     },

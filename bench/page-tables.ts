@@ -1,12 +1,12 @@
-import { OUR_STATEMENTS, RAW } from './floor'
+import { displayName, OUR_STATEMENTS, RAW } from './floor'
 import { timesFloor } from './floors'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
 
-/** Returns the tables of docs/performance.md. `npm run bench` prints all results. */
+/** What docs/performance.md shows of the results: `npm run bench` prints all of them. */
 export function pageTables({
-  measured,
   machine,
+  measured,
   databases,
   memory,
   day,
@@ -15,7 +15,7 @@ export function pageTables({
 }: Results): string {
   const all = Object.entries(databases)
   return [
-    `Measured on ${measured.date} at commit ${measured.commit}. ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Median microseconds; round trips and log bytes are those of a held lock, then of acquire and release.`,
+    `Measured on ${measured.date} at commit \`${measured.commit}\` on ${machine['processor'] ?? ''}, ${machine['cores'] ?? ''} cores, Node.js ${machine['node'] ?? ''}. Times are median microseconds. The first × compares a skip with a bare read by primary key through the raw driver, the second compares acquire and release with the same statements through it. Round trips and log bytes are those of a skip, then of acquire and release.`,
     ...all.flatMap(([name, results]) => [
       `### ${name} ${results.version.split(/[ -]/)[0] ?? ''}`,
       operations(results),
@@ -52,7 +52,7 @@ export function pageTables({
   ].join('\n\n')
 }
 
-/** Prints milliseconds: with a distant server, only round trips matter. */
+/** In milliseconds: where the server is elsewhere, round trips are all that counts. */
 function networks(all: readonly (readonly [string, DatabaseResults])[]): string[] {
   const rows = all.flatMap(([name, { network = [] }]) => {
     const clients = new Set(network.flatMap(({ operations }) => operations.map(({ who }) => who)))
@@ -60,7 +60,7 @@ function networks(all: readonly (readonly [string, DatabaseResults])[]): string[
       .filter((who) => who !== RAW)
       .map((who) => [
         name,
-        who,
+        displayName({ scenario: 'lose', who }),
         ...['lose', 'win + release'].flatMap((scenario) =>
           network.map(({ operations }) => {
             const one = operations.find((other) => other.scenario === scenario && other.who === who)
@@ -70,11 +70,11 @@ function networks(all: readonly (readonly [string, DatabaseResults])[]): string[
       ])
   })
   if (rows.length === 0) return []
-  const head = ['database', 'who', 'held, 1 ms away', '10 ms', 'acquire + release, 1 ms away', '10 ms']
+  const head = ['database', 'who', 'skip, 1 ms away', '10 ms', 'acquire + release, 1 ms away', '10 ms']
   return ['### With a network between, in milliseconds', table(head, rows)]
 }
 
-/** One row for each client: what it costs to find the lock held, and to acquire and release it. */
+/** One line for each client: what it pays to find the lock held, and to acquire and release it. */
 function operations({ operations: times, costs }: DatabaseResults): string {
   const clients = times
     .filter(
@@ -82,7 +82,7 @@ function operations({ operations: times, costs }: DatabaseResults): string {
     )
     .toSorted((one, other) => one.median - other.median)
   return table(
-    ['who', 'held', '× floor', 'acquire + release', '× floor', 'round trips', 'log bytes'],
+    ['who', 'skip', '× read', 'acquire + release', '× raw driver', 'round trips', 'log bytes'],
     clients.map(({ who }) => {
       const both = ['lose', 'win + release']
       const timed = both.flatMap((scenario) => {
@@ -96,12 +96,12 @@ function operations({ operations: times, costs }: DatabaseResults): string {
         paid.every((cost) => Number.isFinite(cost?.[of]))
           ? paid.map((cost) => digits(cost?.[of] ?? null)).join('; ')
           : ''
-      return [who, ...timed, sum('roundTrips'), sum('logBytes')]
+      return [displayName({ scenario: 'lose', who }), ...timed, sum('roundTrips'), sum('logBytes')]
     }),
   )
 }
 
-/** Compares the last quarter of the day with the first, to show whether anything grows. */
+/** A day is flat when its last quarter is as its first. */
 function quarters(day: Results['day']): string[][] {
   const [first, last] = [day?.at(0), day?.at(-1)]
   if (!first || !last) return []
