@@ -1,14 +1,29 @@
-import { apiPages } from './api-pages.mjs'
+import { readFileSync } from 'node:fs'
+
+const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 /** @type {Partial<import('typedoc').TypeDocOptions & import('typedoc-plugin-markdown').PluginOptions>} */
 export default {
-  entryPoints: apiPages.map(({ source }) => source),
+  // What people import, as its declarations say: what is `@internal` has none.
+  entryPoints: Object.values(exports).flatMap(({ require }) =>
+    require ? [require.types.replace('./', '../')] : [],
+  ),
   tsconfig: 'tsconfig.api.json',
-  plugin: ['typedoc-plugin-markdown'],
+  plugin: ['typedoc-plugin-markdown', './typedoc-order.mjs'],
   out: '../docs/api',
   readme: 'none',
   entryFileName: 'index',
-  outputFileStrategy: 'modules',
+  outputFileStrategy: 'members',
+  navigationJson: '../docs/api/navigation.json',
+  parametersFormat: 'table',
+  interfacePropertiesFormat: 'table',
+  classPropertiesFormat: 'table',
+  typeAliasPropertiesFormat: 'table',
+  propertyMembersFormat: 'table',
+  typeDeclarationFormat: 'table',
+  indexFormat: 'table',
+  useCodeBlocks: true,
+  groupOrder: ['Classes', 'Functions', 'Interfaces', 'Type Aliases', 'Variables'],
   hidePageHeader: true,
   hideBreadcrumbs: true,
   githubPages: false,

@@ -1,11 +1,18 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { slug } from 'github-slugger'
 import { defineConfig, type Plugin } from 'vitepress'
-import { apiPages } from '../api-pages.mjs'
+import { apiSidebar } from './api-sidebar.mts'
 import { contents } from './contents.mts'
-import { linksOutOfTheSite } from './links.mts'
-import { llmsTxt } from './llms.mts'
+import { firstParagraph } from './first-paragraph.mts'
+import { linksOutOfTheSite, repository } from './links.mts'
+import { writeForLanguageModels } from './llms.mts'
+import { picturesOfBothSchemes } from './pictures.mts'
+import { searchOptions } from './search.mts'
+import { absolute, siteUrl } from './site-url.mts'
+
+const base = siteUrl.pathname
+const api = { text: 'API', link: '/docs/api/' }
 
 /**
  * The Markdown of the repository as it is, with the API reference beside it. A link from page to page that leads nowhere
@@ -13,42 +20,60 @@ import { llmsTxt } from './llms.mts'
  */
 export default defineConfig({
   title: 'shedlock-orm',
-  description: 'ShedLock for Node.js, as an extension of TypeORM and Prisma',
+  lang: 'en',
   srcDir: '..',
   // The pages are docs/ and the texts beside it.
   srcExclude: ['!(docs|*.md)/**'],
   rewrites: { 'README.md': 'index.md', 'docs/README.md': 'docs/index.md' },
-  // On GitHub's Pages the site is not at the root of its host.
-  base: `${process.env.BASE_PATH ?? ''}/`,
+  base,
   outDir: 'dist',
-  vite: { plugins: [vueOfThisPackage()], build: { chunkSizeWarningLimit: 2_000 } },
-  cleanUrls: true,
-  buildEnd: ({ outDir, site }) => {
-    writeFileSync(join(outDir, 'llms.txt'), llmsTxt(site.base))
+  vite: {
+    publicDir: fileURLToPath(new URL('../public', import.meta.url)),
+    plugins: [vueOfThisPackage()],
+    build: { chunkSizeWarningLimit: 2_000 },
   },
+  cleanUrls: true,
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: join(base, 'mark.svg') }]],
+  transformPageData: (page, { siteConfig }) => {
+    page.description = firstParagraph(join(siteConfig.srcDir, page.filePath))
+  },
+  transformHead: ({ pageData: { relativePath, title, description } }) => {
+    const url = absolute(relativePath.replace(/(index)?\.md$/, ''))
+    const properties = { type: 'website', title, description, url, image: absolute('card.png') }
+    return [
+      ['link', { rel: 'canonical', href: url }],
+      ...Object.entries(properties).map(([property, content]): [string, Record<string, string>] => [
+        'meta',
+        { property: `og:${property}`, content },
+      ]),
+      ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
+    ]
+  },
+  buildEnd: writeForLanguageModels,
   // The anchors are GitHub's, so that a link to a heading is right there and here.
-  markdown: { config: linksOutOfTheSite, anchor: { slugify: slug } },
-  themeConfig: {
-    search: {
-      provider: 'local',
-      options: {
-        miniSearch: {
-          searchOptions: {
-            // A page that explains an option, before the interfaces that have it and the maintainers' pages.
-            boostDocument: (id: string) => (/\/docs\/(api|maintainers)\//.test(id) ? 0.1 : 1),
-          },
-        },
-      },
+  markdown: {
+    config: (md) => {
+      linksOutOfTheSite(md)
+      picturesOfBothSchemes(md)
     },
-    outline: [2, 3],
-    sidebar: [
-      ...contents(),
-      {
-        text: 'API',
-        collapsed: false,
-        items: apiPages.map(({ name, page }) => ({ text: name, link: page })),
-      },
+    anchor: { slugify: slug },
+  },
+  themeConfig: {
+    logo: '/mark.svg',
+    // On a phone this is the menu.
+    nav: [
+      { text: 'Quick start', link: '/docs/guides/from-an-empty-folder' },
+      { text: 'Options', link: '/docs/options' },
+      ...contents().filter(({ text }) => text !== 'For maintainers'),
+      api,
     ],
+    ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),
+    search: { provider: 'local', options: { miniSearch: searchOptions } },
+    outline: [2, 3],
+    sidebar: {
+      '/docs/api/': [{ text: 'Documentation', link: '/docs/' }, ...apiSidebar()],
+      '/': [...contents(), api],
+    },
   },
 })
 

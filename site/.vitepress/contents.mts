@@ -5,6 +5,7 @@ const README = new URL('../../docs/README.md', import.meta.url)
 
 interface Chapter {
   readonly text: string
+  readonly collapsed: boolean
   readonly items: { readonly text: string; readonly link: string }[]
 }
 
@@ -15,6 +16,7 @@ export function contents(): Chapter[] {
     .slice(1)
     .map((section) => ({
       text: section.split('\n', 1)[0] ?? '',
+      collapsed: section.startsWith('For maintainers'),
       items: [...section.matchAll(/^- \[(.+?)\]\((.+?)\.md\)/gm)].map(([, text = '', page = '']) => ({
         text: text.replaceAll('`', ''),
         link: posix.join('/docs', page).replace(/README$/, ''),

@@ -5,7 +5,8 @@ import type { MarkdownRenderer } from 'vitepress'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env
-const repository = GITHUB_REPOSITORY && `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/blob/main`
+/** Where the build knows it. */
+export const repository = GITHUB_REPOSITORY && `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`
 
 /**
  * What the pages link to in the repository, such as tests and examples, is no page of the site: such a link goes to
@@ -30,7 +31,7 @@ export function linksOutOfTheSite(md: MarkdownRenderer): void {
         } else if (!existsSync(join(root, target))) {
           // Left as it is, for the check of dead links to find.
         } else if (repository) {
-          token.attrSet('href', `${repository}/${target}`)
+          token.attrSet('href', `${repository}/blob/main/${target}`)
         } else {
           token.tag = 'span'
           token.attrs = []

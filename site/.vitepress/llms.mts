@@ -1,30 +1,38 @@
-import { readFileSync } from 'node:fs'
-import { apiPages } from '../api-pages.mjs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { SiteConfig } from 'vitepress'
+import { apiPages } from './api-sidebar.mts'
 import { contents } from './contents.mts'
+import { firstParagraph } from './first-paragraph.mts'
+import { absolute } from './site-url.mts'
 
-/** The site's contents for language models (https://llmstxt.org): each page with the paragraph that it begins with. */
-export function llmsTxt(base: string): string {
-  const line = (name: string, link: string, answer = ''): string =>
-    `- [${name}](${base}${link.slice(1)})${answer === '' ? '' : `: ${answer}`}`
-  const chapters = contents().map(({ text, items }) => [
-    `## ${text}\n`,
-    ...items.map(({ text, link }) => line(text, link, answerOf(link))),
-  ])
-  return [
-    ...['# shedlock-orm\n', `> ${answerOf('/')}\n`],
-    ...chapters.flatMap((lines) => [...lines, '']),
-    ...['## API\n', ...apiPages.map(({ name, page }) => line(name, page)), ''],
-  ].join('\n')
+/** What language models read: each page as Markdown beside its HTML, and llms.txt, which lists them (https://llmstxt.org). */
+export function writeForLanguageModels({ srcDir, outDir, pages, rewrites }: SiteConfig): void {
+  for (const page of pages) {
+    const file = join(outDir, page)
+    mkdirSync(dirname(file), { recursive: true })
+    const source = Object.keys(rewrites.map).find((from) => rewrites.map[from] === page) ?? page
+    writeFileSync(
+      file,
+      readFileSync(join(srcDir, source), 'utf8').replace(/(\]\([^):]*)README\.md/g, '$1index.md'),
+    )
+  }
+  writeFileSync(join(outDir, 'llms.txt'), llmsTxt(srcDir))
 }
 
-/** The first paragraph of a page that is no badge, as plain text. */
-function answerOf(link: string): string {
-  const file = new URL(`../..${link === '/' ? '/README' : link}.md`, import.meta.url)
-  const [, paragraph = ''] = /^# .*\n+(?:\[!\[.*\n+)*((?:[^#\n].*\n)+)/.exec(readFileSync(file, 'utf8')) ?? []
-  return paragraph
-    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
-    .replaceAll('**', '')
-    .replace(/\s+/g, ' ')
-    .trim()
-    .replace(/:$/, '.')
+/** Each page of the contents, with the paragraph that it begins with. */
+function llmsTxt(srcDir: string): string {
+  const line = (name: string, link: string, answer = ''): string =>
+    `- [${name}](${absolute(link.replace(/\/$/, '/index'))}.md)${answer === '' ? '' : `: ${answer}`}`
+  const answerOf = (link: string): string =>
+    firstParagraph(join(srcDir, `${link.replace(/\/$/, '/README')}.md`))
+  return [
+    ...['# shedlock-orm\n', `> ${answerOf('/')}\n`],
+    ...contents().flatMap(({ text, items }) => [
+      `## ${text}\n`,
+      ...items.map((item) => line(item.text, item.link, answerOf(item.link))),
+      '',
+    ]),
+    ...['## API\n', ...apiPages().map(({ name, link }) => line(name, link)), ''],
+  ].join('\n')
 }

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+
+/** The first paragraph of a page that is neither a badge nor a signature, as plain text. */
+export function firstParagraph(file: string | URL): string {
+  const text = readFileSync(file, 'utf8').replace(/^```.*?^```$/gms, '')
+  const [, paragraph = ''] = /^# .*\n+(?:\[?!\[.*\n+)*((?:[^#\n|<].*\n)+)/m.exec(text) ?? []
+  return paragraph
+    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+    .replaceAll(/\*\*|`/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(/:$/, '.')
+}

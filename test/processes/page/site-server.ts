@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+
+export const SITE = join(__dirname, '../../../site/dist')
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.json': 'application/json',
+  '.wasm': 'application/wasm',
+}
+
+/** Serves the built site on loopback as GitHub's Pages does: an address without an ending is that of a page. */
+export async function serveSite(): Promise<{ url: string; close: () => void }> {
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(new URL(request.url ?? '', 'http://localhost').pathname)
+    const file = [path, `${path}.html`, `${path}/index.html`]
+      .map((each) => join(SITE, each))
+      .find((each) => existsSync(each) && statSync(each).isFile())
+    response.statusCode = file === undefined ? 404 : 200
+    response.setHeader('content-type', TYPES[extname(file ?? '')] ?? 'text/plain')
+    response.end(file === undefined ? 'Not found' : readFileSync(file))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
