@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { slug } from 'github-slugger'
 import { defineConfig, type Plugin } from 'vitepress'
 import { apiSidebar } from './api-sidebar.mts'
-import { contents } from './contents.mts'
+import { contents, MAINTAINERS } from './contents.mts'
 import { firstParagraph } from './first-paragraph.mts'
 import { linksOutOfTheSite, repository } from './links.mts'
 import { writeForLanguageModels } from './llms.mts'
@@ -57,6 +57,7 @@ export default defineConfig({
       picturesOfBothSchemes(md)
     },
     anchor: { slugify: slug },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
   themeConfig: {
     logo: '/mark.svg',
@@ -64,7 +65,7 @@ export default defineConfig({
     nav: [
       { text: 'Quick start', link: '/docs/guides/from-an-empty-folder' },
       { text: 'Options', link: '/docs/options' },
-      ...contents().filter(({ text }) => text !== 'For maintainers'),
+      ...contents().filter(({ text }) => text !== MAINTAINERS),
       api,
     ],
     ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),

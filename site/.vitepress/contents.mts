@@ -3,23 +3,29 @@ import { posix } from 'node:path'
 
 const README = new URL('../../docs/README.md', import.meta.url)
 
+export const MAINTAINERS = 'For maintainers'
+
 interface Chapter {
   readonly text: string
-  readonly collapsed: boolean
+  readonly collapsed?: boolean
+  readonly link?: string | undefined
   readonly items: { readonly text: string; readonly link: string }[]
 }
 
-/** The sidebar: the table of contents that docs/README.md is for those who read on GitHub. */
+/**
+ * The sidebar: the table of contents that docs/README.md is for those who read on GitHub. What can be folded has a link, so that its
+ * heading is not a button with another one inside.
+ */
 export function contents(): Chapter[] {
   return readFileSync(README, 'utf8')
     .split(/^## /m)
     .slice(1)
-    .map((section) => ({
-      text: section.split('\n', 1)[0] ?? '',
-      collapsed: section.startsWith('For maintainers'),
-      items: [...section.matchAll(/^- \[(.+?)\]\((.+?)\.md\)/gm)].map(([, text = '', page = '']) => ({
-        text: text.replaceAll('`', ''),
+    .map((section) => {
+      const text = section.split('\n', 1)[0] ?? ''
+      const items = [...section.matchAll(/^- \[(.+?)\]\((.+?)\.md\)/gm)].map(([, name = '', page = '']) => ({
+        text: name.replaceAll('`', ''),
         link: posix.join('/docs', page).replace(/README$/, ''),
-      })),
-    }))
+      }))
+      return { text, items, ...(text === MAINTAINERS && { collapsed: true, link: items[0]?.link }) }
+    })
 }

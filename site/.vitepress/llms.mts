@@ -8,14 +8,11 @@ import { absolute } from './site-url.mts'
 
 /** What language models read: each page as Markdown beside its HTML, and llms.txt, which lists them (https://llmstxt.org). */
 export function writeForLanguageModels({ srcDir, outDir, pages, rewrites }: SiteConfig): void {
-  for (const page of pages) {
-    const file = join(outDir, page)
+  for (const source of pages) {
+    const file = join(outDir, rewrites.map[source] ?? source)
     mkdirSync(dirname(file), { recursive: true })
-    const source = Object.keys(rewrites.map).find((from) => rewrites.map[from] === page) ?? page
-    writeFileSync(
-      file,
-      readFileSync(join(srcDir, source), 'utf8').replace(/(\]\([^):]*)README\.md/g, '$1index.md'),
-    )
+    const text = readFileSync(join(srcDir, source), 'utf8')
+    writeFileSync(file, text.replace(/(\]\([^):]*)README\.md/g, '$1index.md'))
   }
   writeFileSync(join(outDir, 'llms.txt'), llmsTxt(srcDir))
 }

@@ -22,7 +22,7 @@ small { display: block; font-size: 13px }
 form, nav { display: flex; flex-wrap: wrap; gap: 8px; align-items: end; margin: 12px 0 }
 label { display: grid; gap: 4px }
 [role=search] { flex-wrap: nowrap }
-.filter { display: flex; gap: 12px; align-items: center }
+.filter { display: flex; gap: 12px; align-items: center; margin: 12px 0 }
 [role=search] label { display: flex; flex-wrap: wrap; gap: 8px; align-items: center }
 [method=post] { max-width: 40em; flex-direction: column; align-items: start }
 [method=post] label, [method=post] input { width: 100% }
@@ -67,7 +67,8 @@ footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
   td:nth-child(1)::before, td:empty { content: none; display: none }
   td small { grid-column: 2 }
   input, button, nav a, td a, .field { min-height: 44px; padding: 9px 14px; justify-self: start }
-  [role=search] label, [role=search] input, .field { flex: 1 }
+  [role=search] label { display: grid }
+  [role=search] label, .field { flex: 1 }
   tr + tr td { border: 0 }
 }
 `

@@ -18,14 +18,16 @@ const PLACES: Partial<Record<DialectName, (database: string) => string>> = {
   sqlite: (database) => `table shedlock, sqlite at \\S*${database}`,
 }
 
-describe.each(everyClient().filter(({ dialect }) => PLACES[dialect]))('with $title', ({ open, dialect }) => {
+describe.each(everyClient().filter(({ dialect }) => PLACES[dialect]))('with $title', (client) => {
   it('a provider says which table it is, where', async () => {
-    const { observer, createProvider, close } = await open()
+    const opened = await client.open()
     try {
-      const database = String(observer.options.database).replace(/^.*\//, '')
-      expect(await createProvider().place()).toMatch(new RegExp(`^${PLACES[dialect]?.(database) ?? ''}$`))
+      const database = String(opened.observer.options.database).replace(/^.*\//, '')
+      expect(await opened.createProvider().place()).toMatch(
+        new RegExp(`^${PLACES[client.dialect]?.(database) ?? ''}$`),
+      )
     } finally {
-      await close()
+      await opened.close()
     }
   })
 })

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 
-export const SITE = join(__dirname, '../../../site/dist')
+export const SITE = join(__dirname, '../../../../site/dist')
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
