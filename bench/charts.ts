@@ -123,15 +123,16 @@ function bar(one: Measured): Bar {
 /** Bars from the quickest to the slowest, all on one scale; each has its name above, where none is too long. */
 function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
   const longest = Math.max(...Object.values(bars).flatMap((some) => some.map(({ median }) => median)))
-  const x = { type: 'quantitative', title: null, axis: null, scale: { domain: [0, longest] } } as const
+  const x = { type: 'quantitative', title: null, axis: null, scale: { domain: [0, longest] } }
+  const kinds = { 'shedlock-orm': light('ours'), [RAW]: light('raw'), others: light('others') }
+  const shown = Object.entries(kinds).filter(([kind]) =>
+    Object.values(bars).some((some) => some.some((one) => one.kind === kind)),
+  )
   const color = {
     field: 'kind',
     type: 'nominal',
-    scale: {
-      domain: ['shedlock-orm', RAW, 'others'],
-      range: [light('ours'), light('raw'), light('others')],
-    },
-  } as const
+    scale: { domain: shown.map(([kind]) => kind), range: shown.map(([, colour]) => colour) },
+  }
   const panel = ([text, values]: [string, readonly Bar[]]) => {
     const sorted = values.toSorted((one, other) => one.median - other.median)
     const y = {
@@ -159,9 +160,9 @@ function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
           encoding: { y, x: { ...x, field: 'median' }, text: { field: 'median', format: ',.0f' } },
         },
       ],
-    } as const
+    }
   }
-  return { ...STYLE, vconcat: Object.entries(bars).map(panel) } as TopLevelSpec
+  return { ...STYLE, vconcat: Object.entries(bars).map(panel) } as unknown as TopLevelSpec
 }
 
 function contendersChart(all: All): TopLevelSpec {
@@ -224,5 +225,8 @@ function lines(points: readonly Point[], x: string, title: string, scale: 'log' 
       },
     },
   })
-  return { ...STYLE, vconcat: [...new Set(points.map(({ what }) => what))].map(plot) } as TopLevelSpec
+  return {
+    ...STYLE,
+    vconcat: [...new Set(points.map(({ what }) => what))].map(plot),
+  } as unknown as TopLevelSpec
 }

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { format, resolveConfig } from 'prettier'
 import { charts } from './charts'
 import { pageTables } from './page-tables'
 import type { Results } from './results'
@@ -17,7 +18,8 @@ async function main(): Promise<void> {
   const after = rest?.split(END)[1]
   if (before === undefined || after === undefined)
     throw new Error(`${PAGE} has lost its marks for the results.`)
-  writeFileSync(PAGE, `${before}${BEGIN}\n\n${pageTables(results)}\n\n${END}${after}`)
+  const written = `${before}${BEGIN}\n\n${pageTables(results)}\n\n${END}${after}`
+  writeFileSync(PAGE, await format(written, { ...(await resolveConfig(PAGE)), filepath: PAGE }))
 }
 
 void main()

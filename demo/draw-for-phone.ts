@@ -31,8 +31,8 @@ export function drawForPhone(fires: readonly Fire[], events: readonly Event[]): 
   const y = (tick: number): number => TOP + ticks.indexOf(tick) * ROW
 
   const heading = (from: number, title: string, count: number, look: string): string[] => [
-    text(from, 24, 'title', title),
-    text(from, 44, `title ${look}`, `${count} runs`),
+    text(from + grid / 2, 24, 'column middle', title),
+    text(from + grid / 2, 44, `title middle ${look}`, `${count} runs`),
     ...names.map((name) => text(x(from, name) + column / 2, TOP - 8, 'middle', name)),
   ]
   const box = (from: number, { process, tick }: Cell, look: string): string =>

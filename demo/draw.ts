@@ -9,7 +9,7 @@ type Cell = Pick<Fire, 'process' | 'tick'>
 const MARGIN = 24
 const LEFT = 104
 /** Narrow enough for twenty seconds in the column of a page, so that nothing is made smaller there. */
-const COLUMN = 27
+const COLUMN = 23
 const ROW = 26
 /** Of the two grids, from its heading's base line to its first row. */
 const HEADING = 30

@@ -5,6 +5,7 @@
 export const STYLE = `
     text { font: 13px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: #3d444d }
     .title { font-size: 16px; font-weight: 600; fill: #1f2328 }
+    .column { font-size: 13px; font-weight: 600; fill: #1f2328 }
     .quiet { font-size: 12px; font-weight: 400; fill: #656d76 }
     .end { text-anchor: end }
     .middle { text-anchor: middle }
@@ -22,7 +23,7 @@ export const STYLE = `
     .quiet.killed { fill: #c0343a }
     @media (prefers-color-scheme: dark) {
       text { fill: #b7bfc8 }
-      .title { fill: #f0f3f6 }
+      .title, .column { fill: #f0f3f6 }
       .quiet { fill: #8d96a0 }
       .page { fill: #12171e; stroke: #333b44 }
       .line { stroke: #252c35 }

@@ -21,6 +21,7 @@ const api = { text: 'API', link: '/docs/api/' }
 export default defineConfig({
   title: 'shedlock-orm',
   lang: 'en',
+  description: 'ShedLock for Node.js, as an extension of TypeORM and Prisma',
   srcDir: '..',
   // The pages are docs/ and the texts beside it.
   srcExclude: ['!(docs|*.md)/**'],
@@ -35,7 +36,7 @@ export default defineConfig({
   cleanUrls: true,
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: join(base, 'mark.svg') }]],
   transformPageData: (page, { siteConfig }) => {
-    page.description = firstParagraph(join(siteConfig.srcDir, page.filePath))
+    page.description = firstParagraph(join(siteConfig.srcDir, page.filePath)) || page.description
   },
   transformHead: ({ pageData: { relativePath, title, description } }) => {
     const url = absolute(relativePath.replace(/(index)?\.md$/, ''))

@@ -4,10 +4,14 @@ import { readFileSync } from 'node:fs'
 export function firstParagraph(file: string | URL): string {
   const text = readFileSync(file, 'utf8').replace(/^```.*?^```$/gms, '')
   const [, paragraph = ''] = /^# .*\n+(?:\[?!\[.*\n+)*((?:[^#\n|<].*\n)+)/m.exec(text) ?? []
-  return paragraph
-    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
-    .replaceAll(/\*\*|`/g, '')
-    .replace(/\s+/g, ' ')
-    .trim()
-    .replace(/:$/, '.')
+  return (
+    paragraph
+      .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+      .replaceAll(/\*\*|`/g, '')
+      // VitePress puts it between quotes as it is.
+      .replaceAll('"', "'")
+      .replace(/\s+/g, ' ')
+      .trim()
+      .replace(/:$/, '.')
+  )
 }
