@@ -4,7 +4,7 @@ import { displayName, RAW, READ } from './floor'
 import type { Measured } from './measure'
 import type { DatabaseResults, Results } from './results'
 
-/** The results as pictures: file name → SVG. */
+/** Draws the results as pictures. Returns each SVG by its file name. */
 export async function charts({ databases }: Results): Promise<Record<string, string>> {
   const all = Object.entries(databases)
   return {
@@ -18,10 +18,10 @@ export async function charts({ databases }: Results): Promise<Record<string, str
 
 type All = readonly (readonly [database: string, results: DatabaseResults])[]
 
-/** In pixels: with what surrounds the plot, as wide as the column of a phone, so that its texts are no smaller there. */
+/** In pixels. With its margins a plot is as wide as the column on a phone, so that its text is not scaled down there. */
 const PLOT_WIDTH = 270
 const FONT_SIZE = 12
-/** Each colour on a light page, and on a dark one. */
+/** Each colour for a light page and for a dark one. */
 const COLOURS = {
   page: ['#ffffff', '#12171e'],
   ink: ['#1f2328', '#e4e8ef'],
@@ -81,7 +81,7 @@ interface Bar {
   readonly kind: 'shedlock-orm' | 'raw driver' | 'others'
 }
 
-/** What most people compare: ours, another library, the database's own lock, and Redis. */
+/** Compares what most people compare: ours, another library, the database's own lock, and Redis. */
 function atAGlance(operations: readonly Measured[]): TopLevelSpec {
   const chosen = {
     'ours: TypeORM': 'shedlock-orm, TypeORM',
@@ -120,7 +120,7 @@ function bar(one: Measured): Bar {
   return { who: displayName(one), median: one.median, kind }
 }
 
-/** Bars from the quickest to the slowest, all on one scale; each has its name above, where none is too long. */
+/** Draws bars from the fastest to the slowest, all on one scale. Each name is above its bar, where it is never cut. */
 function panels(bars: Readonly<Record<string, readonly Bar[]>>): TopLevelSpec {
   const longest = Math.max(...Object.values(bars).flatMap((some) => some.map(({ median }) => median)))
   const x = { type: 'quantitative', title: null, axis: null, scale: { domain: [0, longest] } }
@@ -199,7 +199,7 @@ function rowsChart(all: All): TopLevelSpec {
 
 type Point = Readonly<Record<string, string | number>> & { readonly what: string }
 
-/** One plot below the other. */
+/** Draws one plot for each kind of value, one below the other. */
 function lines(points: readonly Point[], x: string, title: string, scale: 'log' | 'symlog'): TopLevelSpec {
   const databases = ['postgres', 'mariadb', 'mysql', 'sqlite'] as const
   const values = [...new Set(points.map((point) => Number(point[x])))]

@@ -3,7 +3,7 @@ import { timesFloor } from './floors'
 import type { DatabaseResults, Results } from './results'
 import { digits, table } from './tables'
 
-/** What docs/performance.md shows of the results: `npm run bench` prints all of them. */
+/** Returns the tables of docs/performance.md. `npm run bench` prints all results. */
 export function pageTables({
   machine,
   measured,
@@ -52,7 +52,7 @@ export function pageTables({
   ].join('\n\n')
 }
 
-/** In milliseconds: where the server is elsewhere, round trips are all that counts. */
+/** Prints milliseconds: with a distant server, only round trips matter. */
 function networks(all: readonly (readonly [string, DatabaseResults])[]): string[] {
   const rows = all.flatMap(([name, { network = [] }]) => {
     const clients = new Set(network.flatMap(({ operations }) => operations.map(({ who }) => who)))
@@ -74,7 +74,7 @@ function networks(all: readonly (readonly [string, DatabaseResults])[]): string[
   return ['### With a network between, in milliseconds', table(head, rows)]
 }
 
-/** One line for each client: what it pays to find the lock held, and to acquire and release it. */
+/** One row for each client: what it costs to find the lock held, and to acquire and release it. */
 function operations({ operations: times, costs }: DatabaseResults): string {
   const clients = times
     .filter(
@@ -101,7 +101,7 @@ function operations({ operations: times, costs }: DatabaseResults): string {
   )
 }
 
-/** A day is flat when its last quarter is as its first. */
+/** Compares the last quarter of the day with the first, to show whether anything grows. */
 function quarters(day: Results['day']): string[][] {
   const [first, last] = [day?.at(0), day?.at(-1)]
   if (!first || !last) return []

@@ -1,6 +1,6 @@
 import type { MarkdownRenderer } from 'vitepress'
 
-const SOURCE = /<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)" ?\/?>/
+const SOURCE = /<source media="\(prefers-color-scheme: ?dark\)" srcset="([^"]+)" ?\/?>/
 const PICTURE = new RegExp(`<picture>\\s*${SOURCE.source}\\s*<img ([^>]+?)/?>\\s*</picture>`, 'g')
 
 /**
