@@ -18,7 +18,8 @@ export async function charts({ databases }: Results): Promise<Record<string, str
 
 type All = readonly (readonly [database: string, results: DatabaseResults])[]
 
-/** In pixels. With its margins a plot is as wide as the column on a phone, so that its text is not scaled down there. */
+/** In pixels: the column on a phone, so that text is not scaled down there. */
+const WIDTH = 342
 const PLOT_WIDTH = 270
 const FONT_SIZE = 12
 /** Each colour for a light page and for a dark one. */
@@ -53,7 +54,7 @@ const STYLE = {
     text: { color: light('ink'), fontSize: FONT_SIZE },
     title: { color: light('ink'), fontSize: 14, anchor: 'start', offset: 8 },
     axis: { grid: false, domainColor: light('line'), tickColor: light('line'), ...TEXT },
-    legend: { orient: 'top', direction: 'horizontal', offset: 8, title: null, ...TEXT },
+    legend: { orient: 'top', direction: 'horizontal', columns: 2, offset: 8, title: null, ...TEXT },
     header: TEXT,
   },
 } as const
@@ -66,13 +67,16 @@ async function draw(specification: TopLevelSpec): Promise<string> {
   return `${inBothSchemes(svg)}\n`
 }
 
-/** A picture follows the colour scheme of the page that shows it. */
+/** A picture follows the colour scheme of the page that shows it. Vega overrates how wide texts are, so the width is set here. */
 function inBothSchemes(svg: string): string {
   const dark = Object.values(COLOURS).flatMap(([onLight, onDark]) =>
     ['fill', 'stroke'].map((what) => `[${what}="${onLight}"] { ${what}: ${onDark} }`),
   )
   const style = `<style>@media (prefers-color-scheme: dark) { ${dark.join(' ')} }</style>`
-  return svg.replace(/<svg [^>]*>/, (start) => `${start}${style}`)
+  return svg
+    .replace(/(<svg [^>]*?)width="[\d.]+"/, `$1width="${WIDTH}"`)
+    .replace(/viewBox="0 0 [\d.]+/, `viewBox="0 0 ${WIDTH}`)
+    .replace(/<svg [^>]*>/, (start) => `${start}${style}`)
 }
 
 interface Bar {
