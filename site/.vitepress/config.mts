@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { slug } from 'github-slugger'
 import { defineConfig, type Plugin } from 'vitepress'
+import { publishedPackage } from '../playground/published-package.mts'
 import { apiSidebar } from './api-sidebar.mts'
 import { contents, MAINTAINERS } from './contents.mts'
 import { firstParagraph } from './first-paragraph.mts'
@@ -30,7 +31,7 @@ export default defineConfig({
   outDir: 'dist',
   vite: {
     publicDir: fileURLToPath(new URL('../public', import.meta.url)),
-    plugins: [vueOfThisPackage()],
+    plugins: [vueOfThisPackage(), publishedPackage()],
     build: { chunkSizeWarningLimit: 2_000 },
   },
   cleanUrls: true,

@@ -1,7 +1,16 @@
 /// <reference types="vitepress/client" />
+import { defineAsyncComponent, h } from 'vue'
+import { useData, type Theme } from 'vitepress'
 // Without the fonts, which are 100 kB that system-ui does without.
 import DefaultTheme from 'vitepress/theme-without-fonts'
-import type { Theme } from 'vitepress'
 import './style.css'
 
-export default { extends: DefaultTheme } satisfies Theme
+const Playground = defineAsyncComponent(() => import('../../playground/Playground.vue'))
+
+export default {
+  extends: DefaultTheme,
+  Layout: () => {
+    const isFirstPage = useData().page.value.relativePath === 'index.md'
+    return h(DefaultTheme.Layout, null, { 'doc-before': () => isFirstPage && h(Playground) })
+  },
+} satisfies Theme

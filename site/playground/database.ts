@@ -1,0 +1,67 @@
+import initSqlJs from 'sql.js'
+import { drivers, sqlExecutor, type StatementResult } from 'shedlock-orm/drivers'
+import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
+import type { Answer } from './instance'
+
+// The database that the instances share: SQLite in a worker of its own, with a network before it.
+
+export interface Wanted {
+  readonly cut: boolean
+  /** Where SQLite is, with the first message. */
+  readonly wasm?: string
+  /** The connection of an instance that starts. */
+  readonly connect?: MessagePort
+}
+
+type Value = string | number | null
+type Run = (text: string, values: Value[]) => Promise<StatementResult>
+
+/** In milliseconds. */
+const SLOWEST_NETWORK = 30
+let cut = false
+let opened: Promise<{ run: Run; provider: SqlLockProvider }>
+
+async function open(wasm: string): typeof opened {
+  const database = new (await initSqlJs({ locateFile: () => wasm })).Database()
+  const run: Run = (text, values) =>
+    new Promise((resolve) => {
+      const statement = database.prepare(text)
+      const rows: Record<string, Value>[] = []
+      try {
+        statement.bind(values)
+        while (statement.step()) rows.push(statement.getAsObject())
+      } finally {
+        statement.free()
+      }
+      resolve({ rows, changed: database.getRowsModified() })
+    })
+  const provider = new SqlLockProvider(sqlExecutor(drivers.sqlite, run), dialects.sqlite)
+  await provider.createTable()
+  return { run, provider }
+}
+
+function throughTheNetwork(callback: () => unknown): void {
+  setTimeout(() => !cut && callback(), Math.random() * SLOWEST_NETWORK)
+}
+
+self.onmessage = ({ data: wanted }: MessageEvent<Wanted>) => {
+  cut = wanted.cut
+  if (wanted.wasm) opened = open(wanted.wasm)
+  const { connect } = wanted
+  if (!connect) return
+  connect.onmessage = ({
+    data: { id, text, values },
+  }: MessageEvent<{ id: number; text: string; values: Value[] }>) => {
+    throughTheNetwork(async () => {
+      const { run, provider } = await opened
+      const answer: Answer = await run(text, values).then(
+        (result) => ({ id, result }),
+        (error: unknown) => ({ id, error: String(error) }),
+      )
+      throughTheNetwork(() => {
+        connect.postMessage(answer)
+      })
+      postMessage(await provider.findLock('send-report'))
+    })
+  }
+}

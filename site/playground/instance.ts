@@ -1,0 +1,128 @@
+import { setMachine, trueTime, whenAwake } from './machine'
+import { Cron } from 'croner'
+import { activeLock, LockError, LockingTaskExecutor, slotOf, type Duration } from 'shedlock-orm'
+import { drivers, sqlExecutor, type StatementResult } from 'shedlock-orm/drivers'
+import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
+
+// One instance of the app: a Web Worker with a connection to the database.
+
+/** What the visitor chooses for all instances. */
+export interface Settings {
+  lock: boolean
+  takes: number
+  lockAtMostFor: Duration
+  lockAtLeastFor: Duration
+  slot: boolean
+}
+
+/** How an instance is to be from now on. */
+export interface Wanted {
+  readonly settings: Settings
+  readonly paused: boolean
+  /** By how many milliseconds its clock is late. */
+  readonly behind: number
+  /** Its connection, with the first message. */
+  readonly database?: MessagePort
+}
+
+/** What happened in an instance, at the time that all share. */
+export interface Report {
+  readonly what: 'begins' | 'ends' | 'loses its lock' | 'skips' | 'fails'
+  readonly at: number
+  /** The tick, by its own clock. */
+  readonly due: number
+  readonly run?: number
+  /** Until when the run may trust its lock, if it has one. */
+  readonly until?: number | undefined
+  readonly why?: string
+}
+
+export interface Answer {
+  readonly id: number
+  readonly result?: StatementResult
+  readonly error?: string
+}
+
+const EVERY = 2_000
+const answered = new Map<number, (answer: Answer) => void>()
+let connection: MessagePort | undefined
+let statements = 0
+/** The number of the next run, which no earlier process of this instance had. */
+let runs = trueTime()
+let settings = ''
+let job: Cron | undefined
+
+function report(what: Report['what'], more: Partial<Report> = {}): void {
+  const due = Math.floor(Date.now() / EVERY) * EVERY
+  postMessage({ what, at: trueTime(), due, ...more } satisfies Report)
+}
+
+function reportError({ error }: { error: unknown }): void {
+  report('fails', { why: error instanceof LockError ? error.code : String(error) })
+}
+
+/** The job. It goes on when its lock is lost, unlike a good one: so that there is something to see. */
+async function work(milliseconds: number): Promise<void> {
+  const [lock, run] = [activeLock(), runs++]
+  lock?.signal.addEventListener('abort', () => {
+    // At its end it aborts too.
+    if ((lock.signal.reason as LockError).code === 'LOCK_LOST') report('loses its lock', { run })
+  })
+  report('begins', { run, until: lock && trueTime() + lock.remaining() })
+  await new Promise((resolve) => setTimeout(resolve, milliseconds))
+  // After a pause the loss is noticed as soon as the signal is read.
+  report('ends', { run, ...(lock?.signal.aborted && { why: 'without its lock' }) })
+}
+
+const database = sqlExecutor(drivers.sqlite, (text, values, _statement, _wants, attempt) => {
+  const id = statements++
+  if (attempt) attempt.onAbandoned = () => answered.delete(id)
+  return new Promise((resolve, reject) => {
+    answered.set(id, ({ result, error }) => {
+      if (result) resolve(result)
+      else reject(new Error(error))
+    })
+    connection?.postMessage({ id, text, values })
+  })
+})
+const provider = new SqlLockProvider(database, dialects.sqlite, { lockedBy: self.name, timeLimit: '1s' })
+const listeners = [
+  {
+    onLockNotAcquired: ({ reason }: { reason: string }) => {
+      report('skips', { why: reason })
+    },
+    onLockFailed: reportError,
+    onUnlockFailed: reportError,
+    onLockLost: () => undefined,
+  },
+]
+
+/** The page shows this code, with the visitor's values. */
+function schedule(set: Omit<Settings, 'slot'> & { slot: ((cron: Cron) => Date) | undefined }): Cron {
+  const executor = new LockingTaskExecutor(provider, { listeners })
+  const sendReport = () => work(set.takes)
+  const lock = {
+    name: 'send-report',
+    lockAtMostFor: set.lockAtMostFor,
+    lockAtLeastFor: set.lockAtLeastFor,
+    slot: set.slot,
+    onError: console.error,
+  }
+  return new Cron('*/2 * * * * *', set.lock ? executor.wrap(lock, sendReport) : sendReport)
+}
+
+self.onmessage = ({ data: wanted }: MessageEvent<Wanted>) => {
+  if (wanted.database) {
+    connection = wanted.database
+    connection.onmessage = ({ data: answer }: MessageEvent<Answer>) => {
+      whenAwake(() => answered.get(answer.id)?.(answer))
+    }
+  }
+  setMachine(wanted.paused, wanted.behind)
+  whenAwake(() => {
+    if (settings === JSON.stringify(wanted.settings)) return
+    settings = JSON.stringify(wanted.settings)
+    job?.stop()
+    job = schedule({ ...wanted.settings, slot: wanted.settings.slot ? (cron) => slotOf(cron) : undefined })
+  })
+}

@@ -1,0 +1,32 @@
+// What the package uses of Node.js and a browser does not have. Everything else of it runs as it is published.
+
+/** Follows a task to its first `await` only. */
+export class AsyncLocalStorage<T> {
+  #store: T | undefined
+  getStore(): T | undefined {
+    return this.#store
+  }
+  run<R>(store: T, task: () => R): R {
+    const outer = this.#store
+    this.#store = store
+    try {
+      return task()
+    } finally {
+      this.#store = outer
+    }
+  }
+}
+
+export const channel = () => ({ hasSubscribers: false })
+export const uptime = (): number => performance.now() / 1_000
+export const hostname = (): string => 'browser'
+export const isMainThread = false
+export const threadId = 0
+export const randomUUID = (): string => crypto.randomUUID()
+/** Names prepared statements, which only PostgreSQL has. */
+export const createHash = undefined
+
+Object.assign(globalThis, {
+  process: { pid: 0, emitWarning: console.warn },
+  Buffer: { byteLength: (text: string) => new TextEncoder().encode(text).length },
+})

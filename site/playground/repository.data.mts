@@ -1,0 +1,2 @@
+/** `owner/name` on GitHub, in a build that knows it, else empty. */
+export default { load: (): string => process.env.GITHUB_REPOSITORY ?? '' }
