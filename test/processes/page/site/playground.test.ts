@@ -1,0 +1,263 @@
+import { readFileSync } from 'node:fs'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterTest } from '../../../after-test'
+import { openBrowser } from '../page-server'
+import { serveSite } from './site-server'
+
+/** What an instance reports (`what`), or a row that the database shows (`lockedBy`). */
+interface Seen {
+  readonly by: string
+  readonly what?: 'begins' | 'ends' | 'loses its lock' | 'skips' | 'fails'
+  readonly at: number
+  readonly due?: number
+  readonly run?: number
+  readonly until?: number
+  readonly why?: string
+  readonly lockedBy?: string
+}
+
+/** How long the random clicks last. */
+const SECONDS = Number(process.env['PLAYGROUND_SECONDS'] ?? 15)
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+const INSTANCES = ['A', 'B', 'C']
+/** Listens to the workers beside the page. */
+const LISTEN = `
+  seen = []
+  Worker = class extends Worker {
+    constructor(url, options) {
+      super(url, options)
+      this.addEventListener('message', ({ data }) => seen.push({ ...data, by: options.name ?? 'database' }))
+    }
+  }`
+
+let browser: Browser
+let site: Awaited<ReturnType<typeof serveSite>>
+
+beforeAll(async () => {
+  ;[browser, site] = await Promise.all([openBrowser(), serveSite()])
+})
+afterAll(async () => {
+  await browser.close()
+  site.close()
+})
+
+async function open(options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options)
+  afterTest(() => context.close())
+  const page = await context.newPage()
+  if (options.javaScriptEnabled !== false) await page.addInitScript(LISTEN)
+  await page.goto(site.url)
+  return page
+}
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.locator('.playground').getByRole('button', { name, exact: true }).click()
+}
+
+/** Waits until something can be found in all that was seen so far. */
+async function until<Found>(page: Page, find: (seen: Seen[]) => Found | undefined): Promise<Found> {
+  for (;;) {
+    const seen = await page.evaluate<Seen[]>('seen')
+    const found = find(seen)
+    if (found !== undefined) return found
+    await page.waitForFunction(`seen.length > ${seen.length}`)
+  }
+}
+
+/** What happened at three ticks in a row, each of which is over, after the first tick that `begin` finds. */
+async function threeTicks(page: Page, begin: (each: Seen) => boolean): Promise<string[][]> {
+  return until(page, (seen) => {
+    const from = seen.find(begin)?.due
+    const last = Math.max(...seen.flatMap(({ due }) => due ?? []))
+    if (from === undefined || last <= from + 6_000) return undefined
+    return [2_000, 4_000, 6_000].map((after) =>
+      seen
+        .filter(({ due, what }) => due === from + after && (what === 'begins' || what === 'skips'))
+        .map(({ what }) => what ?? '')
+        .sort(),
+    )
+  })
+}
+
+/** Waits for a run, and does something to its instance while it runs: again with another run, if that was over sooner. */
+async function duringARun(page: Page, act: string, undo: string): Promise<Seen> {
+  await page.getByRole('combobox', { name: 'takes' }).selectOption('3000')
+  for (let after = 0; ;) {
+    const run = await until(page, (seen) => {
+      const ended = (one: Seen) =>
+        seen.some(({ what, by, run }) => what === 'ends' && by === one.by && run === one.run)
+      return seen.slice(after).find((each) => each.what === 'begins' && !ended(each))
+    })
+    await press(page, `${act} ${run.by}`)
+    after = await page.evaluate<number>('seen.length')
+    const seen = await page.evaluate<Seen[]>('seen')
+    if (!seen.some((each) => each.what === 'ends' && each.by === run.by && each.run === run.run)) return run
+    await press(page, `${undo} ${run.by}`)
+  }
+}
+
+const nextRun = (page: Page, run: Seen): Promise<Seen> =>
+  until(page, (seen) => seen.find(({ what, at }) => what === 'begins' && at > run.at))
+
+it('without the lock three instances run at each tick, with it one', async () => {
+  const page = await open()
+  const one = ['begins', 'skips', 'skips']
+  expect(await threeTicks(page, ({ what }) => what === 'begins')).toEqual([one, one, one])
+  await press(page, 'Switch the lock off')
+  const three = ['begins', 'begins', 'begins']
+  const isUnlocked = ({ what, until }: Seen) => what === 'begins' && until === undefined
+  expect(await threeTicks(page, isUnlocked)).toEqual([three, three, three])
+  await press(page, 'Switch the lock on')
+  const unlocked = (await page.evaluate<Seen[]>('seen')).findLast(isUnlocked)?.at ?? 0
+  expect(await threeTicks(page, ({ what, at }) => what === 'skips' && at > unlocked)).toEqual([one, one, one])
+})
+
+it('after a kill nobody runs until the lock expires, then another instance', async () => {
+  const page = await open()
+  const killed = await duringARun(page, 'Kill', 'Start')
+  const next = await nextRun(page, killed)
+  expect(next.by).not.toBe(killed.by)
+  expect(next.at).toBeGreaterThanOrEqual(killed.until ?? Infinity)
+  const seen = await page.evaluate<Seen[]>('seen')
+  expect(seen.filter(({ what, at }) => what === 'skips' && at > killed.at && at < next.at)).not.toEqual([])
+})
+
+it('an instance that was paused during its run has lost its lock when it wakes', async () => {
+  const page = await open()
+  const paused = await duringARun(page, 'Pause', 'Wake')
+  const next = await nextRun(page, paused)
+  expect(next.by).not.toBe(paused.by)
+  await press(page, `Wake ${paused.by}`)
+  const [row, lost] = await until(page, (seen) => {
+    const at = seen.findIndex(
+      ({ what, by, run }) => what === 'loses its lock' && by === paused.by && run === paused.run,
+    )
+    return at < 0
+      ? undefined
+      : ([seen.slice(0, at).findLast(({ by }) => by === 'database'), seen[at]] as const)
+  })
+  expect(lost?.at).toBeGreaterThanOrEqual(next.at)
+  expect(row?.lockedBy).toMatch(new RegExp(`^${next.by}/`))
+})
+
+it(
+  'never do two instances run under the lock, whatever is clicked',
+  async () => {
+    const page = await open()
+    const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+    let state = seed
+    // https://en.wikipedia.org/wiki/Lehmer_random_number_generator
+    const random = (below: number): number =>
+      Math.floor(((state = (state * 48_271) % 2_147_483_647) / 2_147_483_647) * below)
+    const controls = page.locator('.playground :is(select, button:enabled):not(.line > span + button)')
+    const heldOf = (seen: Seen[]) =>
+      seen
+        .filter(({ what, until }) => what === 'begins' && until !== undefined)
+        .map(({ by, run, at, until = Infinity }) => {
+          const end = seen.find((each) => each.what === 'ends' && each.by === by && each.run === run)
+          return { seed, by, at, until: Math.min(until, end?.at ?? Infinity) }
+        })
+        .sort((one, other) => one.at - other.at)
+    const end = Date.now() + SECONDS * 1_000
+    let held: ReturnType<typeof heldOf> = []
+    while (Date.now() < end || held.length < 5) {
+      const control = controls.nth(random(await controls.count()))
+      const options = await control.locator('option').count()
+      if (options > 0) await control.selectOption({ index: random(options) })
+      else await control.click()
+      // Until an instance reports something, if one is awake.
+      const seen = await page.evaluate<Seen[]>('seen')
+      const reports = seen.filter(({ what }) => what).length
+      await page.waitForFunction(
+        `seen.filter(({ what }) => what).length > ${reports} || !document.querySelector('[aria-label^=Pause]:enabled')`,
+      )
+      held = heldOf(seen)
+    }
+    expect(held.filter(({ at }, index) => at < (held[index - 1]?.until ?? 0))).toEqual([])
+  },
+  (SECONDS + 120) * 1_000,
+)
+
+it('each act says what is to be seen, with a link to a page and its heading', async () => {
+  const page = await open()
+  const links = new Set<string>()
+  const remember = async () =>
+    links.add((await page.getByRole('status').getByRole('link').getAttribute('href')) ?? '')
+  await remember()
+  const switches = ['Kill A', 'Start A', 'Pause A', 'Wake A', 'Late clock A', 'Right clock A'].concat([
+    'Switch the lock off',
+    'Switch the lock on',
+    'Cut the database off',
+    'Connect the database',
+  ])
+  for (const each of switches) await press(page, each).then(remember)
+  for (const select of await page.getByRole('combobox').all())
+    await select.selectOption({ index: 1 }).then(remember)
+  expect(links.size).toBeGreaterThan(4)
+  for (const link of links) {
+    const { hash, href } = new URL(link, site.url)
+    const response = await fetch(href)
+    expect([link, response.status]).toEqual([link, 200])
+    if (hash) expect(await response.text()).toContain(`id="${hash.slice(1)}"`)
+  }
+})
+
+it('the text is there before the playground is loaded, which then needs no network', async () => {
+  const page = await open()
+  await until(page, (seen) => seen.find(({ what }) => what === 'begins'))
+  const [painted, ...loaded] = await page.evaluate<number[]>(`[
+    performance.getEntriesByName('first-contentful-paint')[0].startTime,
+    ...performance.getEntriesByType('resource').filter(({ name }) => /workers|wasm/.test(name)).map((each) => each.startTime),
+  ]`)
+  expect(loaded.length).toBeGreaterThan(0)
+  expect(Math.min(...loaded)).toBeGreaterThan(painted ?? Infinity)
+
+  await page.context().setOffline(true)
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(request.url()))
+  for (const name of INSTANCES) await press(page, `Kill ${name}`)
+  const before = await page.evaluate<number>('seen.length')
+  for (const name of INSTANCES) await press(page, `Start ${name}`)
+  await until(page, (seen) => seen.slice(before).find(({ what }) => what === 'begins'))
+  expect(requests.filter((url) => !url.startsWith('blob:'))).toEqual([])
+})
+
+it('a keyboard is enough', async () => {
+  const page = await open()
+  await until(page, (seen) => seen[0])
+  await page.getByRole('button', { name: 'Stop' }).focus()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Start A' }).waitFor()
+  const focused = () => page.locator(':focus').getAttribute('aria-label')
+  while ((await focused()) !== 'lockAtMostFor') await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowDown')
+  expect(await page.locator(':focus').inputValue()).toBe('10s')
+})
+
+it('who wants less motion starts it', async () => {
+  const page = await open({ reducedMotion: 'reduce' })
+  await press(page, 'Start')
+  await until(page, (seen) => seen.find(({ what }) => what === 'begins'))
+})
+
+it('without scripts there is the picture', async () => {
+  const page = await open({ javaScriptEnabled: false })
+  expect(await page.locator('.playground').isVisible()).toBe(false)
+  expect(await page.getByRole('img', { name: /^Four instances, one job/ }).isVisible()).toBe(true)
+})
+
+describe.each([390, 1280])('at %d pixels', (width) => {
+  it.each(['light', 'dark'] as const)(
+    'axe finds nothing, and nothing is too wide, %s',
+    async (colorScheme) => {
+      const page = await open({ viewport: { width, height: 900 }, colorScheme })
+      await until(page, (seen) => seen.find(({ what }) => what === 'begins'))
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+      await page.evaluate(AXE)
+      const violations = `axe.run('.playground').then(({ violations }) => violations.map(({ id }) => id))`
+      expect(await page.evaluate(violations)).toEqual([])
+    },
+  )
+})
