@@ -134,7 +134,11 @@ export class BackgroundReleases {
     const { mayArriveLater } = release
     const answer = inTime(release.attempt(), this.limit, () => new Error('no answer'), false)
     const changed = await answer.catch(() => undefined)
-    const isLast = mayArriveLater === 'no' || (mayArriveLater === 'unknown' && this.#isDrained(release))
+    // At the end two releases that find nothing are enough. One is not: a server may be executing the statement at this moment, as when
+    // it waited for a lock while its client gave up.
+    const isSecond = entry !== undefined && entry.interval > FIRST_INTERVAL
+    const isLast =
+      mayArriveLater === 'no' || (mayArriveLater === 'unknown' && isSecond && this.#isDrained(release))
     const isDone = changed !== undefined && (changed > 0 || isLast)
     // It may have been removed during the attempt, or dropped at the end of a `drain`.
     if (!entry || !this.#entries.delete(release)) return changed !== undefined

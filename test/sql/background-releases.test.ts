@@ -268,10 +268,24 @@ it('drain() releases what it can as soon as the database answers again', async (
   expect(await held()).toEqual([])
 })
 
-it('drain() does not wait for an acquisition that may still arrive, once a release was answered', async () => {
+it('drain() releases an acquisition that arrives shortly after a release found nothing', async () => {
+  await acquireUnanswered('request lost')
+  const drained = provider.drain()
+  await jest.advanceTimersByTimeAsync(10)
+  expect(line.sent).toHaveLength(2)
+  await line.deliverLost()
+  expect(await held()).toEqual(['job 0'])
+  await jest.advanceTimersByTimeAsync(SECOND)
+  await drained
+  expect(await held()).toEqual([])
+})
+
+it('drain() does not wait for an acquisition that may still arrive, once two releases found nothing', async () => {
   await acquireUnanswered('request lost', 3)
-  await drain()
-  expect(line.sent).toHaveLength(3 + 3)
+  const drained = provider.drain()
+  await jest.advanceTimersByTimeAsync(SECOND)
+  await drained
+  expect(line.sent).toHaveLength(3 + 2 * 3)
 })
 
 it('drain() gives up after its timeout, and nothing is sent afterwards until the next lock', async () => {

@@ -141,7 +141,7 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     expect(await after.runMigrations()).toEqual([])
     await expect(typeOrmLockProvider(after, renamed).lock(job)).rejects.toMatchObject({
       code: 'TABLE_MISSING',
-      message: expect.stringContaining('docs/tables.md'),
+      message: expect.stringContaining('set tableName to that name, or rename the table'),
     })
     await after.destroy()
     const right = await connect(renamed, [createShedLockMigration(), RenameShedLock1795000000000])

@@ -27,6 +27,9 @@ export interface Screen {
   close(): Promise<void>
 }
 
+/** The terminal of a person. Node.js shows no colours where CI is set. */
+const PERSON = { TERM: 'xterm-256color', CI: undefined, FORCE_COLOR: undefined, NO_COLOR: undefined }
+
 export function openTerminal(
   command: readonly string[],
   { columns, rows = 40 }: Size,
@@ -38,7 +41,7 @@ export function openTerminal(
   const inside = `tty > '${device}'; stty cols ${columns} rows ${rows}; exec ${quoted}`
   const child = spawn('script', ['--quiet', '--return', '--command', inside, '/dev/null'], {
     cwd: join(__dirname, '../../..'),
-    env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, TERM: 'xterm-256color', ...env },
+    env: { ...process.env, ...PERSON, ...env },
   })
   const terminal = new Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })
   let written = ''
