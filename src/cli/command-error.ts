@@ -3,22 +3,22 @@ import { LockError } from '../core/internal'
 /** Documented in `--help` and in docs/cli.md. */
 export const ExitCode = {
   ok: 0,
-  /** The answer is no: the doctor found an error, there is no such lock, the lock was not released. */
+  /** A negative result: the doctor found an error, there is no such lock, or the lock was not released. */
   no: 1,
   /** A wrong argument, option, name or file. */
   usage: 2,
   /** No driver, no connection, or the database refused. */
   database: 3,
-  /** `exec`: somebody else holds the lock. EX_TEMPFAIL of sysexits.h: nothing is wrong, it may be tried later. */
+  /** `exec`: the lock is held, so the command was skipped. EX_TEMPFAIL of sysexits.h: not an error, try again later. */
   skipped: 75,
-  /** `exec`: the lock was lost while the command ran, which was stopped. */
+  /** `exec`: the lock was lost while the command ran, so the command was stopped. */
   lockLost: 76,
-  /** Ctrl-C at a question, as shells have it. */
+  /** Ctrl-C at a prompt, as in shells. */
   interrupted: 130,
 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
-/** Ends the command with a message of one line and an exit code. */
+/** Ends the command with a one-line message and an exit code. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 
@@ -30,12 +30,12 @@ export class CommandError extends Error {
   }
 }
 
-/** An error of a command whose answer is no. */
+/** Reports a negative result. */
 export function refusal(message: string): CommandError {
   return new CommandError(ExitCode.no, message)
 }
 
-/** An error of whoever typed the command. */
+/** Reports a mistake in the command as typed. */
 export function wrongUsage(message: string): CommandError {
   return new CommandError(ExitCode.usage, message)
 }
@@ -51,11 +51,11 @@ export function exitCodeOf(error: unknown): ExitCode {
     : ExitCode.database
 }
 
-/** A shorter one would turn ordinary words into stars; drivers do not print passwords anyway. */
+/** Hiding shorter secrets would garble ordinary words, and drivers do not print passwords anyway. */
 const SHORTEST = 4
 const secrets = new Set<string>()
 
-/** From now on no output shows this text. */
+/** Hides this string in all further output. */
 export function hide(secret: unknown): void {
   if (typeof secret !== 'string' || secret.length < SHORTEST) return
   secrets.add(secret)
@@ -63,7 +63,7 @@ export function hide(secret: unknown): void {
 }
 
 /**
- * Hides the password of a URL: `scheme://user:password@host`, `…;password=…`, `…?password=…`. And each piece of it, because
+ * Hides the password of a URL: `scheme://user:password@host`, `…;password=…`, `…?password=…`. Also hides each piece of it, because
  * another parser may end it at a character that should have been escaped.
  */
 export function hideUrl(url: string): void {

@@ -19,15 +19,15 @@ import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags, type
 import { warn } from './output'
 import { connectUrl } from './url-connection'
 
-/** The lock table's database, however it was reached. */
+/** A connection to the lock table's database, by URL or through a DataSource. */
 export interface Connection {
   readonly dialect: Dialect
   readonly provider: SqlLockProvider
-  /** Its host, or the file of SQLite. */
+  /** The host, or the SQLite file. */
   readonly server: string
   readonly names: LockTableOptions
   readonly executor: Pick<SqlExecutor, 'query'>
-  /** A connection of the server that nothing else uses until it is closed. */
+  /** Opens a connection that nothing else uses until it is closed. */
   openSession(): Promise<Session>
   close(): Promise<unknown>
 }
@@ -36,17 +36,17 @@ export interface Session extends Pick<SqlExecutor, 'query'> {
   close(): Promise<unknown>
 }
 
-/** Longer than a healthy server takes to say good-bye. */
+/** Longer than a healthy server takes to close a connection. */
 const CLOSES_WITHIN = 1_000
 const ANSWERS_WITHIN = 5_000
 
-/** With `createTable` the table is made first, and with it the file of SQLite. */
+/** With `createTable`, a missing SQLite file is created too. */
 type ConnectionFlags = Flags<ConnectionOption> & Partial<Flags<'createTable'>>
 
 /**
- * Gives a command its options, those of the connection too, and its work on the database.
+ * Adds the command's own options and those of the connection, and sets what the command does with the database.
  *
- * @param work its `argument` is the command's own first one, of whatever type that is read as
+ * @param work its `argument` is the command's first argument, as parsed
  */
 export function onDatabase<Name extends OptionName>(
   command: Command,
@@ -59,7 +59,7 @@ export function onDatabase<Name extends OptionName>(
   })
 }
 
-/** Connects as the flags say, works, and closes the connection whatever happens, and whether or not the server answers. */
+/** Connects, does the work, and closes the connection even if the work fails. Does not wait long for a server that hangs. */
 export async function withConnection(
   flags: ConnectionFlags,
   work: (connection: Connection) => Promise<void>,
@@ -86,7 +86,7 @@ function connect({ url, dataSource, env, createTable, ...names }: ConnectionFlag
   )
 }
 
-/** A value that is set already, to another, is refused: whichever won, somebody might work on the wrong database. */
+/** Sets variables from the file. Rejects a relevant one that is already set differently: either may mean the wrong database. */
 function readEnvironment(file: string, url: string | undefined, all: boolean): void {
   let values: NodeJS.Dict<string>
   try {
@@ -107,7 +107,7 @@ function twice(one: string, other: string): CommandError {
   return wrongUsage(`${one} and ${other} may mean two databases – set only one of them.`)
 }
 
-/** Says which table is about to be changed, before it is. */
+/** Prints which table is about to be changed. */
 export async function announce(connection: Connection, quiet = false): Promise<Place> {
   const noAnswer = () => databaseFailure(`The database at ${connection.server} does not answer.`)
   const place = await inTime(placeOf(connection), ANSWERS_WITHIN, noAnswer)
@@ -115,7 +115,7 @@ export async function announce(connection: Connection, quiet = false): Promise<P
   return place
 }
 
-/** The server is the one that was named, which people recognise. */
+/** Shows the server by the name that the user gave, which people recognise. */
 export async function placeOf({ dialect, server, names, executor }: Connection): Promise<Place> {
   return { ...(await placeOfTable(executor, dialect, tableSql(dialect, names))), server }
 }

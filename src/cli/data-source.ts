@@ -46,10 +46,10 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   if (typeof server.url === 'string') hideUrl(server.url)
   const name = CLIENT_DIALECTS[type]
   if (!name) throw wrongUsage(`A DataSource of type '${type}' cannot keep locks.`)
-  // Before it connects.
+  // Validate the options before connecting.
   typeOrmLockProvider(dataSource, options)
   try {
-    // Looking at locks must not migrate, synchronize or drop anything.
+    // Reading locks must not migrate, synchronize or drop anything.
     dataSource.setOptions({
       synchronize: false,
       migrationsRun: false,
@@ -72,7 +72,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
       const { records, affected } = await queryRunner.query(text, values, true)
       return { rows: records as SqlRow[], changed: affected }
     })
-    // A connection that cannot be returned changes nothing of what was read.
+    // The rows have been read even if the connection cannot be returned.
     return { ...executor, close: () => queryRunner.release().catch(() => undefined) }
   }
   return {
@@ -91,7 +91,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   }
 }
 
-/** The names that were passed to `shedLockEntity`: they are those that the project uses. */
+/** The names that the project passed to `shedLockEntity`. */
 function namesOfEntity(entities: readonly EntityMetadata[]): LockTableOptions {
   const [entity, ...others] = entities.filter(({ name }) => name === 'ShedLock')
   if (!entity || others.length > 0) return {}
@@ -138,8 +138,8 @@ function isDataSource(value: unknown): value is DataSource {
 }
 
 /**
- * Loads a file of the project as Node.js does: a CommonJS one with `require`, so that loaders which only know that
- * (`--require ts-node/register`) see it.
+ * Loads a file of the project as Node.js does. Uses `require` for CommonJS, because some loaders hook only that
+ * (`--require ts-node/register`).
  */
 async function loadModule(path: string): Promise<object> {
   if (!isCommonJs(path)) return importModule(path)
@@ -147,7 +147,7 @@ async function loadModule(path: string): Promise<object> {
     return createRequire(path)(path) as object
   } catch (error) {
     const { code } = error as { code?: unknown }
-    // It is an ES module after all.
+    // It is an ES module despite its extension or package type.
     if (code === 'ERR_REQUIRE_ESM' || code === 'ERR_REQUIRE_ASYNC_MODULE') return importModule(path)
     throw error
   }

@@ -14,7 +14,7 @@ import { refusal } from './command-error'
 import { columns, labelled, type Cell } from './layout'
 import { COMMAND } from './output'
 
-/** @throws CommandError when nobody ever acquired it */
+/** @throws CommandError if the lock was never acquired */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.findLock(name)
   if (!lock) throw refusal(`There is no lock '${name}', because it was never acquired.`)
@@ -30,16 +30,16 @@ const COLUMNS: Readonly<Record<string, (lock: LockRecord) => Cell>> = {
   'LOCKED AT': lockedAt,
   'LOCK UNTIL': lockUntil,
 }
-/** How many of them a terminal shows without `--wide`. */
+/** The number of columns that a terminal shows without `--wide`. */
 const NARROW = 4
-/** What is cut first where there is no room, and the shortest that it may be: the name is worth more than its owner. */
+/** The columns to cut, with their minimum widths. The owner is cut before the name, which matters more. */
 const ELASTIC = [
   [3, 18],
   [0, 10],
 ] as const
 const ALL_ELASTIC = Object.keys(COLUMNS).map((_, index) => [index, 4] as const)
 
-/** A line for each lock, trouble first. Where the width is limited it has the columns that matter, unless `wide` asks for all. */
+/** One line for each lock, trouble first. If the width is limited, only the columns that matter are shown, unless `wide` is set. */
 export function table(locks: readonly LockRecord[], width: number, wide = false): string {
   if (locks.length === 0) return 'There are no locks.'
   const titles = Object.keys(COLUMNS).slice(0, wide || width === Infinity ? undefined : NARROW)
@@ -66,10 +66,10 @@ export function details(lock: LockRecord): string {
   return labelled(rows.filter(([, value]) => value !== ''))
 }
 
-/** What a time in the future means. */
+/** Explains a time in the future. */
 export const ANOTHER_CLOCK = `another clock or time zone wrote it – run ${COMMAND} doctor`
 
-/** As `--json` prints it: a pause is no run. */
+/** The lock as `--json` prints it. `lockedAt` is null for a job that was paused but never ran. */
 export function forJson(lock: LockRecord): object {
   return { ...lock, lockedAt: wasAcquired(lock) ? lock.lockedAt : null }
 }
@@ -87,7 +87,7 @@ export function holding(lock: LockRecord): string {
   return `${which} ${paused ? `is ${owner}` : how} ${until}`
 }
 
-/** Its last run failed, or it will not run until somebody does something. */
+/** Whether its last run failed or died, or it is held for ever and so needs a person to release it. */
 function isInTrouble(lock: LockRecord): boolean {
   const { outcome } = lock.lastRun ?? {}
   return outcome === 'died' || outcome === 'failed' || (isHeldForEver(lock) && !lock.paused)
@@ -141,7 +141,7 @@ function lockUntil(lock: LockRecord): string {
   return lock.lockUntil.toISOString()
 }
 
-/** `1h 30m`, `45m`: below ten units also the next smaller one. */
+/** Formats as `1h 30m` or `45m`: fewer than ten of a unit are followed by the next smaller unit. */
 export function duration(milliseconds: number): string {
   const seconds = Math.ceil(milliseconds / 1_000)
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)]

@@ -14,10 +14,10 @@ interface Diagnosis {
   readonly fix: readonly string[]
 }
 
-/** Above this, hosts whose clocks follow each other fire one tick twice when `lockAtLeastFor` is short. */
+/** If clocks differ by more than this, two hosts may both run a job for the same tick when `lockAtLeastFor` is short. */
 const CLOCK_TOLERANCE = 1_000
 
-/** Looks for all that could make locks fail, be slow, or be acquired twice. Changes nothing. */
+/** Checks for anything that could make locks fail, be slow, or be acquired twice. Changes nothing. */
 async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const place = describePlace(await placeOf(connection))
   const table = await connection.provider.checkTable()
@@ -39,7 +39,7 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
 
 async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
   const now = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.inspection?.from ?? raw('')}`
-  // The first query may wait for a connection.
+  // Not timed, because the first query may wait for a connection.
   await session.query(now, {})
   const sent = Date.now()
   const [row] = await session.query(now, {})
@@ -49,7 +49,7 @@ async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
   const differ = `the clocks of this host and of the database differ by ${difference} ms (± ${uncertainty})`
   if (Math.abs(difference) <= CLOCK_TOLERANCE + uncertainty) return found('clock', differ)
   const advice =
-    "Locks use only the database's clock, but schedulers fire by the clocks of the hosts – synchronise these (NTP), or make lockAtLeastFor longer than the difference."
+    "Locks use only the database's clock, but schedulers fire by the clocks of their hosts – synchronise them (NTP), or make lockAtLeastFor longer than the difference."
   return found('clock', `${differ}. ${advice}`, 'warning')
 }
 
@@ -59,7 +59,7 @@ async function settings({ inspection }: Dialect, session: Session): Promise<Diag
   const findings: Diagnosis[] = []
   for (const { name, read, wrong, severity, message, fix } of known) {
     const [row] = await session.query(read, {})
-    // Not every server has it.
+    // Not every server has this setting.
     if (!row) continue
     const value = String(lastColumn(row))
     const fixes = fix ? [fix(typeof user === 'string' ? user : 'the_user')] : []
@@ -70,7 +70,7 @@ async function settings({ inspection }: Dialect, session: Session): Promise<Diag
   return findings
 }
 
-/** Two connections at one time have two sessions of the server, unless a pooler lends one session to both in turn. */
+/** Detects a pooler: two open connections have different server sessions, unless a pooler lends one session to both in turn. */
 async function pooler(connection: Connection, session: Session): Promise<Diagnosis[]> {
   const { session: id, from = raw('') } = connection.dialect.inspection ?? {}
   if (!id) return []
@@ -89,7 +89,7 @@ async function pooler(connection: Connection, session: Session): Promise<Diagnos
   return [found('pooler', message, 'note')]
 }
 
-/** @param fix SQL that fixes it */
+/** @param fix SQL that fixes the problem */
 function found(
   check: string,
   message: string,
@@ -124,7 +124,7 @@ export function addDoctorCommand(program: Command): void {
 
 const SEVERITIES = { error: 'red', warning: 'yellow', note: 'cyan', ok: 'green' } as const
 
-/** Where it looked, and then the worst first. */
+/** Formats the table's place, then the findings, worst first. */
 function report([place, ...findings]: readonly Diagnosis[]): string {
   const order = Object.keys(SEVERITIES)
   const sorted = findings.sort((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity))

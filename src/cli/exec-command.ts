@@ -30,7 +30,7 @@ export function addExecCommand(program: Command): void {
       const { wait, lockAtMostFor, lockAtLeastFor } = flags
       if (wait === undefined && lockAtMostFor === undefined)
         throw wrongUsage('Set --lock-at-most-for <duration>, or --wait <duration>.')
-      // Before it connects.
+      // Validate the configuration before connecting.
       checkLockConfiguration({ name, lockAtMostFor: lockAtMostFor ?? '1m', lockAtLeastFor })
       const signals = new Signals()
       signals.tell((signal) => process.exit(statusOf(signal)))
@@ -43,7 +43,7 @@ export function addExecCommand(program: Command): void {
   )
 }
 
-/** A command that failed: it was not done, and whoever waits does it. */
+/** Thrown if the command failed, so that `executeOnce` does not record the work as done and a waiting process may do it. */
 class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 
@@ -62,7 +62,7 @@ async function runLocked(
 ): Promise<number> {
   const { lockAtMostFor, lockAtLeastFor, keepAliveAtMost: atMost } = flags
   const keepAlive = atMost === undefined ? (flags.keepAlive ?? lockAtMostFor === undefined) : { atMost }
-  // From now on there may be a lock to release.
+  // From here on there may be a lock to release, so a signal must not end the process at once.
   const stop = new AbortController()
   signals.tell((signal) => {
     stop.abort()
@@ -111,7 +111,7 @@ function isRefused(error: unknown): boolean {
   return error instanceof LockError && error.code === 'NOT_ACQUIRED'
 }
 
-/** One more query, for the message about a refusal. */
+/** Queries who holds the lock, for the message about a refusal. */
 async function whoHolds(provider: SqlLockProvider, name: string): Promise<string> {
   const record = await provider.findLock(name).catch(() => undefined)
   return record?.held ? holding(record) : `Lock '${name}' was held a moment ago`

@@ -1,11 +1,11 @@
 import { styleText } from 'node:util'
 
-// How text is laid out on a terminal. Elsewhere nothing is cut, broken or coloured, so that other programs find all of it.
+// Lays out text on a terminal. In a pipe or a file nothing is cut, wrapped or coloured, so that other programs get all of it.
 
-/** A piece of text, and how it looks on a terminal with colours. */
+/** A piece of text and its style on a terminal with colours. */
 export type Cell = string | readonly [text: string, style: Parameters<typeof styleText>[0]]
 
-/** How many characters fit into a line. */
+/** The number of characters that fit on a line. */
 export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream = process.stdout): number {
   // Some terminals report a size of 0.
   return isTTY ? columns || 80 : Infinity
@@ -15,7 +15,7 @@ const ZERO_WIDTH = /[\p{Mn}\p{Me}]/u
 const DOUBLE_WIDTH =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u
 
-/** How many columns of a terminal the text takes, or a few more. */
+/** The number of terminal columns that the text takes, or slightly more. */
 export function displayWidth(text: string): number {
   let width = 0
   for (const character of text) width += ZERO_WIDTH.test(character) ? 0 : DOUBLE_WIDTH.test(character) ? 2 : 1
@@ -33,10 +33,10 @@ export function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
-/** What stays together in SQL: a new line inside of quotes would be part of a name or a value. */
+/** SQL that must not be broken: a line break inside quotes would become part of a name or a value. */
 const SQL_WORD = /(?:'[^']*'|"[^"]*"|`[^`]*`|[^\s'"`])+/g
 
-/** Breaks long lines between words. Lines that are indented are SQL. */
+/** Breaks long lines between words. Indented lines are SQL. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => {
     const [indent = ''] = /^ */.exec(line) ?? []
@@ -54,9 +54,9 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /**
- * A line for each row.
+ * Formats each row as one line.
  *
- * @param elastic where lines are too long, these columns are cut, the first one first, but not below a width
+ * @param elastic the columns to cut, in this order, if lines are too long, with their minimum widths
  */
 export function columns(
   rows: readonly (readonly Cell[])[],
@@ -84,7 +84,7 @@ export function columns(
     .join('\n')
 }
 
-/** Each text beside its label. A text that is too long continues below its beginning. */
+/** Puts each text beside its label. Long text is wrapped below its first line. */
 export function labelled(rows: readonly (readonly [label: Cell, text: Cell])[]): string {
   const width = terminalWidth()
   const longest = Math.max(...rows.map(([label]) => displayWidth(textOf(label))))
@@ -104,7 +104,7 @@ function textOf(cell: Cell): string {
   return typeof cell === 'string' ? cell : cell[0]
 }
 
-/** @param text what is shown of the cell */
+/** @param text the part of the cell's text to show */
 function styled(cell: Cell, text: string): string {
   return typeof cell === 'string' || text === '' ? text : styleText(cell[1], text)
 }

@@ -11,7 +11,7 @@ import { watchLocks } from './watch-locks'
 
 export type Limits = Readonly<Record<string, string>>
 
-/** The commands that only look. */
+/** Adds the commands that only read. */
 export function addLockCommands(program: Command): void {
   const list = program
     .command('list')
@@ -65,16 +65,16 @@ export function addLockCommands(program: Command): void {
   )
 }
 
-/** A name may have an equals sign, a duration has none. */
+/** Splits at the last equals sign, because a name may contain one and a duration cannot. */
 export function addLimit(text: string, limits: Limits = {}): Limits {
   const [, name = '', limit = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new InvalidArgumentError('It must be name=duration, such as report=25h.')
-  // Before it connects.
+  // Validate the limit before connecting.
   checkDuration(checkLockName(name), 'the limit', readDuration(limit))
   return { ...limits, [name]: limit }
 }
 
-/** What is said beside the lock's name. */
+/** The text beside the lock's name. */
 function why(
   { name, reason, lockedAt, age = 0, lastRun }: OverdueLock,
   limits: Limits,

@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     .addHelpText('after', EXAMPLES)
     .exitOverride()
     .configureOutput({
-      // A mistyped option is repeated, and may have a password in it.
+      // The message repeats a mistyped option, which may contain a password.
       writeErr: (text) => process.stderr.write(scrub(text)),
       outputError: (text, write) => {
         write(`${text}${hint(text)}`)
@@ -59,13 +59,13 @@ async function main(): Promise<void> {
       process.exitCode = exitCodeOf(error)
     }
   }
-  // Whatever a driver still waits for.
+  // End the process even if a driver still waits for something.
   for (const stream of [process.stdout, process.stderr])
     await new Promise((resolve) => stream.write('', resolve))
   process.exit()
 }
 
-/** What people look for under another name, or forget. */
+/** Hints for what people look for under another name, or forget. */
 function hint(error: string): string {
   if (/unknown command '(unlock|free)'/.test(error))
     return '(To release a lock whose holder is gone, use release.)\n'

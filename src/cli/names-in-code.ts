@@ -1,9 +1,9 @@
 import type { LockTableOptions } from '../sql/internal'
 import { OPTIONS, type Flags, type NameOption, type OptionName } from './options'
 
-// Code and the command line have names of their own for the same options.
+// Code and the command line name the same options differently.
 
-/** The flags for what code calls by these names. */
+/** Maps the names in code to flags. */
 const IN_CODE: Readonly<Record<string, OptionName>> = {
   'columnNames.name': 'columnName',
   'columnNames.lockUntil': 'columnLockUntil',
@@ -18,7 +18,7 @@ const IN_CODE: Readonly<Record<string, OptionName>> = {
   tableName: 'table',
 }
 
-/** Replaces the options in a message that was written for code by the flags of the command line. */
+/** Replaces the names of options in a message by those of flags. */
 export function inFlags(message: string): string {
   return Object.entries(IN_CODE).reduce((text, [inCode, name]) => {
     const flag = `${/--[a-z-]+/.exec(OPTIONS[name].flags)?.[0] ?? ''}${/ \w+$/.exec(inCode)?.[0] ?? ''}`
@@ -26,7 +26,7 @@ export function inFlags(message: string): string {
   }, message)
 }
 
-/** The names of table and columns, as the options in code have them. */
+/** Converts the flags for the table and its columns to the options in code. */
 export function lockTableOptions(flags: Flags<NameOption>): LockTableOptions {
   const { schema, table: tableName, columnName: name, columnLockUntil: lockUntil } = flags
   const { columnLockedAt: lockedAt, columnLockedBy: lockedBy } = flags

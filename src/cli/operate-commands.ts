@@ -9,7 +9,7 @@ import { details, existingLock, forJson, holding } from './describe-lock'
 import type { ConnectionOption, Flags, OptionName } from './options'
 import { COMMAND, print, printJson, warn } from './output'
 
-/** @param show prints the lock as it is now */
+/** @param show prints the lock */
 type Change<Name extends OptionName> = (
   name: string,
   flags: Flags<Name | 'json' | ConnectionOption>,
@@ -17,7 +17,7 @@ type Change<Name extends OptionName> = (
   show: (lock: LockRecord) => void,
 ) => Promise<void>
 
-/** The commands that change a lock. */
+/** Adds the commands that change a lock. */
 export function addOperateCommands(program: Command): void {
   const pause = program
     .command('pause')
@@ -37,7 +37,7 @@ export function addOperateCommands(program: Command): void {
   const resume = program
     .command('resume')
     .summary('end the pause of a job')
-    .description('Ends the pause of a job, whoever paused it. Exit status 1 if it is not paused.')
+    .description('Ends the pause of a job, no matter who paused it. Exit status 1 if it is not paused.')
   changes(resume, [], async (name, _, provider, show) => {
     const lock = await existingLock(provider, name)
     if (!(await provider.resumeLock(name))) throw refusal(`${holding(lock)} – it is not paused.`)
@@ -62,7 +62,7 @@ export function addOperateCommands(program: Command): void {
   })
 }
 
-/** Adds the name and the options to a command, which then says which table it changes before it does. */
+/** Adds the name and the options to a command, and makes it print which table it is about to change. */
 function changes<Name extends OptionName>(
   command: Command,
   options: readonly Name[],
@@ -85,12 +85,12 @@ function advice(paused: boolean): string {
     : ' With --wait 5m this command waits for the end of that run.'
 }
 
-/** The person at this terminal, for people who read the table. */
+/** Identifies the person at this terminal to people who read the table. */
 export function whoAmI(): string {
   try {
     return `${userInfo().username}@${hostname()}`
   } catch {
-    // A container may run under a user without a name.
+    // In a container the user may have no name.
     return hostname()
   }
 }
@@ -106,7 +106,7 @@ async function confirm(): Promise<void> {
     interrupted = true
     terminal.close()
   })
-  // Ctrl-D closes it as well.
+  // Ctrl-D closes the prompt as well.
   const closed = once(terminal, 'close').then(() => '')
   const answer = await Promise.race([terminal.question('Release the lock? [y/N] ').catch(() => ''), closed])
   terminal.close()

@@ -5,7 +5,7 @@ import { exitStatus, notBlank, port, positiveDuration, readDuration, time } from
 interface OptionEntry {
   readonly flags: string
   readonly says: string
-  /** How its value is read. */
+  /** Parses the option's value. */
   readonly read?: (text: string) => unknown
   readonly required?: boolean
   readonly choices?: readonly string[]
@@ -19,7 +19,7 @@ const URLS =
 export const OPTIONS = {
   url: { flags: '--url <url>', says: URLS },
   dataSource: { flags: '-d, --data-source <file>', says: 'a file that exports your TypeORM DataSource' },
-  // Not --env-file: Node.js reads that as its own option, wherever it is.
+  // Not --env-file, because Node.js takes that as its own option wherever it stands.
   env: { flags: '--env <file>', says: 'read the environment from this file first, such as .env' },
   schema: { flags: '--schema <name>', says: "schema; MySQL: database (default: the connection's)" },
   table: { flags: '--table <name>', says: 'table (default: shedlock)' },
@@ -57,7 +57,7 @@ export const OPTIONS = {
   },
   runningAtMost: {
     flags: '--running-at-most <duration>',
-    says: 'also find jobs whose run goes on for longer than this',
+    says: 'also find jobs that have been running for longer than this',
     read: positiveDuration,
   },
   strict: { flags: '--strict', says: 'treat warnings as errors' },
@@ -71,7 +71,7 @@ export const OPTIONS = {
   },
   reason: {
     flags: '--reason <text>',
-    says: 'tells others why the job does not run',
+    says: 'why the job is paused, for others to read',
     read: notBlank,
     required: true,
   },
@@ -88,7 +88,7 @@ export const OPTIONS = {
     read: time,
   },
   write: { flags: '--write', says: 'allow the page to pause, resume and release locks' },
-  port: { flags: '--port <number>', says: 'serve on this port (default: one that nothing uses)', read: port },
+  port: { flags: '--port <number>', says: 'serve on this port (default: any free port)', read: port },
   yes: { flags: '-y, --yes', says: 'release without confirmation' },
   lockAtMostFor: {
     flags: '--lock-at-most-for <duration>',
@@ -116,7 +116,7 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS
 
-/** What commander reads of these options. */
+/** The values that commander parses from these options. */
 export type Flags<Name extends OptionName> = {
   readonly [Each in Name]:
     | ValueOf<(typeof OPTIONS)[Each]>
@@ -137,7 +137,7 @@ export const NAME_OPTIONS = [
 ] as const
 export type NameOption = (typeof NAME_OPTIONS)[number]
 
-/** What every command that connects has. */
+/** The options of every command that connects. */
 export const CONNECTION_OPTIONS = ['url', 'dataSource', 'env', ...NAME_OPTIONS] as const
 export type ConnectionOption = (typeof CONNECTION_OPTIONS)[number]
 

@@ -2,7 +2,7 @@ import { printable } from '../sql/internal'
 import { CommandError, scrub } from './command-error'
 import { terminalWidth, wrap } from './layout'
 
-/** The same as the package's, so that `npx` finds no other package under it. */
+/** The same as the package's name, so that `npx` cannot run a different package. */
 export const COMMAND = 'shedlock-orm'
 
 export function print(text: string): void {
@@ -14,16 +14,16 @@ export function printJson(value: unknown, indent = 2): void {
   print(lines.map(printable).join('\n'))
 }
 
-/** One line on standard error; on a terminal it is broken between words. */
+/** Prints one line on standard error, wrapped between words on a terminal. */
 export function warn(text: string): void {
   const lines = wrap(`${COMMAND}: ${printable(text)}`, terminalWidth(process.stderr))
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** A driver's message may have several lines, and a part of a URL; an error of the command line has one line, and no password. */
+/** Turns an error into one line without passwords: a driver's message may have several lines and contain a part of the URL. */
 export function oneLine(error: unknown): string {
   const { message, errors } = error as { message?: unknown; errors?: unknown[] }
-  // Node's AggregateError, when a host has several addresses, has no message of its own.
+  // If a host has several addresses, Node.js throws an AggregateError without a message of its own.
   const text =
     typeof message === 'string' && message !== ''
       ? message

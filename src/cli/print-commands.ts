@@ -9,7 +9,7 @@ import { addOptions, NAME_OPTIONS, type Flags, type OptionName } from './options
 import { print, warn } from './output'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
-/** Prisma and this library each have names of their own for two databases; either command accepts both. */
+/** Prisma and this library name two databases differently. Both commands accept either name. */
 const DIALECT_OF: Readonly<Record<string, DialectName>> = { postgresql: 'postgres', sqlserver: 'mssql' }
 const PROVIDER_OF: Readonly<Record<string, PrismaProvider>> = {
   postgres: 'postgresql',
@@ -21,7 +21,7 @@ const OUT_OPTIONS = ['out', 'force', ...NAME_OPTIONS] as const
 
 type OutFlags<Name extends OptionName> = Flags<Name | (typeof OUT_OPTIONS)[number]>
 
-/** The commands that only print: they never connect to anything. */
+/** Adds the commands that only print, and never connect to anything. */
 export function addPrintCommands(program: Command): void {
   const sql = program
     .command('sql')
@@ -98,7 +98,7 @@ function typeOrmSource(
     : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport const ${name} = ${call}\n`
 }
 
-/** Prints the text, or writes it to a file that is not there yet. */
+/** Prints the text, or writes it to a file that does not exist yet. */
 function printOrWrite(text: string, { out, force }: Flags<'out' | 'force'>): void {
   if (out === undefined) {
     print(text)

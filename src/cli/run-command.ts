@@ -4,15 +4,15 @@ import { warn } from './output'
 
 /** How long a command that lost its lock may take to stop after SIGTERM. */
 const KILL_AFTER = 10_000
-/** How long the release of the lock may take after a signal: less than a container runtime waits. */
+/** How long the release of the lock may take after a signal. Less than a container runtime waits. */
 const END_AFTER = 3_000
-/** As shells have it. */
+/** The same as in shells. */
 const NOT_FOUND = 127
 const NOT_EXECUTABLE = 126
 
 /**
- * Runs a command with this process's own input and output, passes signals on to it, and stops it when `stop` aborts. A
- * command that is to stop before it began is not begun.
+ * Runs a command with this process's own input and output, passes signals on to it, and stops it when `stop` aborts. Does not start
+ * the command if a signal has arrived or `stop` has aborted.
  *
  * @returns its exit status, as a shell would return it
  */
@@ -42,16 +42,16 @@ export async function runCommand(
     })
   })
   stop.removeEventListener('abort', kill)
-  // A signal that comes now finds the lock being released.
+  // The lock is released next, so a signal now limits how long that may take.
   signals.tell(endSoon)
   return status
 }
 
-/** What a terminal or a container runtime sends; the command decides what it means. */
+/** Signals that a terminal or a container runtime sends. They are passed on to the command, which decides what to do. */
 const CAUGHT = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 const BY_SIGNAL = 128
 
-/** Ends the process if it has not ended by itself: the database may not answer, and the lock then expires. */
+/** Ends the process soon if it does not end by itself. If the database does not answer, the lock then expires. */
 export function endSoon(signal: NodeJS.Signals): void {
   setTimeout(() => process.exit(statusOf(signal)), END_AFTER).unref()
 }
@@ -62,11 +62,11 @@ export function statusOf(signal: NodeJS.Signals): number {
 }
 
 /**
- * Catches signals from the start to the end of the process: the first process of a container that does not is never ended
- * by SIGTERM, and one that leaves it to the default in between does not unlock.
+ * Catches signals from the start to the end of the process. Without a handler, SIGTERM does not end a container's first process, and
+ * ends any other process before it has released its lock.
  */
 export class Signals {
-  /** The first one that came. */
+  /** The first signal received. */
   received: NodeJS.Signals | undefined
   #handle: (signal: NodeJS.Signals) => void = () => undefined
 
@@ -79,7 +79,7 @@ export class Signals {
     }
   }
 
-  /** From now on this is told each one, instead of whoever was told before. */
+  /** Replaces the handler of signals. */
   tell(handle: (signal: NodeJS.Signals) => void): void {
     this.#handle = handle
   }

@@ -9,7 +9,7 @@ import { sqliteDriver, sqliteFile } from './drivers/sqlite-driver'
 import { CommandError, databaseFailure, hideUrl, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
-/** The scheme of a URL tells the database. */
+/** Maps the scheme of a URL to its database. */
 const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver }>> = {
   postgres: { dialect: 'postgres', driver: postgresDriver },
   postgresql: { dialect: 'postgres', driver: postgresDriver },
@@ -28,7 +28,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   hideUrl(url)
   const scheme = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase() ?? ''
   const known = SCHEMES[scheme]
-  // What the URL begins with may be a password.
+  // Do not repeat how the URL begins: it may be a password.
   if (!known)
     throw wrongUsage(
       `The URL does not begin with a known scheme – known are ${Object.keys(SCHEMES).join(', ')}.`,
@@ -50,7 +50,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   const names = { ...(schema === undefined ? {} : { schema }), ...options }
   const connection = new LiveConnection(open, driver.errorCode)
   const executor = sqlExecutor(driver, (text, values) => connection.query(text, values))
-  // Names are checked before the first connection.
+  // Create the provider before connecting, because it validates the names.
   const provider = new SqlLockProvider(executor, dialects[name], names)
   await connection.open()
   return {
@@ -71,9 +71,9 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
 }
 
 /**
- * One connection, and another when the first is broken: `exec` releases its lock hours after it acquired it. A connection that still
- * owes an answer when the next statement comes counts as dead, because statements come one after the other, and the next one comes
- * only when the wait for the one before has ended.
+ * Keeps one connection, and replaces it when it breaks: `exec` may release its lock hours after acquiring it. Statements run one at a
+ * time, so if the previous one has not been answered when the next one starts, its wait has timed out and the connection counts as
+ * dead.
  */
 class LiveConnection {
   #current: Promise<DriverConnection> | undefined
@@ -115,7 +115,7 @@ class LiveConnection {
   }
 }
 
-/** Prisma's URLs have parameters of its own, `schema` among them; pg would take some of them for its own. */
+/** Removes Prisma's own parameters from a URL, because pg would take some of them for its own, and returns `schema` separately. */
 function postgresUrl(url: string, scheme: string): { address: string; schema: string | undefined } {
   const address = new URL(url.replace(`${scheme}:`, 'postgres:'))
   const schema = address.searchParams.get('schema') ?? undefined
@@ -125,7 +125,7 @@ function postgresUrl(url: string, scheme: string): { address: string; schema: st
   return { address: address.href, schema }
 }
 
-/** The host and its port, or the file; nothing of a user or a password. */
+/** The host and its port, or the file, without user and password. */
 function serverOf(url: string, dialect: DialectName): string {
   if (dialect === 'sqlite') return sqliteFile(url)
   const [, authority = ''] = /^[^:]*:\/\/([^/;?#]*)/.exec(url) ?? []

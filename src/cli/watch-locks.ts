@@ -12,20 +12,20 @@ const CLEAR_BELOW = '\u001B[J'
 const CLEAR_LINE = '\u001B[K'
 const CLEAR_SCREEN = '\u001B[2J'
 
-/** Shows the locks until SIGINT or SIGTERM: a table on a terminal, elsewhere a line for each change. */
+/** Shows the locks until SIGINT or SIGTERM: as a table on a terminal, otherwise as a line for each change. */
 export async function watchLocks(
   read: () => Promise<readonly LockRecord[]>,
   { json, wide }: Partial<Flags<'json' | 'wide'>>,
 ): Promise<void> {
   const { show, fail } = process.stdout.isTTY && !json ? onTerminal(wide) : changes(json)
-  // A mistake in the options is one now; later the database may be away for a while.
+  // An error in the first read ends the command. Later errors do not, because the database may be unreachable for a while.
   show(await read())
   const ended = new AbortController()
   const end = (): void => {
     ended.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
-  // Whoever read the lines has gone: `| head`.
+  // The reader of the pipe has ended, such as `| head`.
   process.stdout.once('error', end)
   try {
     for await (const ask of setInterval(EVERY, read, { signal: ended.signal }))
@@ -39,7 +39,7 @@ export async function watchLocks(
 
 interface View {
   readonly show: (locks: readonly LockRecord[]) => void
-  /** @param why the locks could not be read */
+  /** @param why the reason why the locks could not be read */
   readonly fail: (why: string) => void
 }
 
@@ -70,7 +70,7 @@ function onTerminal(wide: boolean | undefined): View {
   }
 }
 
-/** A lock that is kept alive changes its end all the time, which is no news. */
+/** Prints changes, except of a lease's end, which an extension changes again and again. */
 function changes(json: boolean | undefined): View {
   let before = new Map<string, string>()
   return {

@@ -17,7 +17,7 @@ export function addWebCommand(program: Command): void {
     .usage('[<name>=<duration>...] [options]')
     .summary('show the locks in a browser')
     .description(
-      'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: whoever has it may see the page.',
+      'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: anyone who has it can see the page.',
     )
   onDatabase(web, ['write', 'by', 'port'], async ({ provider }, flags, limits: Limits) => {
     const { write, by = whoAmI(), port } = flags

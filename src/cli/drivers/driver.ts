@@ -4,9 +4,9 @@ import type { Driver } from '../../drivers/internal'
 import type { SqlRow } from '../../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from '../command-error'
 
-/** A database driver of the user's project, at the least that the command line needs of it. */
+/** What the command line uses of a database driver in the user's project. */
 export interface CliDriver extends Driver {
-  /** @param create makes the database, where that is a file */
+  /** @param create creates the database if it is a file */
   open(url: string, create: boolean): Promise<DriverConnection>
 }
 
@@ -19,8 +19,8 @@ export interface DriverConnection {
 }
 
 /**
- * Loads the first of these packages that the user's project has, itself or through one of the packages in `via`: with
- * pnpm a driver that only an adapter of Prisma depends on is not found from the project.
+ * Loads the first of these packages that can be found from the user's project or from one of its packages in `via`. With pnpm, a
+ * driver that only a Prisma adapter depends on cannot be found from the project itself.
  */
 export function loadDriver(
   packages: readonly string[],
@@ -48,16 +48,16 @@ function pathOf(place: NodeJS.Require, name: string): string | undefined {
   }
 }
 
-/** `mysql2` of `mysql2/promise`: npm reads the latter as a repository on GitHub. */
+/** Shortens `mysql2/promise` to `mysql2`, because npm would install the former from GitHub. */
 function packageOf(path: string): string {
   return path.split('/')[0] ?? path
 }
 
 /**
- * Reads `scheme://user:password@host/database` by the standard that the drivers' own parsers follow. What one parser could
- * read otherwise than another is refused, or a part of the password might turn up as a host in an error.
+ * Parses `scheme://user:password@host/database` by the standard that the drivers' own parsers follow. Rejects a URL that parsers may
+ * read differently, because an error might then show a part of the password as the host.
  *
- * @throws CommandError that shows nothing of the URL
+ * @throws CommandError whose message contains nothing of the URL
  */
 export function readUrl(text: string): URL {
   const [, afterAuthority = ''] = /^[^:]*:\/\/[^/?#]*(.*)$/s.exec(text) ?? []

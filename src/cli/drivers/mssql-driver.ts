@@ -14,7 +14,7 @@ interface MsSql {
   }
 }
 
-/** Through mssql. */
+/** Uses mssql. */
 export const mssqlDriver: CliDriver = {
   ...drivers.mssql,
   placeholder: (position) => `@p${position}`,
@@ -36,7 +36,7 @@ export const mssqlDriver: CliDriver = {
 
 const PROPERTY = /;\s*([^=;]+?)\s*=\s*(?:\{(.*?)\}|((?!\{)[^;]*?))\s*(?=;|$)/gs
 
-/** The options of mssql. @throws CommandError that shows nothing of the URL */
+/** The options for mssql. @throws CommandError whose message contains nothing of the URL */
 function configuration(url: string): object {
   const { host, port, properties } = /^\w+:\/\/[^;]*[@/]/.test(url) ? fromUrl(url) : fromProperties(url)
   const first = (...keys: string[]): string | undefined =>
@@ -59,11 +59,11 @@ function configuration(url: string): object {
 interface Address {
   readonly host: string
   readonly port: string
-  /** By their names in lower case. */
+  /** Keyed by their names in lower case. */
   readonly properties: ReadonlyMap<string, string>
 }
 
-/** `mssql://user:password@host:1433/database?encrypt=false`, as other databases have it. */
+/** Parses `mssql://user:password@host:1433/database?encrypt=false`, the form that other databases use. */
 function fromUrl(text: string): Address {
   const { hostname, port, username, password, pathname, searchParams } = readUrl(text)
   const parts = { user: username, password, database: pathname.slice(1) }
@@ -78,7 +78,7 @@ function fromUrl(text: string): Address {
   }
 }
 
-/** `sqlserver://host:1433;database=…;password={…}`; within braces a semicolon is one. */
+/** Parses `sqlserver://host:1433;database=…;password={…}`. A semicolon within braces is part of the value. */
 function fromProperties(text: string): Address {
   const [, host = '', port = '', list = ''] = /^\w+:\/\/([^;:]*)(?::(\d+))?(;.*)?$/s.exec(text) ?? []
   const properties = new Map<string, string>()

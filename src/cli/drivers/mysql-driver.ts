@@ -15,7 +15,7 @@ interface MySql {
   createConnection(options: object): Promise<MySqlConnection>
 }
 
-/** Through mysql2, or mariadb, which Prisma's adapter uses. */
+/** Uses mysql2, or mariadb, which Prisma's adapter uses. */
 export const mysqlDriver: CliDriver = {
   ...drivers.mysql,
   open: async (url) => {
@@ -24,7 +24,7 @@ export const mysqlDriver: CliDriver = {
       ['@prisma/adapter-mariadb', 'typeorm'],
     )
     const connection = await (exports as MySql).createConnection(options(url, name))
-    // A connection that breaks between two queries would end the process; the next query says it.
+    // Without a listener, a connection that breaks between two queries would end the process. The next query reports it.
     connection.on('error', () => undefined)
     return {
       query: async (text, values) => {
@@ -39,7 +39,7 @@ export const mysqlDriver: CliDriver = {
   },
 }
 
-/** Options that both drivers know; parameters of the URL are Prisma's or one driver's, and none is needed here but TLS, and that for passwords without it. */
+/** Options that both drivers know. Of the URL's parameters, only those for TLS and for passwords without TLS are needed here. */
 function options(url: string, driver: string): object {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url)
   const tls = ['sslaccept', 'sslcert', 'ssl', 'sslmode'].some((name) => searchParams.has(name))
@@ -50,7 +50,7 @@ function options(url: string, driver: string): object {
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
     connectTimeout: 10_000,
-    // mysql2 requests the key by itself, and warns of an option that it does not know.
+    // mysql2 requests the key by itself, and warns about unknown options.
     ...(driver === 'mariadb' && {
       allowPublicKeyRetrieval: searchParams.get('allowPublicKeyRetrieval') === 'true',
     }),

@@ -14,7 +14,7 @@ interface OracleDb {
   }>
 }
 
-/** Through oracledb: `oracle://user:password@host:1521/service`. */
+/** Uses oracledb: `oracle://user:password@host:1521/service`. */
 export const oracleDriver: CliDriver = {
   ...drivers.oracle,
   open: async (url) => {

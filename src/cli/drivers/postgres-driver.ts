@@ -11,7 +11,7 @@ interface Pg {
   }
 }
 
-/** Through pg. */
+/** Uses pg. */
 export const postgresDriver: CliDriver = {
   ...drivers.postgres,
   open: async (url) => {
@@ -21,7 +21,7 @@ export const postgresDriver: CliDriver = {
       connectionTimeoutMillis: 10_000,
       application_name: 'shedlock',
     })
-    // A connection that breaks between two queries would end the process; the next query says it.
+    // Without a listener, a connection that breaks between two queries would end the process. The next query reports it.
     client.on('error', () => undefined)
     await client.connect()
     return {

@@ -18,7 +18,7 @@ type BetterSqlite3 = new (
   close(): unknown
 }
 
-/** Through better-sqlite3. */
+/** Uses better-sqlite3. */
 export const sqliteDriver: CliDriver = {
   ...drivers.sqlite,
   open: async (url, create) => {
@@ -44,7 +44,7 @@ export const sqliteDriver: CliDriver = {
   },
 }
 
-/** `file:./dev.db` as Prisma has it, `file:///…`, `sqlite:…`. */
+/** Accepts `file:./dev.db` as Prisma writes it, `file:///…` and `sqlite:…`. */
 export function sqliteFile(url: string): string {
   if (url.startsWith('file:///')) return fileURLToPath(url.replace(/\?.*/, ''))
   return resolve(url.replace(/^(file|sqlite):(\/\/)?/, '').replace(/\?.*/, ''))
