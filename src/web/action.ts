@@ -5,7 +5,7 @@ import { doneCookie } from './done'
 import { tokenCookie } from './form'
 import { link, markup, moment, until, type Markup } from './markup'
 
-/** What the page says above the button. */
+/** The text above the button. */
 const ACTIONS = {
   pause:
     'Every instance skips the job until the pause is over, Java services too. A run in progress goes on.',
@@ -34,13 +34,13 @@ export function isAction(text: string): text is Action {
   return Object.hasOwn(ACTIONS, text)
 }
 
-/** The only action that the state of a lock permits. @param lock absent if it was never acquired */
+/** Returns the only action that the lock's state permits. @param lock `undefined` if it was never acquired */
 export function actionFor(lock: LockRecord | undefined): Action {
   if (!lock?.held) return 'pause'
   return lock.paused ? 'resume' : 'release'
 }
 
-/** What the address of an action says of the lock. */
+/** The state of the lock, as an action's URL contains it. */
 export function seen(lock: LockRecord | undefined): Pick<ActionRequest, 'owner' | 'until'> {
   return lock?.held ? { owner: lock.lockedBy, until: lock.lockUntil.toISOString() } : { owner: '', until: '' }
 }
@@ -54,7 +54,7 @@ function isUnchanged({ action, owner, until }: ActionRequest, lock: LockRecord |
 /** @returns a response if there can be no such lock */
 async function readLock({ provider, name }: ActionRequest): Promise<LockRecord | undefined | Response> {
   if (isLockName(name)) return provider.findLock(name)
-  // Some databases reject such a name as a value, such as PostgreSQL one with a NUL. Elsewhere the row of another program may have it.
+  // Some databases reject such a name as a value, such as PostgreSQL a NUL. In others, another program may have written a row with it.
   const lock = (await provider.listLocks()).find((each) => each.name === name)
   return lock ?? plainText(404, 'There is no such lock.')
 }
@@ -73,7 +73,7 @@ export async function confirm(request: ActionRequest): Promise<Response> {
   return lock instanceof Response ? lock : confirmation(request, lock)
 }
 
-/** Performs the action and redirects to the lock, or says why nothing was done, with the form again. */
+/** Performs the action and redirects to the lock. If nothing was done, shows the form again with the reason. */
 export async function act(
   request: ActionRequest,
   fields: URLSearchParams,
@@ -95,7 +95,7 @@ export async function act(
   return changed instanceof Response ? changed : confirmation(request, changed, CHANGED)
 }
 
-/** The lock may have changed since it was read, so the write compares what was seen once more. */
+/** The lock may have changed since it was read, so the write compares its state again. */
 function perform(
   { provider, action, name }: ActionRequest,
   lock: LockRecord | undefined,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Markup, markup } from './markup'
 import { STYLE } from './style'
 
-// What is sent back: nobody keeps it, it loads nothing, and no other page may show it.
+// Responses are not cached, load nothing from elsewhere, and cannot be framed by other pages.
 
 const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
@@ -11,7 +11,7 @@ const HEADERS: Readonly<Record<string, string>> = {
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // With no-referrer a browser would send no Origin with a form.
+  // With `no-referrer`, browsers would not send the form's origin.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -27,10 +27,10 @@ export function plainText(status: number, body: string, headers: object = {}): R
   return answer(status, 'text/plain', `${body}\n`, headers)
 }
 
-/** What a page is about. It stands above everything, so that nobody takes production for staging. */
+/** What a page is about. Shown at the top, so that nobody mistakes production for staging. */
 export interface Subject {
   readonly title: string | undefined
-  /** The lock tables, as people know them. */
+  /** Descriptions of the lock tables. */
   readonly places: readonly string[]
 }
 
@@ -38,7 +38,7 @@ interface Page {
   readonly status: number
   readonly subject: Subject
   readonly heading: string
-  /** What the tab says. Default: the heading. */
+  /** The title of the browser tab. Default: the heading. */
   readonly tab?: string
   readonly main: Markup
   readonly headers?: object

@@ -1,27 +1,27 @@
 import { warn } from '../core/internal'
 import { plainText } from './answer'
 
-/** Somebody who may see the page. */
+/** A person who may see the page. */
 export interface PageVisitor {
   /** The name, which is written into the row of a lock that this visitor pauses. */
   readonly user: string
-  /** `true`: the visitor may look, but change nothing. Default: as `readOnly` of the page. */
+  /** `true`: the visitor may see the locks but change nothing. Default: the page's `readOnly`. */
   readonly readOnly?: boolean | undefined
 }
 
 /**
- * What `authorize` returns. A visitor, or `true` for a visitor without a name: may see the page. `undefined` or `null`: nobody has signed
- * in, so the page answers 401. `false` and any other value: 403.
+ * What `authorize` returns. A visitor, or `true` for a visitor without a name, may see the page. For `undefined` or `null`, which mean
+ * that nobody has signed in, the page answers 401; for `false` and any other value, 403.
  */
 export type Permission = PageVisitor | boolean | null | undefined
 
-/** What a visitor may do; without a name if `authorize` returned `true`. */
+/** What a visitor may do. Has no name if `authorize` returned `true`. */
 export interface Visitor {
   readonly user?: string
   readonly readOnly: boolean
 }
 
-/** @returns the answer for those who may not see the page */
+/** @returns the visitor, or the response to one who may not see the page */
 export async function visitorOf(
   authorize: () => Permission | Promise<Permission>,
 ): Promise<Visitor | Response> {
@@ -37,7 +37,7 @@ export async function visitorOf(
   return plainText(403, 'Forbidden')
 }
 
-/** @returns `undefined` for an object that came here by mistake, such as the app's session: it permits nothing */
+/** @returns `undefined` for an object that `authorize` returned by mistake, such as the app's session: it permits nothing */
 function namedVisitor(permission: unknown): Visitor | undefined {
   if (typeof permission !== 'object' || permission === null) return undefined
   // An inherited user may come from anywhere, such as a polluted prototype. An inherited readOnly can only take permissions away.

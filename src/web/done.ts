@@ -1,7 +1,7 @@
 import { cookieOf } from './form'
 
 const COOKIE = 'shedlock-done'
-/** In seconds: until the browser has followed the redirect. */
+/** In seconds: long enough for the browser to follow the redirect. */
 const SHOWN_WITHIN = 30
 
 const SENTENCES = {
@@ -10,16 +10,16 @@ const SENTENCES = {
   release: (name: string) => `The lock ${name} is released.`,
 }
 
-/** A cookie and not a part of the address, so that the sentence is shown once, and no link of somebody else can show it. */
+/** A cookie rather than a part of the URL, so that the message is shown once, and no link from elsewhere can forge it. */
 export function doneCookie(action: keyof typeof SENTENCES, name: string): { 'set-cookie': string } {
   const value = `${action}.${Buffer.from(name).toString('base64url')}`
   return { 'set-cookie': `${COOKIE}=${value}; Max-Age=${SHOWN_WITHIN}; HttpOnly; SameSite=Strict` }
 }
 
-/** Removes that cookie. */
+/** Removes the cookie. */
 export const NOTHING_DONE = { 'set-cookie': `${COOKIE}=; Max-Age=0; HttpOnly; SameSite=Strict` }
 
-/** @returns what this visitor has just done, as a sentence */
+/** @returns a sentence on what this visitor has just done */
 export function doneBy(request: Request): string | undefined {
   const [action = '', name = ''] =
     cookieOf(request, COOKIE, '(?:pause|resume|release)\\.[\\w-]+')?.split('.') ?? []

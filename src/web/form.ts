@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 /** In bytes. */
 const LARGEST_FORM = 8_192
 
-/** Why a body cannot be used as a form, in words for the visitor. */
+/** A body that cannot be used as a form. The message is shown to the visitor. */
 export class FormError extends Error {
   constructor(
     message: string,
@@ -13,7 +13,7 @@ export class FormError extends Error {
   }
 }
 
-/** Reads a body until its end, or until it is larger than any form. */
+/** Reads a body to its end, or until it is larger than any form. */
 export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -33,7 +33,7 @@ export async function readBody(body: AsyncIterable<Uint8Array>): Promise<Buffer>
 export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchParams> {
   if (bodyUsed || body?.locked)
     throw new FormError(
-      'Something has read the form before the page could, such as authorize – let it read request.clone() instead.',
+      'Something has read the form before the page could, such as authorize – read request.clone() there instead.',
     )
   let bytes: Buffer
   try {
@@ -49,8 +49,8 @@ export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchPa
 const COOKIE = 'shedlock-page'
 
 /**
- * A text that another site cannot know, for browsers that do not tell where a form comes from: the browser keeps it in a cookie, and
- * the form sends it as well. No instance needs to know it.
+ * A token that other sites cannot know, for browsers that do not report where a form comes from. It is both in a cookie and in the form,
+ * so no instance needs to store it.
  */
 export function tokenOf(request: Request): string {
   return tokenIn(request) ?? randomBytes(24).toString('base64url')
@@ -60,7 +60,7 @@ export function tokenCookie(token: string): { 'set-cookie': string } {
   return { 'set-cookie': `${COOKIE}=${token}; HttpOnly; SameSite=Strict` }
 }
 
-/** Whether a page of this origin sent the form. No script can set the headers that tell. */
+/** Whether a page of this origin sent the form. Scripts cannot set the headers that are checked. */
 export function isFromHere(request: Request, form: URLSearchParams): boolean {
   const { headers } = request
   const site = headers.get('sec-fetch-site')
@@ -76,7 +76,7 @@ function tokenIn(request: Request): string | undefined {
   return cookieOf(request, COOKIE, '[\\w-]{32}')
 }
 
-/** @param value the pattern of a value; any other counts as no cookie */
+/** @param value the pattern of valid values; a cookie with any other value is ignored */
 export function cookieOf({ headers }: Request, name: string, value: string): string | undefined {
   return new RegExp(`(?:^|;\\s*)${name}=(${value})(?:;|$)`).exec(headers.get('cookie') ?? '')?.[1]
 }

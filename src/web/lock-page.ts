@@ -20,17 +20,17 @@ import { matching, overviewPage } from './overview'
 /** Options of `lockPage`. */
 export interface LockPageOptions<Host = unknown> {
   /**
-   * Decides who may see the page. It is called for each request, before anything else. `host` is what the framework has besides the
-   * standard request, such as Express's `req` with its `user`. If it throws, the page answers 403, and emits a process warning.
+   * Decides who may see the page. Called for each request, before anything else. `host` is the framework's own object, such as
+   * Express's `req` with its `user`. If it throws, the page answers 403, and emits a process warning.
    */
   readonly authorize: (request: Request, host: Host) => Permission | Promise<Permission>
   /** Whether the server refuses to pause, resume and release locks. Default `true`. */
   readonly readOnly?: boolean | undefined
-  /** How long ago each lock may have been acquired last: `{ report: '25h' }`; after that it is overdue. Default: no limits. */
+  /** How long after its last acquisition each lock is overdue: `{ report: '25h' }`. Default: no limits. */
   readonly overdueAfter?: Readonly<Record<string, Duration>> | undefined
   /**
-   * Stands above the page in a band, such as `Shop, production`, so that nobody mistakes one environment for another. The band is red if
-   * the title has the word `production`, `prod` or `live`. Default: no band.
+   * Shown in a band above the page, such as `Shop, production`, so that nobody mistakes one environment for another. The band is red if
+   * the title contains the word `production`, `prod` or `live`. Default: no band.
    */
   readonly title?: string | undefined
 }
@@ -42,13 +42,13 @@ const OPTIONS = {
   title: aString,
 } satisfies OptionChecks<LockPageOptions>
 
-/** Answers each request with the page, whatever the path; never rejects. */
+/** Answers each request, whatever its path. Never rejects. */
 export type LockPage<Host = unknown> = (request: Request, host?: Host) => Promise<Response>
 
 /**
- * Makes a page that shows the locks of a table, and lets people pause, resume and release them. It answers standard requests, which Hono,
+ * Creates a page that shows the locks of a table, and lets people pause, resume and release them. It answers standard requests, which Hono,
  * Next, Bun and Deno use; for Express, Fastify and NestJS wrap it in `nodeHandler`. With `Accept: application/json` it answers JSON.
- * Making the page does not touch the database.
+ * Creating the page does not touch the database.
  *
  * @param providers one lock provider, or several by the names that the page shows for them
  * @throws LockError `INVALID_CONFIGURATION`, also without `authorize`
@@ -69,7 +69,7 @@ export function lockPage<Host = unknown>(
     )
 
   let reading: Promise<Overview> | undefined
-  /** However many look at the same time, the database is read once. */
+  /** Reads the database once for all concurrent visitors. */
   const read = (): Promise<Overview> =>
     (reading ??= readLocks(sources, overdueAfter).finally(() => (reading = undefined)))
 
@@ -95,7 +95,7 @@ export function lockPage<Host = unknown>(
     const form = await readForm(request)
     if (!isFromHere(request, form))
       return plainText(403, 'This form was not sent by this page. Reload the page, and send the form again.')
-    // Whoever looks from now on sees the change.
+    // Requests from now on must see the change.
     return act(requested, form, user).finally(() => (reading = undefined))
   }
 

@@ -1,7 +1,7 @@
 import { LockError, warn } from '../core/internal'
 import { overdueLock, type LockRecord, type SqlLockProvider } from '../sql/internal'
 
-/** What matters most about a lock. The page shows the locks in this order: trouble comes first. */
+/** What matters most about a lock. The page shows the locks in this order, trouble first. */
 export const LOCK_STATES = ['overdue', 'died', 'failed', 'held', 'paused', 'free'] as const
 type LockState = (typeof LOCK_STATES)[number]
 
@@ -13,7 +13,7 @@ export interface PageLock {
   readonly state: LockState
   /** How long ago it may have been acquired last, in milliseconds. */
   readonly overdueAfter?: number | undefined
-  /** Not there: nobody ever acquired it, but it is expected. */
+  /** Absent for an expected lock that was never acquired. */
   readonly record?: LockRecord
 }
 
@@ -52,7 +52,7 @@ export async function readLocks(
   const locks = all.flatMap((each) => each.locks)
   const names = new Set(locks.map(({ name }) => name))
   const [provider = ''] = providers.keys()
-  // Of a table that cannot be read nobody knows whether it has the row.
+  // If a table could not be read, the lock may be in it, so report none as missing.
   for (const [name, after] of failures.length === 0 ? overdueAfter : [])
     if (!names.has(name)) locks.push({ provider, name, state: 'overdue', overdueAfter: after })
   return { places, locks: locks.sort(troubleFirst), failures }
@@ -71,7 +71,7 @@ function pageLock(provider: string, record: LockRecord, overdueAfter: number | u
   const { name, held, paused, lastRun } = record
   const isOverdue = overdueAfter !== undefined && overdueLock(name, overdueAfter, record) !== undefined
   const { outcome } = lastRun ?? {}
-  // A lock may stay held after its run.
+  // A lock may stay held after its run, so its outcome comes first.
   const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : 'free'
   const state = isOverdue ? 'overdue' : paused ? 'paused' : ended
   return { provider, name, state, overdueAfter, record }
@@ -89,7 +89,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     "The database is not reachable, or it answered with an error. The app's log has that error; npx shedlock-orm doctor finds what is wrong with the table.",
 }
 
-/** For people. A text of the database may have secrets in it: it goes to the log of the app. */
+/** Describes an error to visitors. The database's own message may contain secrets, so it only goes to the app's log. */
 export function failureOf(error: unknown): { code: string; message: string } {
   const { code, message } = error instanceof LockError ? error : { code: 'DATABASE_ERROR', message: '' }
   const advice = ADVICE[code]

@@ -1,13 +1,13 @@
 import { isHeldForEver, printable, type LockRecord } from '../sql/internal'
 
-/** HTML that was made by `markup`: it is put into other HTML as it is. All else is text. */
+/** HTML created by `markup`, which inserts it unchanged. Everything else is escaped. */
 export class Markup {
   constructor(readonly html: string) {}
 }
 
 export type Part = Markup | string | number | false | undefined | readonly Part[]
 
-/** What is inserted at `${…}` comes out as text, between tags and in the quotes of an attribute. */
+/** Escapes what is inserted at `${…}`, between tags and in quoted attributes. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(String.raw({ raw: strings }, ...parts.map(escape)))
 }
@@ -16,17 +16,17 @@ function escape(part: Part): string {
   if (part instanceof Markup) return part.html
   if (part === undefined || part === false) return ''
   if (typeof part === 'object') return part.map(escape).join('')
-  // What turns the order of the text beside it, or cannot be seen, is shown as its code.
+  // Characters that are invisible or change the direction of text are shown as their codes.
   return printable(String(part)).replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`)
 }
 
-/** The address of another view of this page, wherever it is mounted. */
+/** A relative URL of another view of this page, so that the page can be mounted anywhere. */
 export function link(parameters: Readonly<Record<string, string>>): string {
   const filled = Object.entries(parameters).filter(([, value]) => value !== '')
   return `?${new URLSearchParams(filled).toString()}`
 }
 
-/** How long ago, or how long until then, and when it is. */
+/** Shows a time, and how long ago it was or how far ahead it is. */
 export function moment(at: Date, now: Date): Markup {
   const ahead = at.getTime() - now.getTime()
   return markup`<span>${ahead > 0 ? `in ${span(ahead)}` : `${span(-ahead)} ago`}</span><small>${time(at)}</small>`
@@ -48,7 +48,7 @@ const UNITS = [
   ['s', 1],
 ] as const
 
-/** Its two largest units: `2 h 5 min`. */
+/** Formats a duration in its two largest units: `2 h 5 min`. */
 export function span(milliseconds: number): string {
   if (milliseconds < 1_000) return `${milliseconds} ms`
   let seconds = Math.floor(milliseconds / 1_000)

@@ -11,16 +11,16 @@ export type NodeResponse =
   | ServerResponse
   | {
       readonly raw: ServerResponse
-      /** Tells the framework that somebody else answers. */
+      /** Tells the framework not to send a response itself. */
       readonly hijack: () => unknown
     }
 
 /**
- * Makes a handler of the page for Node's servers: for `(request, response)` of Express, Fastify, NestJS and `http.createServer`.
- * `authorize` gets the framework's request as its second argument. If `authorize` has sent an answer itself, such as a redirect, that
- * answer stands.
+ * Creates a handler that serves the page on Node's servers: for `(request, response)` of Express, Fastify, NestJS and `http.createServer`.
+ * `authorize` gets the framework's request as its second argument. If `authorize` has sent a response itself, such as a redirect, the
+ * page sends none.
  *
- * @returns a function that resolves when the answer has been sent, and never rejects
+ * @returns a function that resolves when the response has been sent, and never rejects
  */
 export function nodeHandler<Request extends NodeRequest>(
   page: LockPage<Request>,
@@ -41,7 +41,7 @@ export function nodeHandler<Request extends NodeRequest>(
   }
 }
 
-/** Sends nothing if an answer was sent already. */
+/** Does nothing if a response was already sent. */
 async function send(answer: Response, outgoing: ServerResponse): Promise<void> {
   const body = await answer.text()
   if (outgoing.headersSent || outgoing.writableEnded) return
@@ -50,7 +50,7 @@ async function send(answer: Response, outgoing: ServerResponse): Promise<void> {
   outgoing.end(body)
 }
 
-/** @returns `undefined` for what no standard request can have */
+/** @returns `undefined` if a standard request cannot represent it */
 function standardRequest(request: NodeRequest): Request | undefined {
   const { raw: incoming = request as IncomingMessage } = request as { raw?: IncomingMessage }
   const {
@@ -62,11 +62,11 @@ function standardRequest(request: NodeRequest): Request | undefined {
   // HTTP/2 sends it as the pseudo-header `:authority`, which `Headers` rejects.
   const host = headers.host ?? String(headers[':authority'])
   const origin = `http://${/^[\w.:[\]-]+$/.test(host) ? host : 'localhost'}`
-  // The target may be a whole address, of another host.
+  // The target may be an absolute URL with a different host.
   const target = (originalUrl ?? url).replace(/^[^/?][^?]*/, '/')
   try {
     return new Request(URL.canParse(origin) ? `${origin}${target}` : `http://localhost${target}`, {
-      // Of those that the page refuses, Request refuses some as well.
+      // The page refuses all other methods, but Request would throw for some of them.
       method: ['GET', 'HEAD', 'POST'].includes(method) ? method : 'OPTIONS',
       headers: Object.entries(headers)
         .filter(([name]) => !name.startsWith(':'))
@@ -78,7 +78,7 @@ function standardRequest(request: NodeRequest): Request | undefined {
   }
 }
 
-/** Nothing is read or interpreted until the page reads it, which is after `authorize` has answered. */
+/** Reads nothing until the page does, which is after `authorize` has permitted the request. */
 function bodyOf(request: NodeRequest, incoming: IncomingMessage): ReadableStream<Uint8Array> {
   return new ReadableStream(
     {
@@ -92,9 +92,9 @@ function bodyOf(request: NodeRequest, incoming: IncomingMessage): ReadableStream
 }
 
 async function unreadBody(incoming: IncomingMessage): Promise<Buffer> {
-  // The client may have gone.
+  // The client may have disconnected.
   const body = await readBody(incoming.iterator({ destroyOnReturn: false })).catch(() => Buffer.alloc(0))
-  // What is left of it must not keep the answer back.
+  // Discard the rest of the body, so that it does not delay the response.
   incoming.resume()
   return body
 }
@@ -108,7 +108,7 @@ function parsedBody(request: NodeRequest): Uint8Array {
   const { body } = request as { body?: unknown }
   if (body === undefined)
     throw new FormError(
-      'The app has read the form and left nothing of it in request.body – mount the page before what reads bodies, or parse forms with a body parser.',
+      'The app has read the form and left nothing of it in request.body – mount the page before anything that reads bodies, or parse forms with a body parser.',
     )
   let form: Uint8Array | undefined
   try {
@@ -120,7 +120,7 @@ function parsedBody(request: NodeRequest): Uint8Array {
   throw new FormError('The body is not a form – send one as application/x-www-form-urlencoded.')
 }
 
-/** @returns `undefined` for what is neither the text of a form nor an object whose values are strings */
+/** @returns `undefined` if the body is neither an encoded form nor an object whose values are strings */
 function formOf(body: unknown): Uint8Array | undefined {
   if (body instanceof Uint8Array) return body
   if (typeof body === 'string' || body instanceof URLSearchParams) return Buffer.from(body.toString())

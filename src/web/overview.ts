@@ -9,7 +9,7 @@ import { link, markup, moment, span, time, until, type Markup, type Part } from 
 const REFRESH = 15
 const ROWS_OF_A_PAGE = 100
 
-/** The locks that have the text in what the page shows of them: name, state, owner or outcome of the last run. */
+/** The locks whose name, state, owner or last outcome contains the text. */
 export function matching(text: string, locks: readonly PageLock[]): PageLock[] {
   const part = text.toLowerCase()
   const isIn = (value = ''): boolean => value.toLowerCase().includes(part)
@@ -27,11 +27,11 @@ interface View {
   readonly done: string | undefined
 }
 
-/** Every lock, with the actions that the visitor may perform. */
+/** Shows every lock, with the actions that the visitor may perform. */
 export function overviewPage(overview: Overview, { parameters, mayAct, title, done }: View): Response {
   const { places, locks, failures } = overview
   const q = parameters.get('q') ?? ''
-  // A page that is loaded again forgets what was typed into it. So it has the form of the filter only while it is not refreshed.
+  // Refreshing a page clears what was typed into it, so the filter's form is shown only while the page is not refreshed.
   const isFiltering = parameters.get('refresh') === 'filter'
   const refresh = parameters.get('refresh') === 'off' ? 'off' : ''
   const found = matching(q, locks)
@@ -79,7 +79,7 @@ function filterForm(q: string, isFiltering: boolean): Markup {
 ${!isFiltering && markup`<input type="hidden" name="refresh" value="off">`}<button>Filter</button></form>`
 }
 
-/** The first one looks like the field that it leads to. */
+/** The first link looks like the field that it opens. */
 function filterLinks(q: string): Markup {
   return markup`<p class="filter"><a class="field" href="${link({ q, refresh: 'filter' })}" aria-label="Filter by name, state or owner${q && `: ${q}`}">${q || 'Name, state or owner'}</a>
 ${q && markup`<a href="${link({})}">Show all</a>`}</p>`
@@ -141,7 +141,7 @@ function action({ name, provider, record }: PageLock): Markup {
   return markup`<a href="${address}"${look} aria-label="${action} ${name}">${action}</a>`
 }
 
-// The roles are what browsers forget when a row becomes a card.
+// Explicit roles, because browsers drop the implicit ones when a row is styled as a card.
 function table(locks: readonly PageLock[], mayAct: boolean): Markup {
   const columns = Object.entries(mayAct ? { ...COLUMNS, Action: action } : COLUMNS)
   const head = columns.map(([name]) => markup`<th role="columnheader" scope="col">${name}</th>`)

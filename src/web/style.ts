@@ -1,4 +1,4 @@
-/** Of every page. On a phone a row of the table is a card, and its cells have the names of their columns beside them. */
+/** The style of every page. On a phone each row of a table becomes a card, with the column names beside its cells. */
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2430; --dim: #566072; --page: #f5f6f8; --card: #fff; --line: #d9dde4;
   --link: #0b57d0; --red: #b3261e; --red-bg: #fce8e6; --blue: #0b4f9e; --blue-bg: #e3eefc; --gold: #7a4b00;
