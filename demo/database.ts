@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL, fileURLToPath } from 'node:url'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 
-/** A SQLite file in a folder that goes away with the demo. */
+/** A SQLite file in a folder that is deleted when the demo ends. */
 export function temporarySqliteFile(): { readonly url: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-demo-'))
   return {

@@ -7,7 +7,7 @@ import { judge } from './verdict'
 
 type Cell = Pick<Fire, 'process' | 'tick'>
 
-/** As wide as the column of a phone, so that nothing is made smaller there. */
+/** As wide as the text column on a phone, so that the picture is not scaled down there. */
 const WIDTH = 342
 const MARGIN = 8
 const LEFT = 40
@@ -15,7 +15,7 @@ const GAP = 14
 const ROW = 18
 const TOP = 84
 
-/** The picture of `draw` with the seconds one below the other: at the left the runs without a lock, at the right those with it. */
+/** The picture of `draw` with time running downwards: on the left the runs without a lock, on the right those with it. */
 export function drawForPhone(fires: readonly Fire[], events: readonly Event[]): string {
   const names = [...new Set(fires.map(({ process }) => process))].sort()
   const ticks = [...new Set(fires.map(({ tick }) => tick))].sort((one, other) => one - other)

@@ -8,15 +8,15 @@ type Cell = Pick<Fire, 'process' | 'tick'>
 
 const MARGIN = 24
 const LEFT = 104
-/** Narrow enough for twenty seconds in the column of a page, so that nothing is made smaller there. */
+/** Narrow enough for twenty seconds to fit the text column of a page without scaling. */
 const COLUMN = 23
 const ROW = 26
-/** Of the two grids, from its heading's base line to its first row. */
+/** The distance from a grid's heading to its first row. */
 const HEADING = 30
 
 /**
- * Two grids, instances × seconds: above, each fire as the run that it would have been without a lock; below, the runs
- * that were written into the database, and the fires that were skipped.
+ * Draws two grids, instances × seconds: above, each fire as the run that it would have been without a lock; below, the runs
+ * that the database recorded, and the fires that were skipped.
  */
 export function draw(fires: readonly Fire[], events: readonly Event[]): string {
   const names = [...new Set(fires.map(({ process }) => process))].sort()

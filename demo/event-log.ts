@@ -3,7 +3,7 @@ import { connect } from './database'
 import type { Settings } from './settings'
 
 export interface Event {
-  /** Given by the database: the order in which things happened, whatever clocks say. */
+  /** Assigned by the database: the order of events, independent of clocks. */
   readonly id: number
   readonly kind: 'begin' | 'end' | 'killed'
   readonly process: string
@@ -28,8 +28,8 @@ function eventEntity(tableName: string): EntitySchema<Event> {
 }
 
 /**
- * The evidence: a table in which each run says when it begins and when it ends, while it holds the lock. It knows
- * nothing of the lock, so it can convict it.
+ * The evidence: a table in which each run records its start and its end. It does not depend on the lock, so it can prove the lock
+ * wrong.
  */
 export class EventLog {
   private constructor(private readonly dataSource: DataSource) {}

@@ -5,7 +5,7 @@ import { connect } from './database'
 import { connectPrisma } from './prisma-client'
 import type { Orm, Settings } from './settings'
 
-/** How each ORM's processes get their locks: the one place where the demo meets the ORM. */
+/** Creates the lock provider for each ORM. The rest of the demo does not depend on the ORM. */
 const OPEN: Readonly<Record<Orm, (settings: Settings) => Promise<LockProvider>>> = {
   typeorm: async ({ url, lockTable, process }) =>
     typeOrmLockProvider(await connect(url), { tableName: lockTable, lockedBy: process }),

@@ -67,7 +67,7 @@ function introduce(orm: Orm, db: string | undefined): void {
   console.log()
 }
 
-/** Makes the tables, runs the show, and drops the tables. */
+/** Creates the tables, runs the show, and drops the tables. */
 async function stage(url: string, orm: Orm): Promise<{ fires: readonly Fire[]; events: Event[] }> {
   const lockTable = `shedlock_demo_${randomBytes(4).toString('hex')}`
   const eventTable = `${lockTable}_events`

@@ -1,6 +1,6 @@
 /**
- * Light and dark, each with a page of its own: GitHub and npm show the picture on theirs, whose colour is not always that
- * of the reader's system.
+ * Light and dark colours, each with a background: the pages of GitHub and npm do not always have the colour scheme of the reader's
+ * system.
  */
 export const STYLE = `
     text { font: 13px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: #3d444d }

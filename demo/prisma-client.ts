@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { ADAPTERS, connect, type TestClient } from '../test/prisma/adapters'
 
-/** Where a URL leads, in the words of Prisma's adapters. */
+/** The parts of a URL, as Prisma's adapters name them. */
 const BACKENDS: Readonly<Record<string, { readonly backend: string; readonly adapter: string }>> = {
   'file:': { backend: 'sqlite', adapter: 'better-sqlite3' },
   'postgres:': { backend: 'postgres', adapter: 'pg' },
@@ -10,7 +10,7 @@ const BACKENDS: Readonly<Record<string, { readonly backend: string; readonly ada
   'mariadb:': { backend: 'mariadb', adapter: 'mariadb' },
 }
 
-/** A generated client for the database at this URL: those of the tests will do. */
+/** Creates a client for the database at this URL. The demo uses the clients generated for the tests. */
 export function connectPrisma(url: string): Promise<TestClient> {
   const scheme = new URL(url).protocol
   const found = BACKENDS[scheme]

@@ -1,7 +1,7 @@
 import { paragraph } from './timeline'
 import type { Verdict } from './verdict'
 
-/** Prints what came out, and as JSON if wanted. Returns the exit status. */
+/** Prints the result, also as JSON if requested. Returns the exit status. */
 export function report(verdict: Verdict, fires: number, json: boolean): number {
   const { ticks, runs, duplicates, overlaps, longestGapMs, takeoverMs, runsOfEach } = verdict
   const each = Object.entries(runsOfEach)

@@ -1,4 +1,4 @@
-/** What the demo tells each of its processes. */
+/** The settings that the demo passes to each of its processes. */
 export interface Settings {
   /** The process's name in the timeline. */
   readonly process: string
@@ -13,17 +13,17 @@ export type Orm = (typeof ORMS)[number]
 
 export const JOB = {
   name: 'demo-job',
-  /** Short, so that the takeover after the kill is seen. A real job takes a value well above its longest run. */
+  /** Short, so that the takeover after the kill is visible. A real job needs a value well above its longest run. */
   lockAtMostFor: '2500ms',
-  /** Most of the second: an instance whose timer comes late must not run the same tick again. */
+  /** Most of a second, so that an instance whose timer fires late does not run the same tick again. */
   lockAtLeastFor: '750ms',
 } as const
 
 export const RUN_TIME = 300
-/** Of a scheduler that woke up this late, the tick is history: what runs then would run into the next tick. */
+/** A scheduler that wakes up this late skips the tick, because the run would last into the next one. */
 export const TOO_LATE = 500
 
-/** Settings travel in the environment: a URL with a password has no place on a command line that `ps` shows. */
+/** Settings are passed in the environment, because `ps` would show a URL with a password on a command line. */
 const VARIABLE = 'SHEDLOCK_DEMO'
 
 export function toEnvironment(settings: Settings): NodeJS.ProcessEnv {

@@ -8,14 +8,14 @@ import { WorkerProcess, type News } from './worker-process'
 const FIRST = ['A', 'B', 'C']
 const ADDED = 'D'
 const SECONDS = 22
-/** On a machine that is too busy for another process to have taken over by then. */
+/** For a machine that is so busy that no other process has taken over by then. */
 const SECONDS_AT_MOST = 90
 const KILL_IN = 6
 const ADD_IN = 13
-/** Into a run, so that it dies with work half done and the lock held. */
+/** During a run, so that the instance dies with its work half done and the lock held. */
 const KILL_AFTER = 150
 
-/** The play: three instances, one of them is killed in the middle of a run, a fourth joins. */
+/** The show: of three instances, one is killed in the middle of a run, and a fourth joins. */
 export class Show {
   readonly #timeline = new Timeline([...FIRST, ADDED])
   readonly #workers: WorkerProcess[] = []
@@ -35,12 +35,12 @@ export class Show {
     this.#interrupted.abort(new Error('interrupted'))
   }
 
-  /** Gives what each instance's scheduler fired, and what became of it. */
+  /** Returns each instance's fires and their outcomes. */
   async run(): Promise<readonly Fire[]> {
     try {
       for (const name of FIRST) this.#start(name)
       await this.#allReady()
-      // Early enough for all of them to hear of it, and too late for the second before.
+      // Early enough to reach all of them before this second, and too late for the previous one.
       const first = Math.ceil((Date.now() + 200) / 1000) * 1000
       await this.#until(first - 950)
       for (const worker of this.#workers) worker.start()

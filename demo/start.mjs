@@ -3,8 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-// Starts the demo, which uses the package as it is published. To compile only the demo's own files while they are loaded is faster than
-// the tsx command.
+// Starts the demo with the package as published. Compiling only the demo's own files as they are loaded is faster than the tsx command.
 
 const changed = (file) => statSync(file).mtimeMs
 const built = 'dist/core/index.js'

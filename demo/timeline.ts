@@ -17,7 +17,7 @@ const TIME = 12
 const SO_FAR = 22
 const NARROWEST_CELL = 11
 const WIDEST_CELL = 16
-/** Longer lines are hard to read. A pipe or a log has no width of its own. */
+/** Longer lines are hard to read, and a pipe or a log has no width. */
 const WIDEST_LINE = 100
 
 /**
@@ -25,16 +25,16 @@ const WIDEST_LINE = 100
  * log all show the same.
  */
 export class Timeline {
-  /** By name and second. */
+  /** Keyed by name and second. */
   readonly #states = new Map<string, State>()
   #notes: string[] = []
-  /** Under the last header. */
+  /** The cell width under the last header. */
   #cellWidth = 0
 
-  /** @param names of all instances that there will be */
+  /** @param names the names of all instances, including later ones */
   constructor(private readonly names: readonly string[]) {}
 
-  /** What comes after its row was printed is not shown: this is a picture, and no evidence. */
+  /** Events that arrive after their row was printed are not shown: the timeline is a picture, not evidence. */
   set(name: string, tick: number, state: State): void {
     this.#states.set(`${name} ${tick}`, state)
   }
@@ -51,8 +51,8 @@ export class Timeline {
   /**
    * Prints the row of a second.
    *
-   * @param titles of the instances, where they fit
-   * @param soFar the end of the row, if it fits
+   * @param titles the instances' titles, shown if they fit
+   * @param soFar the end of the row, shown if it fits
    */
   print(tick: number, titles: ReadonlyMap<string, string>, soFar: string): void {
     const room = width() - TIME - 1
@@ -65,7 +65,7 @@ export class Timeline {
       })
       console.log(`  ${time.padEnd(TIME - 2)}${cells.join('')}${hasTotals ? end : ''}`.trimEnd())
     }
-    // Again if the terminal has another size now.
+    // Repeat the header if the terminal was resized.
     if (cellWidth !== this.#cellWidth) {
       this.#cellWidth = cellWidth
       const title = (name: string): string => {
@@ -83,7 +83,7 @@ export class Timeline {
   }
 }
 
-/** Prints a text, broken between words, with something at the beginning of its first line. */
+/** Prints a text wrapped between words, with a prefix on its first line. */
 export function paragraph(begin: string, text: string, style: Style = 'reset'): void {
   for (const [index, line] of wrap(text, width() - begin.length - 1).entries())
     console.log(styleText(style, (index === 0 ? begin : ' '.repeat(begin.length)) + line))

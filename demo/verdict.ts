@@ -4,18 +4,18 @@ export interface Verdict {
   /** Seconds from the first run to the last. */
   readonly ticks: number
   readonly runs: number
-  /** Runs of a tick that had been run already. */
+  /** Runs of a tick that had already run. */
   readonly duplicates: number
-  /** Runs that began while another one was going on. */
+  /** Runs that began while another was in progress. */
   readonly overlaps: number
-  /** The longest time between the beginnings of two successive runs, in milliseconds. */
+  /** The longest time between the starts of two successive runs, in milliseconds. */
   readonly longestGapMs: number
-  /** From the kill to the next run, in milliseconds; `null` when there was none. */
+  /** From the kill to the next run, in milliseconds; `null` if there was none. */
   readonly takeoverMs: number | null
   readonly runsOfEach: Readonly<Record<string, number>>
 }
 
-/** Judges by what the runs wrote into the database, in the order in which the database numbered it. */
+/** Judges by what the runs wrote to the database, in the order of the database's numbers. */
 export function judge(events: readonly Event[]): Verdict {
   const runsOfTick = new Map<number, number>()
   const runsOfEach: Record<string, number> = {}

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { toEnvironment, type Settings } from './settings'
 
-/** What a process of the demo tells about itself. The picture is drawn from it; the verdict is not. */
+/** What a process of the demo reports about itself. The picture depends on it; the verdict does not. */
 export type News =
   | { readonly kind: 'ready' }
   | { readonly kind: 'running' | 'ran' | 'skipped' | 'late'; readonly tick: number }
@@ -11,7 +11,7 @@ export type News =
 
 export type Order = 'start' | 'stop'
 
-/** One process of the demo, seen from the one that started it. */
+/** A process of the demo, as the process that started it controls it. */
 export class WorkerProcess {
   readonly name: string
   readonly #child: ChildProcess
@@ -21,7 +21,7 @@ export class WorkerProcess {
   constructor(settings: Settings, onNews: (worker: WorkerProcess, news: News) => void) {
     this.name = settings.process
     this.#child = fork(join(__dirname, 'worker.ts'), {
-      // Prisma's client is an ES module; what compiles these takes three times as long to load.
+      // Only for Prisma, whose client is an ES module: the loader for those takes three times as long to start.
       execArgv: settings.orm === 'prisma' ? ['--import', 'tsx'] : ['--require', 'tsx/cjs'],
       env: toEnvironment(settings),
     })
@@ -39,24 +39,24 @@ export class WorkerProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Whether it ended though nobody asked it to. */
+  /** Whether it ended without being told to. */
   get failed(): boolean {
     return !this.running && !this.#expected
   }
 
-  /** Lets its scheduler fire, from the next second on. */
+  /** Lets its scheduler fire from the next second on. */
   start(): void {
     this.#order('start')
   }
 
-  /** `kill -9`: no handler runs, no lock is freed. */
+  /** `kill -9`: no handler runs, and no lock is released. */
   async kill(): Promise<void> {
     this.#expected = true
     this.#child.kill('SIGKILL')
     await this.#exited
   }
 
-  /** Lets a run that is going on end first. */
+  /** Stops the process after its current run. */
   async stop(): Promise<void> {
     if (!this.running) return
     this.#expected = true
@@ -65,7 +65,7 @@ export class WorkerProcess {
   }
 
   #order(order: Order): void {
-    // It may have ended a moment ago; then there is nobody to tell.
+    // The process may have just ended.
     this.#child.send(order, () => undefined)
   }
 }

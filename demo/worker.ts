@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     }
     try {
       const result = await executor.executeWithLock(JOB, async () => {
-        // On a busy machine the question itself takes time: by now the tick may have been run, and its lock be over.
+        // On a busy machine acquiring takes time. By now another instance may have run this tick.
         if (late()) return 'late'
         await events.write('begin', settings.process, tick)
         tell({ kind: 'running', tick })
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   })
   process.on('disconnect', () => void stop())
   if (!process.connected) await stop()
-  // Ctrl-C reaches the whole group of processes; the one that leads it says when to stop.
+  // Ctrl-C reaches the whole process group, but only the main process decides when to stop.
   process.on('SIGINT', () => undefined)
   tell({ kind: 'ready' })
 }
