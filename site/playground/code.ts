@@ -1,7 +1,7 @@
 import source from './instance.ts?raw'
 import type { Settings } from './instance'
 
-/** The values that the visitor may choose, and how the code says each. */
+/** The values that the visitor may choose, and each value as code. */
 const CHOICES: { [Name in keyof Settings]: readonly (readonly [value: Settings[Name], code: string])[] } = {
   takes: [800, 3_000, 8_000].map((value) => [value, String(value)] as const),
   lockAtMostFor: ['2s', '5s', '10s'].map((value) => [value, `'${value}'`] as const),
@@ -18,12 +18,12 @@ const CHOICES: { [Name in keyof Settings]: readonly (readonly [value: Settings[N
 
 export interface Piece {
   readonly text: string
-  /** The value that comes after the text. */
+  /** The value that follows the text. */
   readonly name?: keyof Settings
   readonly choices?: readonly (readonly [value: unknown, code: string])[]
 }
 
-/** The end of `start` in instance.ts as it is, in pieces between the values. */
+/** The source of the end of `start` in instance.ts, split at the values. */
 export const code: readonly Piece[] = source
   .slice(source.indexOf('  const executor'))
   .split('\n}', 1)

@@ -3,13 +3,13 @@ import { drivers, sqlExecutor, type StatementResult } from 'shedlock-orm/drivers
 import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
 import type { Answer } from './instance'
 
-// The database that the instances share: SQLite in a worker of its own, with a network before it.
+// The database that the instances share: SQLite in its own worker, behind a simulated network.
 
 export interface Wanted {
   readonly cut: boolean
-  /** Where SQLite is, with the first message. */
+  /** The URL of SQLite, sent with the first message. */
   readonly wasm?: string
-  /** The connection of an instance that starts. */
+  /** The connection of an instance that is starting. */
   readonly connect?: MessagePort
 }
 

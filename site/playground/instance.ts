@@ -15,17 +15,17 @@ export interface Settings {
   slot: boolean
 }
 
-/** How an instance is to be from now on. */
+/** The state that an instance must take. */
 export interface Wanted {
   readonly settings: Settings
   readonly paused: boolean
   /** By how many milliseconds its clock is late. */
   readonly behind: number
-  /** Its connection, with the first message. */
+  /** Its connection, sent with the first message. */
   readonly database?: MessagePort
 }
 
-/** What happened in an instance, at the time that all share. */
+/** An event in an instance, with its time by the shared clock. */
 export interface Report {
   readonly what: 'begins' | 'ends' | 'loses its lock' | 'skips' | 'fails'
   readonly at: number
@@ -47,7 +47,7 @@ const EVERY = 2_000
 const answered = new Map<number, (answer: Answer) => void>()
 let connection: MessagePort | undefined
 let statements = 0
-/** The number of the next run, which no earlier process of this instance had. */
+/** The number of the next run. Starts at the current time, so that a restarted instance does not repeat a number. */
 let runs = trueTime()
 let settings = ''
 let job: Cron | undefined
@@ -61,16 +61,16 @@ function reportError({ error }: { error: unknown }): void {
   report('fails', { why: error instanceof LockError ? error.code : String(error) })
 }
 
-/** The job. It goes on when its lock is lost, unlike a good one: so that there is something to see. */
+/** The job. Unlike a good one it continues when its lock is lost, so that the page can show what happens. */
 async function work(milliseconds: number): Promise<void> {
   const [lock, run] = [activeLock(), runs++]
   lock?.signal.addEventListener('abort', () => {
-    // At its end it aborts too.
+    // The signal also aborts when the run ends.
     if ((lock.signal.reason as LockError).code === 'LOCK_LOST') report('loses its lock', { run })
   })
   report('begins', { run, until: lock && trueTime() + lock.remaining() })
   await new Promise((resolve) => setTimeout(resolve, milliseconds))
-  // After a pause the loss is noticed as soon as the signal is read.
+  // Reading the signal after a pause reveals the loss.
   report('ends', { run, ...(lock?.signal.aborted && { why: 'without its lock' }) })
 }
 

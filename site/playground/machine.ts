@@ -8,13 +8,13 @@ let waiting: (() => void)[] | undefined
 /** The time that all instances and the database share. */
 export const trueTime = (): number => TrueDate.now()
 
-/** Calls back at once, or when the process wakes. */
+/** Calls back at once, or when the paused process resumes. */
 export function whenAwake(callback: () => void): void {
   if (waiting) waiting.push(callback)
   else callback()
 }
 
-/** What was due during a pause comes at its end, each in a turn of its own. */
+/** Callbacks that were due during a pause run at its end, each in its own turn of the event loop. */
 export function setMachine(paused: boolean, late: number): void {
   behind = late
   const due = waiting ?? []

@@ -6,7 +6,7 @@ declare module '*.vue' {
   export default component
 }
 
-/** What database.ts uses of it: it has no types of its own. */
+/** What database.ts uses of this module, which has no types of its own. */
 declare module 'sql.js' {
   type Value = string | number | null
   interface Statement {

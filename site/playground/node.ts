@@ -1,4 +1,4 @@
-// What the package uses of Node.js and a browser does not have. Everything else of it runs as it is published.
+// Replaces what the package uses of Node.js and browsers lack. The rest of the package runs as published.
 
 /** Follows a task to its first `await` only. */
 export class AsyncLocalStorage<T> {

@@ -4,7 +4,7 @@ import type { Plugin } from 'vitepress'
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
 const dist = path('../../dist')
 
-/** Bundles the package for a browser as it is published, with `node.ts` in place of the modules of Node.js. */
+/** Bundles the package, as published, for a browser, with `node.ts` in place of the modules of Node.js. */
 export function publishedPackage(): Plugin {
   return {
     name: 'published-package',

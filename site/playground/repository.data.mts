@@ -1,2 +1,2 @@
-/** `owner/name` on GitHub, in a build that knows it, else empty. */
+/** `owner/name` on GitHub, or empty if the build does not know it. */
 export default { load: (): string => process.env.GITHUB_REPOSITORY ?? '' }

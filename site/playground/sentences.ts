@@ -1,7 +1,7 @@
 const [guarantees, durations] = ['/docs/guarantees', '/docs/guides/durations']
 const cases = `${durations}#seven-cases`
 
-/** Each act of the visitor, on instance A for example: the button, what is to be seen then, and the page that promises it. */
+/** For each action of the visitor, with instance A as the example: the button, what happens, and the page that promises it. */
 export const sentences = {
   first: ['', 'Kill the instance that runs the job, and watch its lock.', guarantees],
   unlock: [

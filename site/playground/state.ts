@@ -1,7 +1,7 @@
 import type { LockRecord } from 'shedlock-orm/sql'
 import type { Report, Settings } from './instance'
 
-/** What the timeline of an instance shows, from a time until another, or until now. */
+/** A period in the timeline of an instance, up to a given time or until now. */
 export interface Item {
   readonly look: 'run' | 'run many' | 'lost' | 'locked' | 'paused' | 'skips' | 'fails' | 'killed'
   readonly from: number
@@ -50,7 +50,7 @@ function add({ items }: Instance, item: Item): void {
   items.push(item)
 }
 
-/** Adds to the timeline what happened. */
+/** Adds an event to the timeline. */
 export function happened({ instances }: State, instance: Instance, event: Event): void {
   const { what, at: from } = event
   const end = (which: (item: Item) => boolean): void => {
@@ -63,7 +63,7 @@ export function happened({ instances }: State, instance: Instance, event: Event)
     const look = isSecond || event.until === undefined ? 'run many' : 'run'
     add(instance, { look, from, run: event.run, due: event.due, until: event.until })
   } else if (what === 'loses its lock') {
-    // It learns so later, if it was paused.
+    // An instance that was paused notices the loss late.
     const { until = from } = instance.items.findLast(({ run }) => run === event.run) ?? {}
     add(instance, { look: 'lost', from: Math.min(until, from), run: event.run })
   } else if (what === 'ends') end(({ run }) => run === event.run)
@@ -75,7 +75,7 @@ export function happened({ instances }: State, instance: Instance, event: Event)
   } else add(instance, { look: what, from, to: from, due: event.due, why: event.why })
 }
 
-/** Adds to the timeline until when the row belongs to its owner. */
+/** Adds the time until which the owner holds the lock, as the row records it. */
 export function rowRead(state: State, row: LockRecord): void {
   state.row = row
   const [from, to] = [row.now.getTime(), row.lockUntil.getTime()]

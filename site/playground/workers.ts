@@ -11,9 +11,9 @@ import { happened, rowRead, type Instance, type State } from './state'
 const LATE = 1_500
 
 /**
- * Starts the database and the instances, each in a worker, and keeps them as the state says.
+ * Starts the database and the instances, each in a worker, and keeps them in line with the state.
  *
- * @returns what ends them
+ * @returns a function that ends them
  */
 export function startWorkers(state: State): () => void {
   const database = new Database()
@@ -23,7 +23,7 @@ export function startWorkers(state: State): () => void {
   database.onmessage = ({ data: row }: MessageEvent<LockRecord | undefined>) => {
     if (row) rowRead(state, row)
   }
-  // A worker without an address of its own finds nothing beside it.
+  // A worker without a URL of its own cannot resolve relative URLs.
   setDatabase({ wasm: new URL(wasm, location.href).href })
 
   const keep = (instance: Instance): void => {
