@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** As typedoc-plugin-markdown writes it. */
+/** An entry as typedoc-plugin-markdown writes it. */
 interface Entry {
   readonly title: string
   readonly path?: string

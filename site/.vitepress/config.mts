@@ -16,15 +16,14 @@ const base = siteUrl.pathname
 const api = { text: 'API', link: '/docs/api/' }
 
 /**
- * The Markdown of the repository as it is, with the API reference beside it. A link from page to page that leads nowhere
- * ends the build.
+ * Builds the site from the repository's Markdown, unchanged, and the API reference. A dead link between pages fails the build.
  */
 export default defineConfig({
   title: 'shedlock-orm',
   lang: 'en',
   description: 'ShedLock for Node.js, as an extension of TypeORM and Prisma',
   srcDir: '..',
-  // The pages are docs/ and the texts beside it.
+  // The pages are docs/ and the Markdown files next to it.
   srcExclude: ['!(docs|*.md)/**'],
   rewrites: { 'README.md': 'index.md', 'docs/README.md': 'docs/index.md' },
   base,
@@ -52,7 +51,7 @@ export default defineConfig({
     ]
   },
   buildEnd: writeForLanguageModels,
-  // The anchors are GitHub's, so that a link to a heading is right there and here.
+  // Use GitHub's anchors, so that links to headings work on both sites.
   markdown: {
     config: (md) => {
       linksOutOfTheSite(md)
@@ -63,7 +62,7 @@ export default defineConfig({
   },
   themeConfig: {
     logo: '/mark.svg',
-    // On a phone this is the menu.
+    // On a phone, these links are the menu.
     nav: [
       { text: 'Quick start', link: '/docs/guides/from-an-empty-folder' },
       { text: 'Options', link: '/docs/options' },
@@ -80,7 +79,7 @@ export default defineConfig({
   },
 })
 
-/** The pages lie outside of this package, where Vue is not found. It is needed at the build only, so it need not be bundled. */
+/** Resolves Vue for the pages, which are outside this package. Only the build needs it, so it need not be bundled. */
 function vueOfThisPackage(): Plugin {
   return {
     name: 'vue-of-this-package',

@@ -13,8 +13,8 @@ interface Chapter {
 }
 
 /**
- * The sidebar: the table of contents that docs/README.md is for those who read on GitHub. What can be folded has a link, so that its
- * heading is not a button with another one inside.
+ * Returns the sidebar: the table of contents in docs/README.md, which readers on GitHub use directly. A heading that folds has a link,
+ * because otherwise it would be a button with another button inside.
  */
 export function contents(): Chapter[] {
   return readFileSync(README, 'utf8')

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The first paragraph of a page that is neither a badge nor a signature, as plain text. */
+/** Returns a page's first paragraph as plain text, skipping badges and signatures. */
 export function firstParagraph(file: string | URL): string {
   const text = readFileSync(file, 'utf8').replace(/^```.*?^```$/gms, '')
   const [, paragraph = ''] = /^# .*\n+(?:\[?!\[.*\n+)*((?:[^#\n|<].*\n)+)/m.exec(text) ?? []
@@ -8,7 +8,7 @@ export function firstParagraph(file: string | URL): string {
     paragraph
       .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
       .replaceAll(/\*\*|`/g, '')
-      // VitePress puts it between quotes as it is.
+      // VitePress puts the text between double quotes without escaping it.
       .replaceAll('"', "'")
       .replace(/\s+/g, ' ')
       .trim()

@@ -5,12 +5,12 @@ import type { MarkdownRenderer } from 'vitepress'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env
-/** Where the build knows it. */
+/** The repository's URL, if the build knows it. */
 export const repository = GITHUB_REPOSITORY && `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`
 
 /**
- * What the pages link to in the repository, such as tests and examples, is no page of the site: such a link goes to
- * GitHub, or, in a build that knows no repository, becomes plain text.
+ * Redirects links to files that are not pages of the site, such as tests and examples, to GitHub. In a build that does not know the
+ * repository, they become plain text.
  */
 export function linksOutOfTheSite(md: MarkdownRenderer): void {
   md.core.ruler.push('links-out-of-the-site', ({ tokens, env }) => {
@@ -29,7 +29,7 @@ export function linksOutOfTheSite(md: MarkdownRenderer): void {
           const page = path.replace(/README\.md$/, 'index.md')
           token.attrSet('href', anchor === undefined ? page : `${page}#${anchor}`)
         } else if (!existsSync(join(root, target))) {
-          // Left as it is, for the check of dead links to find.
+          // Leave the link unchanged, so that the check for dead links reports it.
         } else if (repository) {
           token.attrSet('href', `${repository}/blob/main/${target}`)
         } else {

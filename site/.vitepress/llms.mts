@@ -6,7 +6,7 @@ import { contents } from './contents.mts'
 import { firstParagraph } from './first-paragraph.mts'
 import { absolute } from './site-url.mts'
 
-/** What language models read: each page as Markdown beside its HTML, and llms.txt, which lists them (https://llmstxt.org). */
+/** Writes each page as Markdown beside its HTML, and llms.txt, which lists them for language models (https://llmstxt.org). */
 export function writeForLanguageModels({ srcDir, outDir, pages, rewrites }: SiteConfig): void {
   for (const source of pages) {
     const file = join(outDir, rewrites.map[source] ?? source)
@@ -17,7 +17,7 @@ export function writeForLanguageModels({ srcDir, outDir, pages, rewrites }: Site
   writeFileSync(join(outDir, 'llms.txt'), llmsTxt(srcDir))
 }
 
-/** Each page of the contents, with the paragraph that it begins with. */
+/** Lists each page of the contents with its first paragraph. */
 function llmsTxt(srcDir: string): string {
   const line = (name: string, link: string, answer = ''): string =>
     `- [${name}](${absolute(link.replace(/\/$/, '/index'))}.md)${answer === '' ? '' : `: ${answer}`}`

@@ -4,8 +4,8 @@ const SOURCE = /<source media="\(prefers-color-scheme: ?dark\)" srcset="([^"]+)"
 const PICTURE = new RegExp(`<picture>\\s*${SOURCE.source}\\s*<img ([^>]+?)/?>\\s*</picture>`, 'g')
 
 /**
- * GitHub shows the picture that suits its reader's colour scheme. Here the switch of the site decides: both pictures are in the page, the
- * style shows one, and the browser loads only that one.
+ * GitHub chooses a picture by the reader's colour scheme; on the site, its own switch decides. Both pictures are in the page, the style
+ * shows one, and the browser loads only that one.
  */
 export function picturesOfBothSchemes(md: MarkdownRenderer): void {
   md.core.ruler.push('pictures-of-both-schemes', ({ tokens }) => {

@@ -1,7 +1,7 @@
 /// <reference types="vitepress/client" />
 import { defineAsyncComponent, h } from 'vue'
 import { useData, type Theme } from 'vitepress'
-// Without the fonts, which are 100 kB that system-ui does without.
+// Omits the fonts, which are 100 kB: system-ui needs none.
 import DefaultTheme from 'vitepress/theme-without-fonts'
 import './style.css'
 
