@@ -1,7 +1,7 @@
 /**
  * Returns the one value of this name in the process, creating it on first use. A process may load this package more than once: as
  * CommonJS and as ES modules, or as two installed copies. If the shape of a value changes, change its name, because another copy
- * may be of another version.
+ * may have another version.
  */
 export function sharedByEveryCopy<T>(name: string, create: () => T): T {
   const shared = globalThis as Record<symbol, T | undefined>

@@ -16,7 +16,7 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 const SIMPLE = /^([+-]?\d+)([a-z]{1,2})$/i
-/** A number without a unit in a string. It is refused, because it could mean seconds, minutes or milliseconds. */
+/** A string with a number but no unit is refused, because it could mean seconds, minutes or milliseconds. */
 const WITHOUT_UNIT = /^\s*([+-]?\d+)\s*$/
 const ISO =
   /^([+-]?)P(?=[\d+-]|T[\d+-])(?:([+-]?\d+)D)?(?:T(?=[\d+-])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+(?:[.,]\d{0,9})?)S)?)?$/i

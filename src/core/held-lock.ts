@@ -19,7 +19,7 @@ interface End {
 
 const acquisitions = new WeakMap<object, Acquisition>()
 
-/** Returns what the storage returned for this lock, for functions of that storage such as the SQL guard. */
+/** Returns the storage's acquisition behind this lock, for functions such as the SQL guard. */
 export function acquisitionOf(lock: object): Acquisition | undefined {
   return acquisitions.get(lock)
 }
@@ -85,7 +85,7 @@ export class HeldLock implements Lock {
 
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<this> {
     const extended = this.#extendInTurn(lockAtMostFor, lockAtLeastFor)
-    // The extension rejects if the task ends without awaiting it, and that must not end the process.
+    // If the task ends without awaiting the extension, the rejection must not crash the process.
     extended.catch(() => undefined)
     return extended
   }
@@ -227,7 +227,7 @@ function checkOutcome<Value>(outcome: Value, option: string, lockName?: string):
   throw mustBe(option, "'succeeded', 'failed' or 'unused'", lockName)
 }
 
-/** Creates the process warning for a loss without a listener, because the task ends as if it had kept its lock. */
+/** Creates the process warning for a loss without a listener. Without it, the task would end as if it had kept its lock. */
 function outlived({ code, message, lockName }: LockError): LockError {
   return new LockError(
     code,

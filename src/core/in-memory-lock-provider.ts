@@ -108,8 +108,8 @@ export class InMemoryLockProvider extends LockProvider {
   }
 
   /**
-   * Deletes expired entries, but rarely, so that it costs little with any number of names. Keeps a token that is not yet in the
-   * past, because the next one must be greater.
+   * Deletes expired entries, but rarely, so that this costs little, however many names there are. Keeps a token that is not yet in
+   * the past, because the next one must be greater.
    */
   #forgetExpired(): void {
     if (this.#entries.size < this.#sweepAt) return

@@ -24,9 +24,9 @@ export interface LeaderElectionConfiguration {
 /** What a process does when it becomes the leader, and when it steps down. */
 export interface LeaderCallbacks {
   /**
-   * Called when this process becomes the leader. `lock.signal` aborts when it no longer is, and `lock.fencingToken()` is greater
-   * for each new leader. The callback may return at once, or work until the signal aborts: this process does not become the leader
-   * again before the callback's promise settles. If it throws, this process steps down.
+   * Called when this process becomes the leader. `lock.signal` aborts when it is no longer the leader, and `lock.fencingToken()` is
+   * greater for each new leader. The callback may return at once, or work until the signal aborts: this process does not become the
+   * leader again before the callback's promise settles. If it throws, this process steps down.
    */
   readonly onElected: (lock: ActiveLock) => unknown
   /**

@@ -12,10 +12,10 @@ export interface LockEvent {
   readonly configuration: CheckedLockConfiguration
 }
 
-/** A task was skipped: the reason, and the holder of the lock if the provider knows it. */
+/** Reports a skipped task: the reason, and the holder of the lock if the provider knows it. */
 export interface LockSkippedEvent extends LockEvent, Skip {}
 
-/** A task ended: its outcome, and how long it ran. */
+/** Reports the end of a task: its outcome, and how long it ran. */
 export interface TaskFinishedEvent extends LockEvent {
   /** How long the task ran, in milliseconds. */
   readonly duration: number
@@ -24,13 +24,13 @@ export interface TaskFinishedEvent extends LockEvent {
   readonly error?: unknown
 }
 
-/** The acquisition, an extension or the release of a lock failed: the error. */
+/** Reports the error of a failed acquisition, extension or release. */
 export interface LockFailureEvent extends LockEvent {
-  /** With every provider of this library, a `LockError`. */
+  /** Always a `LockError` with the providers of this library. */
   readonly error: unknown
 }
 
-/** A lock can no longer be trusted while its task still runs. */
+/** Reports that a lock can no longer be trusted while its task still runs. */
 export interface LockLostEvent extends LockEvent {
   /** The `LockError` `LOCK_LOST` with which the task's `signal` aborted. */
   readonly error: LockError
@@ -45,13 +45,13 @@ export interface LockLostEvent extends LockEvent {
  * `shedlock-orm:lock-acquired`, and so on.
  */
 export interface LockingTaskExecutorListener {
-  /** The executor is about to acquire the lock: the first event of each call that is not nested in its own lock. */
+  /** The executor is about to try to acquire the lock. This is the first event of each call that is not nested in its own lock. */
   onLockAttempt?(event: LockEvent): void
   /** The lock was acquired; the task runs next. */
   onLockAcquired?(event: LockEvent): void
   /** The lock was not acquired, for this `reason`, and the task is skipped. */
   onLockNotAcquired?(event: LockSkippedEvent): void
-  /** It is unknown whether the lock was acquired: the task does not run, and the call rejects with the error. */
+  /** It is unknown whether the lock was acquired, so the task does not run, and the call rejects with the error. */
   onLockFailed?(event: LockFailureEvent): void
   /** The task is about to be called. */
   onTaskStarted?(event: LockEvent): void

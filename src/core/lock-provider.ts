@@ -8,14 +8,14 @@ import { Lease, sleep, time } from './time'
 /** For whom a lock is acquired. */
 export interface AcquireOptions {
   /**
-   * An object that stands for the caller, which passes the same object to `drain`; an executor passes itself. Default: no caller.
+   * An object that identifies the caller, which passes the same object to `drain`; an executor passes itself. Default: no caller.
    */
   readonly caller?: object | undefined
 }
 
 /** Options of `drain()`. */
 export interface DrainOptions extends ShutdownOptions {
-  /** Limits the call to the locks that were acquired for this `caller`, which acquires no more. Default: all locks. */
+  /** Limits the call to locks that were acquired for this `caller`, which will acquire no more. Default: all locks. */
   readonly caller?: object | undefined
 }
 
@@ -53,9 +53,9 @@ export abstract class LockProvider {
   }
 
   /**
-   * Waits for the releases in the background, and abandons them after the timeout. Call it at the end of the process: it sends
-   * nothing more to the storage until the next lock is acquired. With `caller`, all of this concerns only the locks of that caller;
-   * those of others are still released. A provider that does nothing in the background omits this method.
+   * Waits for background releases, and abandons them after the timeout. Call it at the end of the process: it sends nothing more to
+   * the storage until the next lock is acquired. With `caller`, this applies only to the locks of that caller; those of others are
+   * still released. A provider that does nothing in the background omits this method.
    */
   drain?(options?: DrainOptions): Promise<void>
 }
@@ -78,7 +78,7 @@ export function checkDrain(options: DrainOptions): { timeout: number; caller?: o
   return { timeout, caller }
 }
 
-/** What an executor adds for the lock of a task. */
+/** What an executor adds when it acquires the lock of a task. */
 interface LockOfTask extends AcquireOptions {
   readonly report: LockReport
   /** Aborts when the task must no longer start. */

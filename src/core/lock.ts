@@ -53,7 +53,7 @@ export interface LockConfiguration {
    */
   readonly keepAlive?: boolean | KeepAliveOptions | undefined
   /**
-   * Ends the wait for the lock when it aborts, and aborts the signal of a task under the lock with the same reason. `lock()` then
+   * When it aborts, the wait for the lock ends, and the signal of a task under the lock aborts with the same reason. `lock()` then
    * rejects with that reason; an executor skips the task as `aborted`. Default: none.
    */
   readonly signal?: AbortSignal | undefined
@@ -79,7 +79,7 @@ export interface KeepAliveOptions {
 /**
  * Why an attempt did not acquire the lock.
  *
- * - `held` another acquisition holds it, or a pause
+ * - `held` another acquisition or a pause holds the lock
  * - `already-run` it is free, but was acquired for this slot, for a later one, or without a slot after this one was due
  */
 export type RefusalReason = 'held' | 'already-run'
@@ -96,7 +96,7 @@ export interface LockHolder {
 export interface Refusal {
   /** Why the lock was not acquired. */
   readonly reason: RefusalReason
-  /** Who holds the lock, if the storage knows that without another statement: not on PostgreSQL. */
+  /** Who holds the lock, if the storage knows that without another statement. PostgreSQL does not. */
   readonly holder?: LockHolder | undefined
 }
 
@@ -130,15 +130,15 @@ export interface ActiveLock {
   readonly signal: AbortSignal
 
   /**
-   * Returns for how many more milliseconds the holder may trust the lock; 0 when the lease is over, and as soon as `unlock` is
-   * called. The lease starts before the request is sent, so it never ends later here than in the database.
+   * Returns how many more milliseconds the holder may trust the lock for; 0 once the lease is over or `unlock` is called. The lease
+   * starts before the request is sent, so it never ends later here than in the database.
    */
   remaining(): number
 
   /**
    * Reads the fencing token: a positive whole number that is greater than the token of every earlier acquisition of this name, and
    * stays the same after an extension. Pass it to a storage that refuses late writes of an earlier holder. Each call reads it from
-   * the database, so the lock was still held a moment ago.
+   * the database, so a result means that the lock was still held a moment ago.
    *
    * @throws LockError `LOCK_LOST` if the row no longer belongs to this holder, `NOT_LOCKED` after the release,
    *   `INVALID_CONFIGURATION` if the provider has no tokens; another code if the database did not answer
@@ -203,7 +203,7 @@ export interface Acquisition {
   /**
    * Makes the lease last at least `lockAtMostFor` milliseconds from now.
    *
-   * @param lockAtLeastFor for how many milliseconds from the acquisition `unlock` leaves the lock held; `undefined`: unchanged
+   * @param lockAtLeastFor how long `unlock` leaves the lock held, in milliseconds from the acquisition; `undefined`: unchanged
    * @returns the new lease, or `undefined` if the old one was over
    */
   extend(
@@ -219,7 +219,7 @@ export interface Acquisition {
   fencingToken?(): Promise<number | undefined>
   /**
    * Releases the lock, or leaves it held until `lockAtLeastFor` is over. May be called again after it rejects, and after the lease
-   * is over: the outcome still counts unless the lock was acquired again since.
+   * is over: the outcome still counts unless the lock has been acquired again since.
    *
    * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
    */
@@ -239,7 +239,7 @@ export function isPause(lockedBy: string): boolean {
   return lockedBy.startsWith('paused by ')
 }
 
-/** Returns the rest of a sentence whose subject is the lock. */
+/** Describes the skip as the rest of a sentence whose subject is the lock. */
 export function describeSkip({ reason, holder }: Skip): string {
   if (reason !== 'held' || !holder) return REASONS[reason]
   const { lockedBy, lockUntil } = holder

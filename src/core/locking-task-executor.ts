@@ -65,7 +65,7 @@ export class LockingTaskExecutor {
 
   /**
    * Runs the task if the lock can be acquired; otherwise skips it. Waits for the lock only with `wait`. Inside a task that holds
-   * the same lock (same name, same provider) the task runs at once, but only one at a time.
+   * the same lock (same name, same provider), nested tasks run at once, but only one at a time.
    *
    * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
    * @throws LockError `INVALID_CONFIGURATION`; `NOT_ACQUIRED` or `SHUTDOWN` for a skip with `onNotAcquired: 'throw'`; another code
@@ -199,10 +199,10 @@ export class LockingTaskExecutor {
 
   /**
    * Stops this executor for good. Call it at the end of the process, before you disconnect from the database. It aborts the signals
-   * of the running tasks with a `LockError` `SHUTDOWN`, skips every new task, which is left to other instances, and waits until the
-   * running tasks have ended and their locks are released, in the background too. Afterwards it sends nothing to the database,
-   * except for the release of a task that ends after the timeout. Other users of its provider are not affected: for locks acquired
-   * by hand, call `provider.drain()`.
+   * of the running tasks with a `LockError` `SHUTDOWN`, skips every new task, and leaves it to other instances. It waits until the
+   * running tasks have ended and all locks are released, including those in the background. Afterwards it sends nothing to the
+   * database, except for the release of a task that ends after the timeout. Other users of its provider are not affected: for locks
+   * acquired by hand, call `provider.drain()`.
    *
    * @returns the names of the locks whose tasks were still running at the timeout; they stay held until their tasks end or they
    *   expire
@@ -217,7 +217,7 @@ export class LockingTaskExecutor {
   }
 }
 
-/** Reports a skip as `onNotAcquired` asks for it: calls the function, or throws. */
+/** Reports a skip as `onNotAcquired` specifies: calls the function, or throws. */
 async function skipped(
   result: { readonly executed: false } & Skip,
   { onNotAcquired }: TaskRequest,

@@ -6,7 +6,8 @@ import { withSlot, type TaskConfiguration, type TaskResult } from './task-config
 /** A call of `runNow`. The first job that it reaches runs without its slot. */
 interface CallByHand {
   /**
-   * Whether the call has yet to reach its job. False after its end, because a timer that it left running still sees this object.
+   * Whether the call has yet to reach its job. False once the call has ended, because a timer that it left running still sees this
+   * object.
    */
   isOpen: boolean
   result?: Promise<TaskResult<unknown>>
@@ -14,7 +15,7 @@ interface CallByHand {
 
 const calls = sharedByEveryCopy('calls-by-hand.2', () => new AsyncLocalStorage<CallByHand | undefined>())
 
-/** The value of a job that is run by hand. A wrapped function returns a `TaskResult`, so its value is the one inside. */
+/** The value of a job that is run by hand. A wrapped function returns a `TaskResult`, so unwrap its `value`. */
 type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
 
 /**
@@ -26,8 +27,8 @@ type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
  * ```
  *
  * @param call calls one job: a wrapped function, a method with `@SchedulerLock`, `executeWithLock`, or something that calls one of
- *   these, such as a scheduler's own `trigger()`. Everything else keeps its slots: what the job itself calls, what the call leaves
- *   running when it ends, `executeOnce`, and leader elections.
+ *   these, such as a scheduler's own `trigger()`. Slots still apply to everything else: what the job itself calls, what the call
+ *   leaves running when it ends, `executeOnce`, and leader elections.
  * @returns `{ executed: true, value }`, or `{ executed: false, reason }`, as `executeWithLock` does
  * @throws what the job throws, even if it has `onError`; LockError `NOT_ACQUIRED` or `SHUTDOWN` if it is skipped and has
  *   `onNotAcquired: 'throw'`; LockError `INVALID_CONFIGURATION` if the call ended without reaching a job

@@ -5,9 +5,9 @@ import type { HeldLock } from './held-lock'
 import type { ActiveLock, Duration } from './lock'
 import type { LockProvider } from './lock-provider'
 
-/** One run of a task, as seen by the code inside it. Scopes are nested as the runs are. */
+/** One run of a task, as seen by the code inside it. Scopes nest as the runs do. */
 export interface Scope {
-  /** `undefined` once the run has ended: code that it left running belongs to the outer scope. */
+  /** `undefined` once the run has ended, because code that it left running belongs to the outer scope. */
   lock: HeldLock | undefined
   readonly provider: LockProvider
   outer: Scope | undefined
@@ -28,8 +28,8 @@ function* openScopes(): Generator<Scope & { readonly lock: HeldLock }> {
 }
 
 /**
- * Returns the scope itself, or the nearest outer one whose run has not ended. Unlinks those in between, which would otherwise pile
- * up.
+ * Returns the scope itself, or the nearest outer one whose run has not ended. Unlinks the ended scopes in between, so that they do
+ * not pile up.
  */
 function opened(scope: Scope | undefined): Scope | undefined {
   let open = scope
@@ -52,7 +52,7 @@ export function enclosingScope(
   return undefined
 }
 
-/** Calls the task, so that everything it calls and awaits runs inside the scope of the lock. */
+/** Calls the task in the scope of the lock, as is everything that the task calls and awaits. */
 export async function runInScope<T>(
   lock: HeldLock,
   provider: LockProvider,
@@ -73,7 +73,7 @@ export async function runInScope<T>(
  * Finds the innermost lock that the calling code runs under. Code that outlives its task (a promise that is never awaited, a timer)
  * is no longer under the lock.
  *
- * @returns the lock, or `undefined` if the calling code runs under none
+ * @returns the lock, or `undefined` if there is none
  */
 export function activeLock(): ActiveLock | undefined {
   const [innermost] = openScopes()

@@ -23,8 +23,8 @@ export function checkSlot(slot: unknown, option: string, lockName?: string): num
 }
 
 /**
- * How many milliseconds a slot may lie ahead of the storage's clock: clocks that are synchronised now and then differ by less. An
- * instance whose clock is further ahead would acquire future slots, and keep all others from running.
+ * How many milliseconds a slot may lie ahead of the storage's clock. Even clocks that are synchronised only now and then differ by
+ * less. An instance whose clock is further ahead would acquire future slots, and keep all others from running.
  */
 export const SLOT_AT_MOST_AHEAD = 60_000
 

@@ -67,7 +67,10 @@ function checkOnNotAcquired<Value>(value: Value, option: string, lockName?: stri
   throw mustBe(option, "'throw' or a function", lockName)
 }
 
-/** Checks the task before a lock is acquired. @throws LockError `INVALID_CONFIGURATION`, such as for the promise of a call */
+/**
+ * Checks the task before a lock is acquired. @throws LockError `INVALID_CONFIGURATION`, for example for the promise that a call
+ * returned
+ */
 export function checkTask(task: unknown, lockName?: string): void {
   if (typeof task === 'function') return
   throw invalid(

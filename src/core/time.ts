@@ -45,10 +45,10 @@ function readClocks(): { now: number; wallAhead: number; uptimeAhead: number; is
 }
 
 /**
- * Returns the monotonic time, including suspensions: on Linux and macOS `performance.now()` stops during a suspension, so a lease
- * would be trusted for too long. The wall clock jumps ahead after a suspension, but also when it is set, so the uptime decides: it
- * counts suspensions (CLOCK_BOOTTIME) and no setting of a clock. It does not count the time in which a virtual machine is stopped
- * from outside.
+ * Returns the monotonic time, including suspensions. On Linux and macOS `performance.now()` stops during a suspension, so a lease
+ * would be trusted for too long. The wall clock jumps ahead after a suspension, but also when it is set. The uptime
+ * (CLOCK_BOOTTIME) distinguishes the two: it includes suspensions, and setting a clock does not change it. It does not include the
+ * time during which a hypervisor pauses the machine.
  */
 function monotonicNow(): number {
   const now = performance.now()
@@ -94,13 +94,13 @@ export const time: Time = {
 
 /** A monotonic clock. */
 export interface Clock {
-  /** Returns milliseconds since any fixed moment, never fewer than before. Only differences are meaningful. */
+  /** Returns milliseconds since some fixed moment; never decreases. Only differences are meaningful. */
   now(): number
 }
 
 /**
- * A length of time that has started. A holder starts its lease before it sends the request; the database starts its own later, and
- * so ends it later.
+ * A length of time that has started. A holder starts its lease before it sends the request, so the database's lease starts, and
+ * ends, later.
  */
 export class Lease {
   #began: number
@@ -138,10 +138,13 @@ export class Lease {
   }
 }
 
-/** A timer wakes up after this, or after a sixteenth of what remains if that is longer, to notice a suspension. In milliseconds. */
+/**
+ * A timer wakes up after this time, or a sixteenth of the remaining time if that is longer, to notice a suspension. In
+ * milliseconds.
+ */
 const WAKE_UP_AFTER = 10_000
 
-/** Calls back once when nothing remains, at once if nothing does. Does not keep the process alive. */
+/** Calls back once when no time remains, which may be immediately. Does not keep the process alive. */
 export function whenOver(remaining: () => number, callback: () => void): Cancel {
   let cancel: Cancel | undefined
   const wait = (): void => {
@@ -180,8 +183,8 @@ export function whenAborted(signal: AbortSignal, callback: () => void): Cancel {
 }
 
 /**
- * Waits for so many milliseconds, or until the signal aborts. Unlike `node:timers/promises`, it works with the fake timers of test
- * runners.
+ * Waits for this many milliseconds, or until the signal aborts. Unlike `node:timers/promises`, it works with the fake timers of
+ * test runners.
  */
 export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return
@@ -196,7 +199,7 @@ export async function sleep(milliseconds: number, signal?: AbortSignal): Promise
   })
 }
 
-/** Waits for work, but at most `limit` milliseconds, and then rejects with `late()`. The work itself goes on. */
+/** Waits for work, but rejects with `late()` after `limit` milliseconds. The work itself continues. */
 export async function inTime<T>(
   work: Promise<T>,
   limit: number,

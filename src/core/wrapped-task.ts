@@ -27,8 +27,8 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
    */
   readonly slot?: ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
   /**
-   * Called with every error, including those of the task. The wrapped function then never rejects, and resolves to `undefined`:
-   * for hosts that crash on a rejection, such as `setInterval` and croner.
+   * Called with every error, including those of the task. The wrapped function then never rejects, and resolves to `undefined`. Set
+   * it if a rejection would crash the process, as with `setInterval` and croner.
    */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
@@ -43,7 +43,7 @@ const WRAP_OPTIONS = {
 /**
  * Turns a task into a function that can be passed to a scheduler; see `LockingTaskExecutor.wrap`.
  *
- * @throws LockError `INVALID_CONFIGURATION` for everything that does not depend on the arguments of a call
+ * @throws LockError `INVALID_CONFIGURATION` for every mistake that does not depend on the arguments of a call
  */
 export function wrappedTask<This, Arguments extends unknown[], T>(
   execute: <T>(configuration: TaskConfiguration, task: Task<T>) => Promise<TaskResult<T>>,
