@@ -25,7 +25,7 @@ const FIRST_INTERVAL = 100
 const LONGEST_INTERVAL = 30_000
 /** While a caller waits in `drain`. */
 const LONGEST_AT_THE_END = 1_000
-/** How the interval grows for a row that was not found: a statement that arrives late mostly arrives soon. */
+/** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
 const UNTIL_FOUND = { growth: 6, longest: 300_000 }
 /** When there are more than this, the oldest one is dropped, and its row expires. */
 const AT_MOST = 1_000

@@ -19,7 +19,7 @@ export interface DatabaseCall<T> {
 export interface ErrorCodes {
   /** Another session was faster, or something is in the way, such as a lock on the table. */
   readonly transientErrors: Readonly<Record<string, string>>
-  /** This server accepts no writes, or nothing at all: the connection leads to the wrong server, and is not used again. */
+  /** This server accepts no writes, or no statements at all. It is the wrong server, so the connection is not used again. */
   readonly readOnlyErrors: Readonly<Record<string, string>>
 }
 
@@ -33,8 +33,9 @@ export interface Database {
 }
 
 /**
- * How many connections may be closed because they gave no answer: twenty, and one more every five minutes. A server that is alive
- * but blocked, for example by a synchronous standby that is down, keeps a session for each of them, and has room for a hundred.
+ * Limits how many connections are closed because they gave no answer: twenty, and one more every five minutes. A server that is
+ * alive but blocked, for example by a synchronous standby that is down, keeps a session for each of them, and may have room for
+ * only a hundred.
  */
 export class Abandonments {
   #count = 0
@@ -65,8 +66,7 @@ export function limitOf(
 
 /**
  * Repeats a call until it is answered, fails with an error that is not retried, or runs out of time. An idempotent call may be
- * repeated without an answer, so each attempt gets half of the remaining time: a lost one leaves time for others, on other
- * connections.
+ * repeated without an answer, so each attempt gets half of the remaining time, which leaves time for others on other connections.
  *
  * @param deadline on the monotonic clock
  * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, or why the client is `unusable`; DriverError for a server error that is not

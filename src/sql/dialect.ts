@@ -97,7 +97,7 @@ export interface TableShape {
 export interface Inspection {
   /** The end of a `select` that reads no table, such as `from dual`. */
   readonly from?: Sql
-  /** What the server calls itself, as text: its name or address, or the file of the database. Null if it does not say. */
+  /** The server's own name or address as a string, or the file of the database. Null if it reports none. */
   readonly server?: Sql
   /** The database of this connection, if a database contains schemas. */
   readonly database?: Sql

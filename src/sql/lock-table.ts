@@ -57,7 +57,7 @@ export class LockTable implements Database {
       return await callDatabase(this, call, deadline)
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
-      // The table may be the real cause of an error of the server, so check it again.
+      // The table may be the cause of the server's error, so check it again.
       this.#isRight = false
       const problem = await check(error.cause).catch(() => undefined)
       throw problem ? withName(problem, lockName) : databaseError(error, lockName)
@@ -124,7 +124,7 @@ export class LockTable implements Database {
     try {
       const schemas: string[] = []
       const rows = await this.executor.query(schemasOf, { table: this.sql.names.tableName }, attempt)
-      // So many schemas mean that each tenant has one, and another tenant's table is not the one to use.
+      // With this many schemas, each tenant probably has one, and another tenant's table is the wrong one.
       if (rows.length > SCHEMAS_AT_MOST) return []
       for (const row of rows) {
         const schema = String(row['table_schema'])

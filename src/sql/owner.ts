@@ -31,7 +31,7 @@ export interface LastRun {
   readonly duration?: number
 }
 
-/** The length of `varchar(255)` without the random part. */
+/** How much of `varchar(255)` is left without the random part. */
 const LONGEST_OWNER = 255 - '/00000000-0000-8000-0000-000000000000'.length
 /** A UUID of version 8, which other programs do not create: an owner that ends in another UUID is not ours. */
 const RANDOM_PART = /\/[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/

@@ -17,7 +17,7 @@ export interface Place {
   readonly table: string
 }
 
-/** Asks the database, because a search path, a default or a pooler may have decided. */
+/** Reads the place from the database, because it may depend on a search path, a default or a pooler. */
 export async function placeOf(
   executor: Pick<SqlExecutor, 'query'>,
   dialect: Dialect,
@@ -40,7 +40,7 @@ export async function placeOf(
   }
 }
 
-/** What the server calls itself; `undefined` where it does not say. */
+/** Returns the server's own name; `undefined` if it does not report one. */
 export async function serverOf(
   executor: Pick<SqlExecutor, 'query'>,
   { inspection: { server = NOTHING, from = raw('') } = { denied: [] } }: Dialect,
@@ -55,7 +55,7 @@ export async function serverOf(
   }
 }
 
-/** @returns such as `table public.shedlock, database app, postgres at db-1` */
+/** @returns a description such as `table public.shedlock, database app, postgres at db-1` */
 export function describePlace({ dialect, server, database, schema, table }: Place): string {
   const name = schema === undefined ? table : `${schema}.${table}`
   const inside = database === undefined ? '' : `, database ${database}`
@@ -63,7 +63,7 @@ export function describePlace({ dialect, server, database, schema, table }: Plac
   return printable(`table ${name}${inside}, ${dialect}${at}`)
 }
 
-/** An empty string names nothing, such as the file of a database in memory. */
+/** Drops an empty string, such as the file name of an in-memory database. */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

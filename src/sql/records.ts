@@ -43,7 +43,7 @@ export interface LockRecord {
 }
 
 /**
- * `locked_at` of a lock that was paused but never acquired. A day late, because some types begin in 1970 in the session's time
+ * `locked_at` of a lock that was paused but never acquired. A day into 1970, because some types begin in 1970 in the session's time
  * zone.
  */
 export const NEVER = 86_400_000
@@ -92,8 +92,8 @@ function readText(row: SqlRow, column: string): string | undefined {
 }
 
 /**
- * Reads the end of a current lease. If it is not a time, it never comes: null is neither past nor future, and words sort after
- * digits.
+ * Reads the end of a current lease. A value that is not a time never comes, because null is neither past nor future, and words sort
+ * after digits.
  */
 function endOfHeld(value: unknown): Date {
   const until = time(value)
@@ -123,8 +123,8 @@ export function wasAcquired({ lockedAt }: LockRecord): boolean {
 }
 
 /**
- * Returns how many milliseconds `lockedAt` lies ahead of the database's clock, if that is further than any slot may: then another
- * clock or another time zone wrote it. Otherwise 0.
+ * Returns how many milliseconds `lockedAt` lies ahead of the database's clock, if that is further than any slot may lie, because
+ * another clock or another time zone wrote it. Otherwise 0.
  */
 export function foreignClock({ lockedBy, lockedAt, now }: LockRecord): number {
   const ahead = lockedAt.getTime() - now.getTime()

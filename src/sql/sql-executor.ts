@@ -23,7 +23,7 @@ export interface SqlExecutor {
   /**
    * Runs a statement that writes.
    *
-   * @returns how many rows it changed: `0` if it found none, `NaN` if the client does not know
+   * @returns how many rows it changed: `0` if it found none, `NaN` if the client does not report it
    */
   execute(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<number>
   /**

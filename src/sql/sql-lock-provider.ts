@@ -107,8 +107,8 @@ export class SqlLockProvider extends LockProvider {
   }
 
   /**
-   * Waits for the releases in the background, of locks whose acquisition or release got no answer; after the timeout, leaves these
-   * locks to expire. Call it at the end of the process: it sends nothing more to the database until the next lock is acquired.
+   * Waits for the background releases of locks whose acquisition or release got no answer; after the timeout, leaves these locks to
+   * expire. Call it at the end of the process: it sends nothing more to the database until the next lock is acquired.
    * `LockingTaskExecutor.shutdown()` does this for the locks of its executor.
    *
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
@@ -135,12 +135,12 @@ export class SqlLockProvider extends LockProvider {
   }
 
   /**
-   * Releases a lock whose holder is known to be gone, if its row has not changed since it was read. A holder that is alive goes on
-   * running without the lock. Does not end a pause; use `resumeLock` for that.
+   * Releases a lock whose holder is known to be gone, if its row has not changed since it was read. A holder that is alive
+   * continues without the lock. Does not end a pause; use `resumeLock` for that.
    *
    * @param lock as `findLock` returned it: the lock is released only if it still has this owner and this end of its lease. The
-   *   owner alone would not do: that of a Java service is only its host, and a lock that was extended since has a holder that is
-   *   alive
+   *   owner alone is not enough: that of a Java service is only its host, and a lock that has been extended since has a holder that
+   *   is alive
    * @returns whether it was released; `false`: it is free, has another owner, is paused, or its lease ends at another time
    */
   async releaseLock(lock: SeenLock): Promise<boolean> {
@@ -166,7 +166,7 @@ export class SqlLockProvider extends LockProvider {
     return this.#table.call({ attempt: () => inspectTable(this.#table) })
   }
 
-  /** @internal Which table this is, as people know it, such as `table public.shedlock, database app, postgres at db-1`. */
+  /** @internal Describes the table for people, such as `table public.shedlock, database app, postgres at db-1`. */
   async place(): Promise<string> {
     const { executor, dialect, sql } = this.#table
     return this.#table.call({

@@ -8,8 +8,8 @@ import type { TableSql } from './table-names'
 export type LockStatements = ReturnType<typeof lockStatements>
 
 /**
- * Creates the statements of one lock table in one dialect. `lock_until <= now` is free, `lock_until > now` is held. Pure; call it
- * once for each table.
+ * Creates the statements of one lock table in one dialect. A lock is free if `lock_until <= now`, and held if `lock_until > now`.
+ * Pure; call it once for each table.
  */
 export function lockStatements(dialect: Dialect, lock: TableSql) {
   const { table, lockUntil, lockedAt, lockedBy, names } = lock

@@ -2,7 +2,7 @@ import type { Dialect } from './dialect'
 import { render } from './sql'
 import { tableSql, type LockColumn, type LockTableOptions } from './table-names'
 
-/** In the order of the table. */
+/** The columns, in the order of the table. */
 export const COLUMNS = ['name', 'lockUntil', 'lockedAt', 'lockedBy'] as const
 /** How many characters the string columns hold; the other columns are for times. */
 export const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
@@ -41,7 +41,7 @@ export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}
   const create =
     `create table ${conditional ? 'if not exists ' : ''}${table} (\n${inside.join(',\n')}\n)` +
     (after === undefined ? '' : ` ${after}`)
-  // `if not exists` would accept any table of that name; this statement changes nothing, but fails if it is another table.
+  // `if not exists` would accept any table of that name; this statement changes nothing, but fails if the columns are missing.
   const same = COLUMNS.slice(1).map((role) => `${render(lock[role])} = ${render(lock[role])}`)
   const touch = `update ${table} set ${same.join(', ')} where ${render(lock.name)} = ''`
   return {

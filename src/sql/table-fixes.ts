@@ -60,7 +60,7 @@ function indexName(dialect: Dialect, table: TableSql): string {
   return dialect.quote(nameWith('_name', dialect, table))
 }
 
-/** Replaces the table by a copy, for a database that cannot alter columns: SQLite. */
+/** Replaces the table with a copy, for a database that cannot alter columns: SQLite. */
 function makeAnew(dialect: Dialect, table: TableSql): string[] {
   const { names } = table
   const tableName = nameWith('_new', dialect, table)

@@ -52,7 +52,7 @@ async function allFindings(inspected: LockTable): Promise<TableFinding[]> {
   return isFixed ? found : [...found, ...caseIgnored]
 }
 
-/** Warns of a table found on the search path, which leads to another one as soon as it is created in an earlier schema. */
+/** Warns of a table found on the search path: if another one is created in an earlier schema, that one is used instead. */
 function otherSchema(
   described: readonly SqlRow[],
   tableName: string,
@@ -133,7 +133,7 @@ async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
   return [finding('TIME_INVALID', 'warning', message, fix)]
 }
 
-/** What `isOurs` recognises, as far as SQL can. */
+/** Patterns for what `isOurs` recognises, as far as SQL can express it. */
 const OURS = ['%/________-____-8___-____-____________', '%/%succeeded', '%/%failed', '%/%unlocked']
 
 /** Finds times that lie further ahead of the clock than a slot may, because another clock or another time zone wrote them. */
@@ -173,7 +173,8 @@ async function caseFindings({ executor, dialect, sql: table }: LockTable): Promi
     .catch(answered)
   if (!rows?.length) return []
   const message = `Column '${table.names.columnNames.name}' treats 'Job' and 'job' as one lock – set a case-sensitive collation for it.`
-  // Two callers never hold one lock then, but jobs may exclude each other, as in most tables created for Java services on MySQL.
+  // This never lets two callers hold one lock, but jobs may exclude each other, as in most tables created for Java services on
+  // MySQL.
   return [
     finding(
       'CASE_IGNORED',
@@ -201,7 +202,7 @@ function oneRow({ inspection }: Dialect): Sql {
   return inspection?.from ?? raw('')
 }
 
-/** Ignores an error that the server answered, which only leaves a question open. Without an answer, the inspection ends. */
+/** Ignores an error that the server returned, because it only leaves one question open. Any other error ends the inspection. */
 function answered(error: unknown): undefined {
   if (!(error instanceof DriverError) || error.code === undefined) throw error
 }

@@ -17,7 +17,7 @@ export const cockroachdb: Dialect = {
   // CockroachDB has no synchronous_commit.
   release: undefined,
 
-  // `for share` locks nothing under SERIALIZABLE, and a lock by `for update` may get lost, but a write does not.
+  // `for share` locks nothing under SERIALIZABLE, and a lock by `for update` may be lost, but a write is not.
   pin: pinByWrite,
 
   // https://www.cockroachlabs.com/docs/stable/transaction-retry-error-reference

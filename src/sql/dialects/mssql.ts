@@ -9,7 +9,7 @@ import { sql } from '../sql'
 /**
  * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
  * reader would wait behind a writer. Such reads may see what is rolled back later, and so refuse a lock that is free a moment
- * afterwards, but they never acquire one: the update and the primary key decide that. Not READPAST, which is error 650 in
+ * afterwards, but they never acquire one, because the update and the primary key decide that. Not READPAST, which is error 650 in
  * SERIALIZABLE and SNAPSHOT sessions. Not MERGE, which needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
 function acquire(dialect: Expressions, table: TableSql, slot: boolean): AcquireStep[] {
@@ -117,7 +117,7 @@ exec (@drop)`,
   create unique index ${index} on ${table} (${column})
 else alter table ${table} add constraint ${primaryKey} primary key (${column})`,
     ],
-    // In a batch of its own, which EXEC begins.
+    // EXEC runs it in a batch of its own, because it must be the first statement of a batch.
     createSchema: (schema) =>
       `if not exists (select 1 from sys.schemas where quotename(name) = ${literal(schema)}) exec (${literal(`create schema ${schema}`)})`,
   },

@@ -21,14 +21,14 @@ export const mysql: Dialect = {
   text: (parameter) => parameter,
   // `rtrim` removes the blanks that sql_mode PAD_CHAR_TO_FULL_LENGTH adds to a column of type char.
   hex: (text) => sql`hex(convert(rtrim(${text}) using utf8mb4))`,
-  // A number; from MariaDB 12 on, a word.
+  // MariaDB 12 and later return a word, others a number.
   readOnly: sql`@@global.read_only not in ('0', 'OFF')`,
 
   // Not `on duplicate key update`: with the flag FOUND_ROWS, which drivers usually set, it counts one row even if it left a held
   // lock alone. Not `insert ignore`, which cuts a name that is too long, and reports success. And never two of these in one
   // transaction, because they deadlock (1213) by the thousand. The read comes first because an update waits for the row's lock even
-  // if the row is held: behind a guarded transaction, until its commit. It costs a winner a third more, and a loser less than half
-  // (measured on MariaDB 10.11).
+  // if the row is held: behind a guarded transaction, until its commit. With it, a winner costs a third more, and a loser less than
+  // half as much (measured on MariaDB 10.11).
   acquire: readUpdateInsert,
 
   // Reads the newest row, whatever the isolation level. MariaDB has no `for share`.
@@ -78,7 +78,7 @@ export const mysql: Dialect = {
       from information_schema.columns c
       where ${here('c')}`
     },
-    // Without fractions the lease would be rounded, up to half a second short. Tables of Java services have TIMESTAMP.
+    // Without fractions, rounding could shorten the lease by up to half a second. Tables of Java services have TIMESTAMP.
     types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
     doubtfulType: {
       pattern: /^timestamp/,
@@ -140,7 +140,7 @@ export const mysql: Dialect = {
       },
       {
         name: 'galera',
-        // A server without Galera does not have it.
+        // Exists only on a server with Galera.
         read: sql`show variables where variable_name = 'wsrep_on'`,
         wrong: /^(on|1)$/i,
         severity: 'warning',
@@ -179,5 +179,5 @@ export const mysql: Dialect = {
   },
 }
 
-/** MariaDB and MySQL do not differ for the lock, so it does not matter which of the two names a client gives. */
+/** Locks work in the same way on MariaDB and MySQL, so it does not matter which of the two names a client gives. */
 export const mariadb: Dialect = { ...mysql, name: 'mariadb' }
