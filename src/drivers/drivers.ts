@@ -34,7 +34,7 @@ type ErrorLike = Partial<
     Record<'details' | 'errors', unknown>
 >
 
-/** Codes that only connecting can cause; others also occur when a connection breaks. */
+/** Codes that occur only while connecting; others also occur when a connection breaks. */
 const NOT_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']
 
 /** Returns whether Node.js could not connect. If a host has several addresses, none of them may have been reached. */
@@ -58,10 +58,7 @@ function allBut(unknownOutcome: RegExp): (code: string) => string | undefined {
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 export const postgresCode = allBut(/^(08...|40003|57P0.)$/)
-/**
- * What a server answers to a client that it does not let in: wrong password, no such database, too many connections, not started
- * yet.
- */
+/** The codes with which a server rejects a client: wrong password, no such database, too many connections, not started yet. */
 const POSTGRES_REFUSED = /^(28...|3D000|53300|57P03)$/
 /** Messages of PgBouncer about statements that reached no server, all with one code. https://www.pgbouncer.org/config.html */
 const PGBOUNCER_NO_SERVER =
@@ -111,7 +108,7 @@ export function mysqlCode(code: string, message: string): string | undefined {
   return /\b149\b|deadlock/i.test(message) ? '1213' : undefined
 }
 /**
- * What the server answers to a client that it does not let in (too many connections, wrong host, wrong password), and what mariadb
+ * The codes with which the server rejects a client (too many connections, wrong host, wrong password), and those that mariadb
  * reports if it could not connect, or if its pool has timed out or is closed.
  */
 const MYSQL_NO_CONNECTION = /^(1040|1045|1129|1130|1203|1251|1698|450(12|27|28|37|61))$/
@@ -173,7 +170,7 @@ const mssql: Driver = {
     notConnected(error),
 }
 
-/** The limits of the pool, and everything that can happen before a session is open. */
+/** The codes for the limits of the pool, and for everything that can fail before a session is open. */
 const ORACLE_NO_CONNECTION = /^NJS-(040|064|065|076|50[3-8]|51[0124-9])$/
 
 /** oracledb, which reports a lost connection with a code of its own, NJS-500. */

@@ -108,10 +108,7 @@ function inAsciiAlone(
   return [text, values]
 }
 
-/**
- * Turns bytes into strings, because a session of MySQL returns bytes after `set names binary`. A lock reads nothing else that is
- * bytes.
- */
+/** Turns bytes into strings, because a session of MySQL returns bytes after `set names binary`. A lock reads no other bytes. */
 function withoutBytes(row: SqlRow): SqlRow {
   if (!Object.values(row).some((value) => ArrayBuffer.isView(value))) return row
   const read = (value: unknown): unknown =>
@@ -128,7 +125,7 @@ function withoutBytes(row: SqlRow): SqlRow {
 export const MOST_PREPARED = 40
 
 /**
- * Returns the name under which PostgreSQL keeps a prepared statement. It is made of the SQL, so that no two statements share a
+ * Returns the name under which PostgreSQL keeps a prepared statement. It is a hash of the SQL, so that no two statements share a
  * name.
  *
  * @param names by the SQL, of one connection or of several; none is removed, because the server still has it
@@ -158,6 +155,6 @@ export function isNameRefused(error: unknown): boolean {
   if (ABOUT_NAMES.includes(String(code))) return true
   // The message, "cached plan must not change result type", is in the server's language.
   if (code === '0A000') return routine === 'RevalidateCachedQuery'
-  // Poolers use words of their own; PgBouncer ends the connection with the code for any violation of the protocol.
+  // Poolers word the message differently; PgBouncer ends the connection with its code for any protocol violation.
   return code === '08P01' && /prepared statement/i.test(String(message))
 }
