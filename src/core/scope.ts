@@ -52,7 +52,7 @@ export function enclosingScope(
   return undefined
 }
 
-/** Calls the task in the scope of the lock, as is everything that the task calls and awaits. */
+/** Calls the task inside the scope of the lock, which covers all that the task calls and awaits. */
 export async function runInScope<T>(
   lock: HeldLock,
   provider: LockProvider,
