@@ -27,7 +27,7 @@ const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
   /^sql\/dialect\.ts$/, // their list, as a type
   /^drivers\/drivers\.ts$/, // the driver of each
   /^typeorm\/data-source-like\.ts$/, // what TypeORM calls them
-  /^typeorm\/query-runner-sql-executor\.ts$/, // where a client runs statements in a way of its own
+  /^typeorm\/query-runner-client\.ts$/, // where a client runs statements in a way of its own
   /^prisma\/(prisma-client|prisma8\/prisma8)\.ts$/, // what Prisma calls them
   /^(typeorm|prisma)\/(typeorm|prisma)-lock-provider\.ts$/, // SQLite has one connection in both ORMs, so its executor differs
   /^prisma\/prisma-model\.ts$/, // the providers of Prisma's schemas, which are their words

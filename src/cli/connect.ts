@@ -6,10 +6,10 @@ import {
   describePlace,
   placeOf as placeOfTable,
   tableSql,
+  type Attempt,
   type Dialect,
   type LockTableOptions,
   type Place,
-  type SqlExecutor,
   type SqlLockProvider,
 } from '../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from './command-error'
@@ -26,13 +26,13 @@ export interface Connection {
   /** The host, or the SQLite file. */
   readonly server: string
   readonly names: LockTableOptions
-  readonly executor: Pick<SqlExecutor, 'query'>
+  readonly attempt: Pick<Attempt, 'query'>
   /** Opens a connection that nothing else uses until it is closed. */
   openSession(): Promise<Session>
   close(): Promise<unknown>
 }
 
-export interface Session extends Pick<SqlExecutor, 'query'> {
+export interface Session extends Pick<Attempt, 'query'> {
   close(): Promise<unknown>
 }
 
@@ -116,6 +116,6 @@ export async function announce(connection: Connection, quiet = false): Promise<P
 }
 
 /** Shows the server by the name that the user gave, which people recognise. */
-export async function placeOf({ dialect, server, names, executor }: Connection): Promise<Place> {
-  return { ...(await placeOfTable(executor, dialect, tableSql(dialect, names))), server }
+export async function placeOf({ dialect, server, names, attempt }: Connection): Promise<Place> {
+  return { ...(await placeOfTable(attempt, dialect, tableSql(dialect, names))), server }
 }

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { drivers, sqlExecutor } from '../drivers/internal'
-import { dialects, type LockTableOptions, type SqlRow, type SqlExecutor } from '../sql/internal'
+import { drivers, sqlClient } from '../drivers/internal'
+import { Attempt, dialects, type LockTableOptions, type SqlRow } from '../sql/internal'
 import {
   CLIENT_DIALECTS,
   typeOrmLockProvider,
@@ -68,20 +68,21 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   }
   const open = () => {
     const queryRunner: QueryRunnerLike = dataSource.createQueryRunner('master')
-    const executor = sqlExecutor(drivers[name], async (text, values) => {
+    const client = sqlClient(drivers[name], async (text, values) => {
       const { records, affected } = await queryRunner.query(text, values, true)
       return { rows: records as SqlRow[], changed: affected }
     })
     // The rows have been read even if the connection cannot be returned.
-    return { ...executor, close: () => queryRunner.release().catch(() => undefined) }
+    const attempt = new Attempt(client, dialects[name])
+    return { query: attempt.query.bind(attempt), close: () => queryRunner.release().catch(() => undefined) }
   }
   return {
     dialect: dialects[name],
     provider: typeOrmLockProvider(dataSource, names),
     server: name === 'sqlite' ? resolve(String(database)) : hostOf(server),
     names,
-    executor: {
-      query: (...question: Parameters<SqlExecutor['query']>) => {
+    attempt: {
+      query: (...question: Parameters<Attempt['query']>) => {
         const session = open()
         return session.query(...question).finally(() => session.close())
       },

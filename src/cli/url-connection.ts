@@ -1,5 +1,5 @@
-import { sqlExecutor } from '../drivers/internal'
-import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
+import { sqlClient } from '../drivers/internal'
+import { Attempt, dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
 import { readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'
@@ -49,22 +49,21 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   }
   const names = { ...(schema === undefined ? {} : { schema }), ...options }
   const connection = new LiveConnection(open, driver.errorCode)
-  const executor = sqlExecutor(driver, (text, values) => connection.query(text, values))
+  const client = sqlClient(driver, (text, values) => connection.query(text, values))
   // Create the provider before connecting, because it validates the names.
-  const provider = new SqlLockProvider(executor, dialects[name], names)
+  const provider = new SqlLockProvider(client, dialects[name], names)
   await connection.open()
   return {
     dialect: dialects[name],
     provider,
     server: serverOf(url, name),
     names,
-    executor,
+    attempt: new Attempt(client, dialects[name]),
     openSession: async () => {
       const session = await open()
-      return {
-        ...sqlExecutor(driver, (text, values) => session.query(text, values)),
-        close: () => session.close(),
-      }
+      const ofSession = sqlClient(driver, (text, values) => session.query(text, values))
+      const attempt = new Attempt(ofSession, dialects[name])
+      return { query: attempt.query.bind(attempt), close: () => session.close() }
     },
     close: () => connection.close(),
   }

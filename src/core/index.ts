@@ -22,12 +22,10 @@ export {
   tokenOfRetry,
 } from './internal'
 export type {
-  AcquireOptions,
   Acquisition,
   ActiveLock,
   CheckedLockConfiguration,
   Clock,
-  DrainOptions,
   Duration,
   ExecuteOnceConfiguration,
   KeepAliveOptions,

@@ -2,22 +2,8 @@ import { LockError, invalid, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
 import type { Acquisition, Lock, LockConfiguration, Refusal, ShutdownOptions } from './lock'
 import { checkLockConfiguration, type CheckedLockConfiguration, type LockRequest } from './lock-configuration'
-import { aDuration, anObject, checkOptions } from './options'
+import { aDuration, checkOptions } from './options'
 import { Lease, sleep, time } from './time'
-
-/** For whom a lock is acquired. */
-export interface AcquireOptions {
-  /**
-   * An object that identifies the caller, which passes the same object to `drain`; an executor passes itself. Default: no caller.
-   */
-  readonly caller?: object | undefined
-}
-
-/** Options of `drain()`. */
-export interface DrainOptions extends ShutdownOptions {
-  /** Limits the call to locks that were acquired for this `caller`, which will acquire no more. Default: all locks. */
-  readonly caller?: object | undefined
-}
 
 /** Hands out locks. A storage only has to implement `acquire`; `shedlock-orm/testing` has a test suite for it. */
 export abstract class LockProvider {
@@ -30,10 +16,7 @@ export abstract class LockProvider {
    * @returns the acquisition, or why it was refused
    * @throws LockError if it is unknown whether the lock was acquired
    */
-  abstract acquire(
-    configuration: CheckedLockConfiguration,
-    options?: AcquireOptions,
-  ): Promise<Acquisition | Refusal>
+  abstract acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal>
 
   /**
    * Acquires a lock by hand.
@@ -54,10 +37,15 @@ export abstract class LockProvider {
 
   /**
    * Waits for background releases, and abandons them after the timeout. Call it at the end of the process: it sends nothing more to
-   * the storage until the next lock is acquired. With `caller`, this applies only to the locks of that caller; those of others are
-   * still released. A provider that does nothing in the background omits this method.
+   * the storage until the next lock is acquired. A provider that does nothing in the background omits this method.
    */
-  drain?(options?: DrainOptions): Promise<void>
+  drain?(options?: ShutdownOptions): Promise<void>
+
+  /**
+   * Returns what one executor uses of this provider: its `drain` concerns only the locks that were acquired with its `acquire`. A
+   * provider that does nothing in the background omits this method.
+   */
+  forCaller?(): Pick<LockProvider, 'acquire' | 'drain'>
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
@@ -69,17 +57,15 @@ export function checkProvider<Provider>(provider: Provider, what = 'The first ar
 }
 
 /**
- * @returns the timeout in milliseconds, and the caller
+ * @returns the timeout in milliseconds
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkDrain(options: DrainOptions): { timeout: number; caller?: object | undefined } {
-  const checks = { timeout: aDuration, caller: anObject }
-  const { timeout = 10_000, caller } = checkOptions(options, checks, 'options of drain()')
-  return { timeout, caller }
+export function checkDrain(options: ShutdownOptions): number {
+  return checkOptions(options, { timeout: aDuration }, 'options of drain()').timeout ?? 10_000
 }
 
 /** What an executor adds when it acquires the lock of a task. */
-interface LockOfTask extends AcquireOptions {
+interface LockOfTask {
   readonly report: LockReport
   /** Aborts when the task must no longer start. */
   readonly stopped: AbortSignal
@@ -91,12 +77,12 @@ interface LockOfTask extends AcquireOptions {
  * @throws the reason of a signal as soon as that aborts; otherwise the errors of `provider.acquire`
  */
 export async function acquireLock(
-  provider: LockProvider,
+  provider: Pick<LockProvider, 'acquire'>,
   { configuration, wait, keepAlive, signal: ownSignal }: LockRequest,
-  { report, stopped, caller }: Partial<LockOfTask> = {},
+  { report, stopped }: Partial<LockOfTask> = {},
 ): Promise<HeldLock | Refusal> {
   const signal = stopped && ownSignal ? AbortSignal.any([stopped, ownSignal]) : (stopped ?? ownSignal)
-  const attempt = () => provider.acquire(configuration, { caller })
+  const attempt = () => provider.acquire(configuration)
   const isFinal = (answer: Acquisition | Refusal): boolean =>
     !('reason' in answer) || answer.reason !== 'held'
   signal?.throwIfAborted()

@@ -45,6 +45,8 @@ export const EXECUTOR_OPTIONS = {
 /** Runs each task under its lock: skips the task if the lock is refused, and always releases the lock afterwards. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
+  /** What this executor uses of its provider, from its first lock on. */
+  #locks: Pick<LockProvider, 'acquire' | 'drain'> | undefined
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
   readonly #runs = new RunsInFlight()
@@ -113,7 +115,8 @@ export class LockingTaskExecutor {
     notify(listeners, 'onLockAttempt', event)
     try {
       const report = { event, listeners }
-      const lock = await acquireLock(this.#provider, request, { report, stopped, caller: this })
+      this.#locks ??= this.#provider.forCaller?.() ?? this.#provider
+      const lock = await acquireLock(this.#locks, request, { report, stopped })
       if (!('reason' in lock)) {
         notify(listeners, 'onLockAcquired', event)
         return lock
@@ -212,7 +215,7 @@ export class LockingTaskExecutor {
     const { timeout = 10_000 } = checkOptions(options, { timeout: aDuration }, 'shutdown options')
     const lease = new Lease(timeout)
     const late = await this.#runs.stop(lease.remaining())
-    await this.#provider.drain?.({ timeout: lease.remaining(), caller: this })
+    await this.#locks?.drain?.({ timeout: lease.remaining() })
     return late
   }
 }

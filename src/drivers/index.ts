@@ -1,8 +1,8 @@
 /**
- * How each database driver writes placeholders and reports errors; and `sqlExecutor`, which creates a `SqlExecutor` for any client
- * on top of a driver.
+ * How each database driver writes placeholders and reports errors; and `sqlClient`, which creates a `SqlClient` for any client on
+ * top of a driver.
  *
  * @module shedlock-orm/drivers
  */
-export { drivers, sqlExecutor } from './internal'
-export type { Driver, StatementResult } from './internal'
+export { drivers, sqlClient } from './internal'
+export type { Driver, DriverClient, DriverSession, RunStatement } from './internal'

@@ -1,10 +1,10 @@
 import type { ModulesContainer } from '@nestjs/core'
 import {
-  type DrainOptions,
   InMemoryLockProvider,
   invalid,
   type LockError,
   LockProvider,
+  type ShutdownOptions,
 } from '../core/internal'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
@@ -48,7 +48,11 @@ class LazyLockProvider extends LockProvider {
     return this.created.acquire(...all)
   }
 
-  override async drain(options?: DrainOptions): Promise<void> {
+  override forCaller(): ReturnType<NonNullable<LockProvider['forCaller']>> {
+    return this.created.forCaller?.() ?? this.created
+  }
+
+  override async drain(options?: ShutdownOptions): Promise<void> {
     await this.#created?.drain?.(options)
   }
 }

@@ -2,7 +2,6 @@ import {
   checkListeners,
   checkOptions,
   checkProvider,
-  type DrainOptions,
   invalid,
   LockError,
   LockingTaskExecutor,
@@ -46,7 +45,7 @@ export function shedLockCoordinator(
 
 /** Releases locks without an outcome, because node-cron does not report one. */
 class WithoutOutcome extends LockProvider {
-  constructor(private readonly provider: LockProvider) {
+  constructor(private readonly provider: Pick<LockProvider, 'acquire' | 'drain' | 'forCaller'>) {
     super()
   }
 
@@ -60,7 +59,11 @@ class WithoutOutcome extends LockProvider {
     }
   }
 
-  override async drain(options?: DrainOptions): Promise<void> {
+  override forCaller(): LockProvider {
+    return new WithoutOutcome(this.provider.forCaller?.() ?? this.provider)
+  }
+
+  override async drain(options?: ShutdownOptions): Promise<void> {
     await this.provider.drain?.(options)
   }
 }

@@ -1,9 +1,9 @@
 import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
-import { guardTransaction, sqlAcquisition } from '../sql/internal'
+import { guardTransaction, rowOf } from '../sql/internal'
 import { adapterOf, type RawClientLike } from './prisma-client'
-import { prismaSqlExecutor } from './prisma-sql-executor'
-import type { Prisma8TransactionLike } from './prisma8/sql-executor'
-import { isPrisma8, isPrisma8Transaction, prisma8GuardExecutor } from './prisma8/prisma8'
+import { prismaSqlClient } from './prisma-sql-client'
+import type { Prisma8TransactionLike } from './prisma8/sql-client'
+import { isPrisma8, isPrisma8Transaction, prisma8GuardClient } from './prisma8/prisma8'
 
 /** With these adapters, a transaction's callback gets a client that commits each statement: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
@@ -38,9 +38,8 @@ export async function guard(
   transaction: TransactionClientLike | Prisma8TransactionLike,
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
-  const acquisition = sqlAcquisition(lock)
-  if (isPrisma8Transaction(transaction))
-    return guardTransaction(prisma8GuardExecutor(transaction, acquisition), acquisition)
+  const row = rowOf(lock)
+  if (isPrisma8Transaction(transaction)) return guardTransaction(prisma8GuardClient(transaction, row), row)
   const client = transaction as RawClientLike & { $connect?: unknown }
   if (isPrisma8(transaction) || typeof client.$connect === 'function') {
     throw invalidClient(
@@ -53,7 +52,7 @@ export async function guard(
     )
   }
   await guardTransaction(
-    prismaSqlExecutor(acquisition.table.dialect.name, (work) => work(client)),
-    acquisition,
+    prismaSqlClient(row.table.dialect.name, (work) => work(client)),
+    row,
   )
 }

@@ -1,4 +1,4 @@
-import { drivers, isNameRefused, mssqlCode, mysqlCode, postgresCode } from '../drivers/internal'
+import { drivers, isNotPrepared, mssqlCode, mysqlCode, postgresCode } from '../drivers/internal'
 
 /** An error as Prisma throws it, or as a driver adapter throws it when it is called without Prisma. */
 interface PrismaErrorLike {
@@ -81,7 +81,7 @@ export function notSent(error: unknown): boolean {
 export function refusalOfName(error: unknown): string | undefined {
   const { originalCode: code, originalMessage: message } = adapterError(error) ?? {}
   // The adapter sets an original code only on errors from the server, so the severity that it drops may be assumed.
-  return isNameRefused({ severity: 'ERROR', code, message }) ? String(message) : undefined
+  return isNotPrepared({ severity: 'ERROR', code, message }) ? String(message) : undefined
 }
 
 function adapterError(error: unknown): AdapterError | undefined {

@@ -15,8 +15,8 @@ import {
 } from '../sql/internal'
 import { CONFLICTS } from './native-code'
 import { dialectOf, primaryOf, type PrismaClientLike } from './prisma-client'
-import { prismaSqlExecutor } from './prisma-sql-executor'
-import type { Prisma8ClientLike } from './prisma8/sql-executor'
+import { prismaSqlClient } from './prisma-sql-client'
+import type { Prisma8ClientLike } from './prisma8/sql-client'
 import { isPrisma8, isPrisma8Transaction, prisma8LockProvider } from './prisma8/prisma8'
 import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
@@ -63,10 +63,10 @@ export function prismaLockProvider(
   const dialect = dialectNamed(dialectOption ?? dialectOf(client))
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'
+  const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
   const leave = dialect.name === 'mysql' ? () => endReadOnlyConnection(client) : undefined
-  const executor = prismaSqlExecutor(dialect.name, use ?? ((work) => work(client)), { named, leave })
   const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
-  return new SqlLockProvider(executor, { ...dialect, transientErrors }, rest)
+  return new SqlLockProvider({ ...sql, leave }, { ...dialect, transientErrors }, rest)
 }
 
 /** Options of `shedlock()`: those of `prismaLockProvider` and of `LockingTaskExecutor`. */

@@ -7,7 +7,7 @@ import {
   type PrismaClientLike,
   type RawClientLike,
 } from './prisma-client'
-import type { UseClient } from './prisma-sql-executor'
+import type { UseClient } from './prisma-sql-client'
 
 /**
  * With these adapters a raw call never joins a transaction of the app: libsql makes it wait until none is open, and has none in

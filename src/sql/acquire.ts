@@ -9,9 +9,10 @@ import {
   textAs,
   type Expressions,
 } from './expressions'
-import { uncounted } from './calls'
+import type { Attempt } from './calls'
+import { uncounted } from './database-errors'
+import type { SqlRow } from './session'
 import { parameter, raw, sql, type Sql, type SqlValues } from './sql'
-import type { Attempt, SqlExecutor, SqlRow } from './sql-executor'
 import type { TableSql } from './table-names'
 
 // The steps to a lock, and the statements from which the dialects compose them. `slot` is whether the lock has one.
@@ -38,26 +39,18 @@ export interface StepResult {
   readonly row?: SqlRow | undefined
 }
 
-/** Sends the statements of steps. */
-interface StepRunner {
-  readonly executor: Pick<SqlExecutor, 'query'>
-  /** Sends a write once, and returns how many rows it changed. */
-  changes(statement: Sql, values: SqlValues, attempt: Attempt): Promise<number>
-}
-
 /** Runs one step. @returns `undefined` if it decides nothing, so that the next step must be tried */
 export async function runStep(
   { answer, statement }: AcquireStep,
   values: SqlValues,
-  runner: StepRunner,
   attempt: Attempt,
 ): Promise<StepResult | undefined> {
   if (answer === 'acquired' || answer === 'acquired or held') {
-    const changed = await runner.changes(statement, values, attempt)
+    const changed = await attempt.changes(statement, values)
     if (changed > 0) return { outcome: 'acquired' }
     return answer === 'acquired' ? undefined : { outcome: 'held' }
   }
-  const [row] = await runner.executor.query(statement, values, attempt)
+  const [row] = await attempt.query(statement, values)
   // A trigger may have returned the first rows.
   if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncounted()
   const outcome = row && ((row['outcome'] ?? 'held') as AcquireOutcome | 'free')

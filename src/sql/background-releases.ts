@@ -1,18 +1,21 @@
 import { inTime, time, type Cancel, type Lease } from '../core/internal'
 
+/**
+ * What is known about a row whose release no caller waits for:
+ *
+ * - `acquiring` the statement that acquires it may still be answered
+ * - `lost` that answer is lost, but the statement may still arrive, so a release that finds no row must be repeated
+ * - `ours` every statement has been answered, so one release is enough
+ */
+type RowState = 'acquiring' | 'lost' | 'ours'
+
 /** A row that may be held although it is no longer used. */
 export interface BackgroundRelease {
-  /** Sends the release once, and returns how many rows it changed. */
+  /** Sends the release once, within a limit, and returns how many rows it changed. */
   readonly attempt: () => Promise<number>
   /** Once this is over, the row has expired by itself. */
   readonly lease: Lease
-  /** For whom the row was acquired. */
-  readonly caller: object | undefined
-  /**
-   * Whether the statement that acquires the row may still arrive, so that a release that finds no row must be repeated. `under
-   * way`: that statement may still be answered. `unknown`: its answer was lost, so its outcome will never be known.
-   */
-  mayArriveLater: 'no' | 'under way' | 'unknown'
+  state: RowState
 }
 
 interface Entry {
@@ -23,7 +26,7 @@ interface Entry {
 
 const FIRST_INTERVAL = 100
 const LONGEST_INTERVAL = 30_000
-/** While a caller waits in `drain`. */
+/** While somebody waits in `drain`. */
 const LONGEST_AT_THE_END = 1_000
 /** How the interval grows for a row that was not found. It grows fast, because a late statement usually arrives soon. */
 const UNTIL_FOUND = { growth: 6, longest: 300_000 }
@@ -31,38 +34,47 @@ const UNTIL_FOUND = { growth: 6, longest: 300_000 }
 const AT_MOST = 1_000
 
 /**
- * The releases of one provider for which no caller waits. One statement is sent at a time. While the database does not answer, the
- * interval grows for all releases; for a row that was not found but may still arrive, it grows for that release alone. Does not
- * keep the process alive.
+ * The releases of one caller that it does not wait for. One statement is sent at a time. While the database does not answer, the
+ * interval grows for all releases; for a row that was not found but may still arrive, it grows for that release alone. Does not keep
+ * the process alive.
+ *
+ * | state       | a release found the row | it found none              | no answer      |
+ * | ----------- | ----------------------- | -------------------------- | -------------- |
+ * | `ours`      | done                    | done                       | again, at last |
+ * | `lost`      | done                    | again later; while draining, the second time is the last | again, at last |
+ * | `acquiring` | done                    | again later                | again, at last |
  */
 export class BackgroundReleases {
   readonly #entries = new Map<BackgroundRelease, Entry>()
-  /** The calls of `drain` that wait until none of their releases is left. */
-  readonly #drains = new Set<{ concerns: (release: BackgroundRelease) => boolean; end: () => void }>()
-  /** Callers that have drained, and acquire no more locks. */
-  readonly #gone = new WeakSet<object>()
-  /** How often the provider was used; and that number when the whole provider was last drained. */
-  #uses = 0
-  #drainedAt = -1
+  /** `closed`: nothing more is sent until the caller acquires again. */
+  #state: 'open' | 'draining' | 'closed' = 'open'
+  /** Ends the wait in `drain`. */
+  #drained: (() => void) | undefined
   #interval = FIRST_INTERVAL
   #notBefore = 0
   #cancelTimer: Cancel | undefined
   #isSending = false
 
-  /** @param limit how long one attempt may take, in milliseconds */
-  constructor(private readonly limit: number) {}
+  /** @param busy contains the queues of all callers that have entries */
+  constructor(private readonly busy: Set<BackgroundReleases>) {}
+
+  /** Notes that the caller acquires a lock, perhaps again after `drain`. */
+  open(): void {
+    this.#state = 'open'
+  }
 
   /** @param after how many milliseconds to wait before the first attempt */
   add(release: BackgroundRelease, after = 0): void {
-    if (this.#uses === this.#drainedAt || (release.caller && this.#gone.has(release.caller))) return
+    if (this.#state === 'closed') return
     const [oldest] = this.#entries.keys()
     if (oldest && this.#entries.size >= AT_MOST) this.#entries.delete(oldest)
     this.#entries.set(release, { due: time.now() + after, interval: FIRST_INTERVAL })
     this.#schedule()
   }
 
-  /** Sends a release without further delay, unless it has been removed. */
-  hurry(release: BackgroundRelease): void {
+  /** Notes that no answer to the acquisition will come any more, and sends the release without further delay. */
+  hurry(release: BackgroundRelease, state: RowState): void {
+    release.state = state
     const entry = this.#entries.get(release)
     if (!entry) return
     entry.due = time.now()
@@ -73,40 +85,43 @@ export class BackgroundReleases {
     if (this.#entries.delete(release)) this.#schedule()
   }
 
-  /** Notes that the provider is used, perhaps again after a `drain`. */
-  use(): void {
-    this.#uses++
-  }
-
   /**
    * Sends each release until it is answered, and waits for acquisitions that are under way, but at most `timeout` milliseconds;
    * then drops the rest, and sends nothing more.
-   *
-   * @param caller limits all of this to the releases of one caller
    */
-  async drain(timeout: number, caller?: object): Promise<void> {
-    const uses = this.#uses
-    const concerns = (release: BackgroundRelease): boolean => !caller || release.caller === caller
+  async drain(timeout: number): Promise<void> {
+    this.#state = 'draining'
     this.#interval = FIRST_INTERVAL
     this.#notBefore = 0
-    const ended = new Promise<void>((end) => this.#drains.add({ concerns, end }))
-    for (const [release, entry] of this.#entries) if (concerns(release)) entry.due = time.now()
+    const ended = new Promise<void>((end) => {
+      const others = this.#drained
+      this.#drained = () => {
+        others?.()
+        end()
+      }
+    })
+    for (const entry of this.#entries.values()) entry.due = time.now()
     this.#schedule()
     await inTime(ended, timeout, () => new Error('not drained')).catch(() => undefined)
-    if (caller) this.#gone.add(caller)
-    else if (uses === this.#uses) this.#drainedAt = uses
-    for (const release of [...this.#entries.keys()]) if (concerns(release)) this.#entries.delete(release)
+    // Unless the caller has acquired a lock in the meantime.
+    if (!this.#isOpen()) this.#state = 'closed'
+    this.#entries.clear()
     this.#schedule()
+  }
+
+  #isOpen(): boolean {
+    return this.#state === 'open'
   }
 
   #schedule(): void {
     this.#cancelTimer?.()
-    for (const drain of this.#drains) {
-      if ([...this.#entries.keys()].some(drain.concerns)) continue
-      this.#drains.delete(drain)
-      drain.end()
-    }
-    if (this.#entries.size > 0 && !this.#isSending) {
+    if (this.#entries.size === 0) {
+      this.busy.delete(this)
+      this.#drained?.()
+      this.#drained = undefined
+    } else {
+      this.busy.add(this)
+      if (this.#isSending) return
       const due = Math.min(...[...this.#entries.values()].map((entry) => entry.due))
       const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
       this.#cancelTimer = time.after(delay, () => void this.#send(), false)
@@ -120,7 +135,7 @@ export class BackgroundReleases {
       if (!isAnswered || due > time.now() || !this.#entries.has(release)) continue
       isAnswered = await this.#attempt(release)
     }
-    const longest = this.#drains.size > 0 ? LONGEST_AT_THE_END : LONGEST_INTERVAL
+    const longest = this.#drained ? LONGEST_AT_THE_END : LONGEST_INTERVAL
     this.#interval = isAnswered ? FIRST_INTERVAL : Math.min(this.#interval * 2, longest)
     this.#notBefore = isAnswered ? 0 : time.now() + time.jittered(this.#interval)
     this.#isSending = false
@@ -131,29 +146,26 @@ export class BackgroundReleases {
   async #attempt(release: BackgroundRelease): Promise<boolean> {
     const entry = this.#entries.get(release)
     // Read this before the attempt: the statement that acquires the row may arrive, and be answered, while this release waits.
-    const { mayArriveLater } = release
-    const answer = inTime(release.attempt(), this.limit, () => new Error('no answer'), false)
-    const changed = await answer.catch(() => undefined)
-    // At the end two releases that find nothing are enough. One is not: a server may be executing the statement at this moment, as when
-    // it waited for a lock while its client gave up.
-    const isSecond = entry !== undefined && entry.interval > FIRST_INTERVAL
-    const isLast =
-      mayArriveLater === 'no' || (mayArriveLater === 'unknown' && isSecond && this.#isDrained(release))
-    const isDone = changed !== undefined && (changed > 0 || isLast)
+    const { state } = release
+    const changed = await release.attempt().catch(() => undefined)
     // It may have been removed during the attempt, or dropped at the end of a `drain`.
     if (!entry || !this.#entries.delete(release)) return changed !== undefined
-    if (!isDone && release.lease.remaining() > 0) {
-      if (changed === 0) {
-        entry.interval = Math.min(entry.interval * UNTIL_FOUND.growth, UNTIL_FOUND.longest)
-        entry.due = time.now() + time.jittered(entry.interval)
-      }
-      // Requeue it last, so that a dead connection does not delay the others.
-      this.#entries.set(release, entry)
+    const isDone = changed !== undefined && (changed > 0 || this.#isLast(state, entry))
+    if (isDone || release.lease.remaining() === 0) return changed !== undefined
+    if (changed === 0) {
+      entry.interval = Math.min(entry.interval * UNTIL_FOUND.growth, UNTIL_FOUND.longest)
+      entry.due = time.now() + time.jittered(entry.interval)
     }
+    // Requeue it last, so that a dead connection does not delay the others.
+    this.#entries.set(release, entry)
     return changed !== undefined
   }
 
-  #isDrained(release: BackgroundRelease): boolean {
-    return [...this.#drains].some((drain) => drain.concerns(release))
+  /**
+   * Returns whether a release that found no row was the last. At the end two of them are enough. One is not: a server may be executing
+   * the statement at this moment, as when it waited for a lock while its client gave up.
+   */
+  #isLast(state: RowState, { interval }: Entry): boolean {
+    return state === 'ours' || (state === 'lost' && interval > FIRST_INTERVAL && this.#drained !== undefined)
   }
 }

@@ -1,5 +1,5 @@
 import { parameter, raw, SEVERAL_NAMES, sql, type Sql } from './sql'
-import { READ_ONLY_COLUMN } from './sql-executor'
+import { READ_ONLY_COLUMN } from './session'
 import type { Identifiers, TableSql } from './table-names'
 
 /** How one database writes the times and strings of a lock. */

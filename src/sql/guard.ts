@@ -1,14 +1,15 @@
 import { acquisitionOf, activeLock, invalid, LockError, type ActiveLock } from '../core/internal'
-import { SqlAcquisition } from './acquisition'
-import { changedRows, withName } from './calls'
-import { DriverError, type SqlExecutor } from './sql-executor'
+import { Attempt } from './calls'
+import { withName } from './database-errors'
+import { LockRow } from './lock-row'
+import { DriverError, type SqlClient } from './session'
 
 /**
  * Returns the row behind a lock.
  *
  * @throws LockError `NOT_LOCKED` without a lock, `INVALID_CONFIGURATION` for a lock that is not kept in SQL
  */
-export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
+export function rowOf(lock: ActiveLock | undefined): LockRow {
   if (!lock) {
     throw new LockError(
       'NOT_LOCKED',
@@ -16,7 +17,7 @@ export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
     )
   }
   const acquisition = acquisitionOf(lock)
-  if (!(acquisition instanceof SqlAcquisition)) {
+  if (!(acquisition instanceof LockRow)) {
     throw invalid(
       `Lock '${lock.name}' is not kept in a SQL table, so it cannot guard a transaction – use typeOrmLockProvider, prismaLockProvider or SqlLockProvider.`,
       lock.name,
@@ -37,28 +38,30 @@ export function sqlAcquisition(lock: ActiveLock | undefined): SqlAcquisition {
  *   file is passed on as the client's own error: run the transaction again.
  */
 export async function guard(
-  transaction: SqlExecutor,
+  transaction: SqlClient,
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
-  await guardTransaction(transaction, sqlAcquisition(lock))
+  await guardTransaction(transaction, rowOf(lock))
 }
 
 /**
  * Checks that this acquisition still holds the lock, and keeps its row unchanged until the transaction ends.
  *
- * @param executor runs its statements inside the transaction
+ * @param transaction runs its statements inside the transaction
  * @throws LockError `LOCK_LOST`, `DATABASE_ERROR`, `INVALID_CLIENT`. If the transaction itself loses a race (serialization failure,
  *   deadlock, busy file), the client's own error is passed on, so that code that retries your transactions recognises it.
  */
-export async function guardTransaction(executor: SqlExecutor, { table, row }: SqlAcquisition): Promise<void> {
-  const lockName = row.name
+export async function guardTransaction(transaction: SqlClient, row: LockRow): Promise<void> {
+  const { table, name: lockName, lockedBy } = row
   const { kind, statement } = table.statements.pin
+  const attempt = new Attempt(transaction, {})
+  const values = { name: lockName, lockedBy }
   let pinned: number
   try {
     pinned =
       kind === 'read'
-        ? (await executor.query(statement, row)).length
-        : changedRows(await executor.execute(statement, row))
+        ? (await attempt.query(statement, values)).length
+        : await attempt.changes(statement, values)
   } catch (error) {
     if (error instanceof LockError) throw withName(error, lockName)
     if (!(error instanceof DriverError)) throw error

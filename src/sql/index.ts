@@ -1,12 +1,11 @@
 /**
- * The lock in SQL, for a client of your own: a dialect and a `SqlExecutor` (see `sqlExecutor` of `shedlock-orm/drivers`) make a
+ * The lock in SQL, for a client of your own: a dialect and a `SqlClient` (see `sqlClient` of `shedlock-orm/drivers`) make a
  * `LockProvider`.
  *
  * @module shedlock-orm/sql
  */
 export { dialects, DriverError, guard, SqlLockProvider } from './internal'
 export type {
-  Attempt,
   DialectName,
   LastRun,
   LockColumn,
@@ -18,10 +17,12 @@ export type {
   PauseOptions,
   SeenLock,
   Sql,
-  SqlExecutor,
+  SqlClient,
   SqlLockProviderOptions,
   SqlRow,
+  SqlSession,
   SqlValues,
+  StatementResult,
   TableFinding,
   TableFindingCode,
 } from './internal'

@@ -1,17 +1,9 @@
 import { time, type LockError } from '../core/internal'
-import {
-  Abandonments,
-  callDatabase,
-  changedRows,
-  databaseError,
-  limitOf,
-  withName,
-  type Database,
-  type DatabaseCall,
-} from './calls'
+import { callDatabase, EndedSessions, limitOf, type Attempt, type Database, type DatabaseCall } from './calls'
+import { databaseError, withName } from './database-errors'
 import type { Dialect } from './dialect'
+import { DriverError, type SqlClient, type SqlRow } from './session'
 import { raw, type Sql, type SqlValues } from './sql'
-import { DriverError, type Attempt, type SqlExecutor, type SqlRow } from './sql-executor'
 import { lockStatements, type LockStatements } from './statements'
 import { hasColumns, tableProblem } from './table-check'
 import { tableDefinition } from './table-definition'
@@ -23,12 +15,12 @@ const SCHEMAS_AT_MOST = 3
 /** One lock table in its database: sends its statements, checks that it exists with the right columns, and creates it. */
 export class LockTable implements Database {
   readonly statements: LockStatements
-  readonly abandonments = new Abandonments()
+  readonly ended = new EndedSessions()
   #isRight = false
 
   /** @param timeLimit for one call, in milliseconds */
   constructor(
-    readonly executor: SqlExecutor,
+    readonly client: SqlClient,
     readonly dialect: Dialect,
     readonly sql: TableSql,
     readonly timeLimit: number,
@@ -66,15 +58,8 @@ export class LockTable implements Database {
 
   /** Reads rows. Errors name the lock, if the values contain its name. */
   read(statement: Sql, values: SqlValues = {}): Promise<readonly SqlRow[]> {
-    const attempt = (current: Attempt) => this.executor.query(statement, values, current)
+    const attempt = (current: Attempt) => current.query(statement, values)
     return this.call({ lockName: values.name, idempotent: true, attempt })
-  }
-
-  /** Sends a write once, and returns how many rows it changed. */
-  async changes(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<number> {
-    if (!this.dialect.counted) return changedRows(await this.executor.execute(statement, values, attempt))
-    const [row] = await this.executor.query(statement, values, attempt)
-    return changedRows(row?.['changed'] ?? NaN)
   }
 
   /** Creates the table unless it exists. Any number of sessions may do this at the same time, and each succeeds. */
@@ -84,7 +69,7 @@ export class LockTable implements Database {
     if (before.code !== 'TABLE_MISSING') throw before
     try {
       for (const statement of tableDefinition(this.dialect, this.sql.names).up)
-        await this.call({ attempt: (attempt) => this.executor.execute(raw(statement), {}, attempt) })
+        await this.call({ attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') })
     } catch (error) {
       // Another session may have created the table. If that cannot be read, report the first error.
       const again = this.call({
@@ -112,18 +97,18 @@ export class LockTable implements Database {
   }
 
   /** Reads the columns of the table; none if there is no such table. */
-  describe(attempt?: Attempt, schema = this.sql.names.schema): Promise<readonly SqlRow[]> {
+  describe(attempt: Attempt, schema = this.sql.names.schema): Promise<readonly SqlRow[]> {
     const values = { schema: schema ?? null, table: this.sql.names.tableName }
-    return this.executor.query(this.statements.describe, values, attempt)
+    return attempt.query(this.statements.describe, values)
   }
 
   /** Finds the schemas that have a table of this name with these columns; none if that is unknown. */
-  async otherSchemas(attempt?: Attempt): Promise<string[]> {
+  async otherSchemas(attempt: Attempt): Promise<string[]> {
     const { schemasOf } = this.statements
     if (!schemasOf) return []
     try {
       const schemas: string[] = []
-      const rows = await this.executor.query(schemasOf, { table: this.sql.names.tableName }, attempt)
+      const rows = await attempt.query(schemasOf, { table: this.sql.names.tableName })
       // With this many schemas, each tenant probably has one, and another tenant's table is the wrong one.
       if (rows.length > SCHEMAS_AT_MOST) return []
       for (const row of rows) {

@@ -1,7 +1,8 @@
 import type { Dialect } from './dialect'
 import { printable } from './owner'
 import { raw, sql } from './sql'
-import { DriverError, type SqlExecutor } from './sql-executor'
+import type { Attempt } from './calls'
+import { DriverError } from './session'
 import { lockStatements } from './statements'
 import type { TableSql } from './table-names'
 
@@ -19,15 +20,15 @@ export interface Place {
 
 /** Reads the place from the database, because it may depend on a search path, a default or a pooler. */
 export async function placeOf(
-  executor: Pick<SqlExecutor, 'query'>,
+  attempt: Pick<Attempt, 'query'>,
   dialect: Dialect,
   table: TableSql,
 ): Promise<Place> {
   const { database = NOTHING, schema = NOTHING, from = raw('') } = dialect.inspection ?? {}
   const { names } = table
   const location = sql`select ${database} as place_database, ${schema} as place_schema ${from}`
-  const [here = {}] = await executor.query(location, {})
-  const [column] = await executor.query(lockStatements(dialect, table).describe, {
+  const [here = {}] = await attempt.query(location)
+  const [column] = await attempt.query(lockStatements(dialect, table).describe, {
     schema: names.schema ?? null,
     table: names.tableName,
   })
@@ -42,11 +43,11 @@ export async function placeOf(
 
 /** Returns the server's own name; `undefined` if it does not report one. */
 export async function serverOf(
-  executor: Pick<SqlExecutor, 'query'>,
+  attempt: Pick<Attempt, 'query'>,
   { inspection: { server = NOTHING, from = raw('') } = { denied: [] } }: Dialect,
 ): Promise<string | undefined> {
   try {
-    const [row = {}] = await executor.query(sql`select ${server} as place_server ${from}`, {})
+    const [row = {}] = await attempt.query(sql`select ${server} as place_server ${from}`, {})
     return text(Object.values(row)[0])
   } catch (error) {
     // Not every server that speaks the dialect knows its own name.

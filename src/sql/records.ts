@@ -11,7 +11,7 @@ import {
   type LockHolder,
   type OptionChecks,
 } from '../core/internal'
-import type { SqlRow } from './sql-executor'
+import type { SqlRow } from './session'
 import { isOurs, lastRunOf, readableOwner, type LastRun } from './owner'
 
 // How to read a row of the lock table.

@@ -4,9 +4,8 @@ import {
   checkDrain,
   checkLockName,
   checkOptions,
-  type AcquireOptions,
+  type Acquisition,
   type CheckedLockConfiguration,
-  type DrainOptions,
   type Duration,
   invalid,
   isPause,
@@ -15,17 +14,16 @@ import {
   type OptionChecks,
   poll,
   type Refusal,
-  slotTooFarAhead,
+  type ShutdownOptions,
 } from '../core/internal'
-import { acquireRow, pauseRow, SqlAcquisition } from './acquisition'
 import { BackgroundReleases } from './background-releases'
 import type { Dialect } from './dialect'
+import { LockRow } from './lock-row'
 import { LockTable } from './lock-table'
 import { checkLockedBy, checkPause, defaultLockedBy, endedOwner, newOwner, type PauseOptions } from './owner'
 import { describePlace, placeOf, serverOf } from './place'
 import {
   checkOverdueAfter,
-  lockHolder,
   lockRecords,
   OVERDUE_OPTIONS,
   overdueLock,
@@ -34,7 +32,7 @@ import {
   type OverdueOptions,
 } from './records'
 import { SEVERAL_NAMES } from './sql'
-import type { SqlExecutor } from './sql-executor'
+import type { SqlClient } from './session'
 import type { TableFinding } from './table-check'
 import { inspectTable } from './table-inspection'
 import { type LockTableOptions, TABLE_OPTIONS, tableSql, title } from './table-names'
@@ -57,7 +55,7 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
 } satisfies OptionChecks<SqlLockProviderOptions>
 
 /**
- * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlExecutor`. Every method that reaches
+ * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlClient`. Every method that reaches
  * the database rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT` or `DATABASE_ERROR` if
  * something goes wrong.
  */
@@ -65,7 +63,10 @@ export class SqlLockProvider extends LockProvider {
   /** The table and the dialect, for logs, such as `the table shedlock (postgres)`. */
   override readonly description: string
   readonly #table: LockTable
-  readonly #releases: BackgroundReleases
+  /** The queues of all callers that still have something to release. */
+  readonly #busy = new Set<BackgroundReleases>()
+  /** Of those who call this provider itself. */
+  readonly #releases = new BackgroundReleases(this.#busy)
   readonly #lockedBy: string
 
   /**
@@ -73,7 +74,7 @@ export class SqlLockProvider extends LockProvider {
    *
    * @throws LockError `INVALID_CONFIGURATION`
    */
-  constructor(executor: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
+  constructor(client: SqlClient, dialect: Dialect, options: SqlLockProviderOptions = {}) {
     super()
     const checked = checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const { lockedBy = defaultLockedBy(), timeLimit = 5_000 } = checked
@@ -82,8 +83,7 @@ export class SqlLockProvider extends LockProvider {
     const table = tableSql(dialect, options)
     this.description = `the table ${title(table.names)} (${dialect.name})`
     this.#lockedBy = lockedBy
-    this.#table = new LockTable(executor, dialect, table, Math.min(timeLimit, LONGEST_TIMEOUT))
-    this.#releases = new BackgroundReleases(this.#table.timeLimit)
+    this.#table = new LockTable(client, dialect, table, Math.min(timeLimit, LONGEST_TIMEOUT))
   }
 
   /**
@@ -91,19 +91,21 @@ export class SqlLockProvider extends LockProvider {
    *
    * @throws LockError as every method does; the lock was then not acquired, or is released again in the background
    */
-  async acquire(
-    configuration: CheckedLockConfiguration,
-    { caller }: AcquireOptions = {},
-  ): Promise<SqlAcquisition | Refusal> {
-    const { name, slot } = configuration
-    this.#releases.use()
-    const owned = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined, caller }
-    const { outcome, row, lease } = await acquireRow(this.#table, this.#releases, owned, configuration)
-    if (outcome === 'acquired')
-      return new SqlAcquisition(this.#table, this.#releases, owned, lease, configuration)
-    if (outcome === 'slot-too-far-ahead') throw slotTooFarAhead(name, Number(slot), Number(row?.['now']))
-    const holder = row && lockHolder(row)
-    return holder ? { reason: outcome, holder } : { reason: outcome }
+  acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal> {
+    return this.#row(configuration.name).acquire(configuration)
+  }
+
+  /** Returns the part of this provider that an executor uses, whose `drain` ends only what that executor has begun. */
+  override forCaller(): Pick<LockProvider, 'acquire' | 'drain'> {
+    const releases = new BackgroundReleases(this.#busy)
+    return {
+      acquire: (configuration) => this.#row(configuration.name, releases).acquire(configuration),
+      drain: async (options = {}) => releases.drain(checkDrain(options)),
+    }
+  }
+
+  #row(name: string, releases = this.#releases, lockedBy = this.#lockedBy): LockRow {
+    return new LockRow(this.#table, releases, name, newOwner(lockedBy))
   }
 
   /**
@@ -113,9 +115,9 @@ export class SqlLockProvider extends LockProvider {
    *
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  override async drain(options: DrainOptions = {}): Promise<void> {
-    const { timeout, caller } = checkDrain(options)
-    await this.#releases.drain(timeout, caller)
+  override async drain(options: ShutdownOptions = {}): Promise<void> {
+    const timeout = checkDrain(options)
+    await Promise.all([this.#releases, ...this.#busy].map((releases) => releases.drain(timeout)))
   }
 
   /** Reads all locks of the table, held or not, in the order of their names: for people and dashboards. */
@@ -151,7 +153,7 @@ export class SqlLockProvider extends LockProvider {
     const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy), seenUntil: lockUntil.getTime() }
     const changed = await this.#table.call({
       lockName: name,
-      attempt: (attempt) => this.#table.changes(this.#table.statements.releaseSeen, values, attempt),
+      attempt: (attempt) => attempt.changes(this.#table.statements.releaseSeen, values),
     })
     return changed > 0
   }
@@ -163,18 +165,18 @@ export class SqlLockProvider extends LockProvider {
    * @returns what is wrong, worst first, with the SQL that fixes it; an empty array if nothing is wrong
    */
   checkTable(): Promise<TableFinding[]> {
-    return this.#table.call({ attempt: () => inspectTable(this.#table) })
+    return this.#table.call({ attempt: (attempt) => inspectTable(this.#table, attempt) })
   }
 
   /** @internal Describes the table for people, such as `table public.shedlock, database app, postgres at db-1`. */
   async place(): Promise<string> {
-    const { executor, dialect, sql } = this.#table
+    const { dialect, sql } = this.#table
     return this.#table.call({
       idempotent: true,
-      attempt: async () =>
+      attempt: async (attempt) =>
         describePlace({
-          ...(await placeOf(executor, dialect, sql)),
-          server: await serverOf(executor, dialect),
+          ...(await placeOf(attempt, dialect, sql)),
+          server: await serverOf(attempt, dialect),
         }),
     })
   }
@@ -224,9 +226,7 @@ export class SqlLockProvider extends LockProvider {
    */
   async pauseLock(name: string, options: PauseOptions): Promise<boolean> {
     const { lockedBy, duration, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
-    this.#releases.use()
-    const pause = () =>
-      pauseRow(this.#table, this.#releases, { name, lockedBy: newOwner(lockedBy) }, duration)
+    const pause = () => this.#row(name, this.#releases, lockedBy).pause(duration)
     return wait ? poll(pause, (paused) => paused, wait) : pause()
   }
 

@@ -1,6 +1,6 @@
 import { LockError } from '../core/internal'
 import type { Dialect } from './dialect'
-import type { SqlRow } from './sql-executor'
+import type { SqlRow } from './session'
 import { COLUMNS, columnType, LENGTHS } from './table-definition'
 import { type LockColumn, type TableSql, title } from './table-names'
 import { addColumn, addKey, changeColumn, createTable } from './table-fixes'

@@ -1,8 +1,9 @@
 import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../core/internal'
+import type { Attempt } from './calls'
 import type { Dialect } from './dialect'
 import { columns } from './expressions'
 import { raw, render, sql, type Sql } from './sql'
-import { DriverError, type SqlRow } from './sql-executor'
+import { DriverError, type SqlRow } from './session'
 import { type TableSql, title } from './table-names'
 import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from './records'
 import { readRows } from './statements'
@@ -10,13 +11,22 @@ import type { LockTable } from './lock-table'
 import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
 import { changeColumn } from './table-fixes'
 
+/** A table and the connection that inspects it. */
+interface Inspected {
+  readonly table: LockTable
+  readonly attempt: Attempt
+  readonly dialect: Dialect
+  readonly sql: TableSql
+}
+
 /**
  * Inspects the table: its columns and key, whether its names differ by case, its times, and what this user may do. Changes nothing.
  *
  * @throws DriverError if the database does not answer
  */
-export async function inspectTable(inspected: LockTable): Promise<TableFinding[]> {
-  const findings = (await allFindings(inspected)).sort(worstFirst)
+export async function inspectTable(table: LockTable, attempt: Attempt): Promise<TableFinding[]> {
+  const { dialect, sql } = table
+  const findings = (await allFindings({ table, attempt, dialect, sql })).sort(worstFirst)
   // Keep each statement only once, so that running all of them does not run one twice.
   const known = new Set<string>()
   return findings.map((one) => {
@@ -27,15 +37,15 @@ export async function inspectTable(inspected: LockTable): Promise<TableFinding[]
   })
 }
 
-async function allFindings(inspected: LockTable): Promise<TableFinding[]> {
+async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
   const { dialect, sql: table } = inspected
   const { schema, tableName } = table.names
   const zone = await answer(inspected, dialect.inspection?.timeZone?.value)
   const ownSchema = schema === undefined ? await answer(inspected, dialect.inspection?.schema) : undefined
   let found: TableFinding[] = []
   const refused = await refusal(inspected, 'describe', async () => {
-    const described = await inspected.describe()
-    const elsewhere = described.length === 0 ? await inspected.otherSchemas() : []
+    const described = await inspected.table.describe(inspected.attempt)
+    const elsewhere = described.length === 0 ? await inspected.table.otherSchemas(inspected.attempt) : []
     found = [
       ...tableFindings(dialect, table, described, zone, elsewhere),
       ...otherSchema(described, tableName, ownSchema),
@@ -65,28 +75,28 @@ function otherSchema(
 }
 
 /** Tests the privileges with statements that touch no row, because a name is never empty. */
-async function privileges(inspected: LockTable): Promise<TableFinding[]> {
-  const { executor, sql: table } = inspected
+async function privileges(inspected: Inspected): Promise<TableFinding[]> {
+  const { attempt, sql: table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
   const nothing = sql`where ${table.name} = ''`
   const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
   const insert = sql`insert into ${table.table} (${columns(table)}) ${select}`
   const update = sql`update ${table.table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`
   return [
-    ...(await refusal(inspected, 'select', () => executor.query(select, {}))),
-    ...(await refusal(inspected, 'insert', () => executor.execute(insert, {}))),
-    ...(await refusal(inspected, 'update', () => executor.execute(update, {}))),
+    ...(await refusal(inspected, 'select', () => attempt.query(select))),
+    ...(await refusal(inspected, 'insert', () => attempt.execute(insert, {}, 'changed'))),
+    ...(await refusal(inspected, 'update', () => attempt.execute(update, {}, 'changed'))),
   ]
 }
 
 async function refusal(
-  inspected: LockTable,
+  inspected: Inspected,
   what: 'describe' | 'select' | 'insert' | 'update',
-  attempt: () => Promise<unknown>,
+  ask: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
   const { dialect, sql: table } = inspected
   try {
-    await attempt()
+    await ask()
     return []
   } catch (error) {
     if (!(error instanceof DriverError) || error.code === undefined) throw error
@@ -110,7 +120,7 @@ async function refusal(
 const LINE = raw('\n  ')
 
 /** Finds rows with a value that is not a time. Their locks are held or free depending on how SQL compares it. */
-async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
+async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
   const { dialect, sql: table } = inspected
   const until = dialect.epochMilliseconds(table.lockUntil)
   const at = dialect.epochMilliseconds(table.lockedAt)
@@ -137,7 +147,7 @@ async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
 const OURS = ['%/________-____-8___-____-____________', '%/%succeeded', '%/%failed', '%/%unlocked']
 
 /** Finds times that lie further ahead of the clock than a slot may, because another clock or another time zone wrote them. */
-async function lockedInFuture(inspected: LockTable): Promise<TableFinding[]> {
+async function lockedInFuture(inspected: Inspected): Promise<TableFinding[]> {
   const { dialect, sql: table } = inspected
   const { lockedAt, lockedBy } = table
   const ahead = (limit: number): Sql => sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(limit)))}`
@@ -161,14 +171,13 @@ function setTime(table: TableSql, column: Sql, time: Sql, condition: Sql): strin
 }
 
 /** Compares two names under the collation of the column, without a row. */
-async function caseFindings({ executor, dialect, sql: table }: LockTable): Promise<TableFinding[]> {
-  const rows = await executor
+async function caseFindings({ attempt, dialect, sql: table }: Inspected): Promise<TableFinding[]> {
+  const rows = await attempt
     .query(
       sql`
         select probe.job from (
           select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${oneRow(dialect)}) probe
         where probe.job = 'job'`,
-      {},
     )
     .catch(answered)
   if (!rows?.length) return []
@@ -185,15 +194,15 @@ async function caseFindings({ executor, dialect, sql: table }: LockTable): Promi
   ]
 }
 
-async function rowsWhere({ executor, dialect, sql: table }: LockTable, condition: Sql) {
-  const rows = await executor.query(readRows(dialect, table, sql`where ${condition}`), {}).catch(answered)
+async function rowsWhere({ attempt, dialect, sql: table }: Inspected, condition: Sql) {
+  const rows = await attempt.query(readRows(dialect, table, sql`where ${condition}`)).catch(answered)
   return lockRecords(rows ?? [])
 }
 
 /** Reads one value as a string; `undefined` if it is not available. */
-async function answer({ executor, dialect }: LockTable, value: Sql | undefined) {
+async function answer({ attempt, dialect }: Inspected, value: Sql | undefined) {
   if (!value) return undefined
-  const rows = await executor.query(sql`select ${value} as answer ${oneRow(dialect)}`, {}).catch(answered)
+  const rows = await attempt.query(sql`select ${value} as answer ${oneRow(dialect)}`).catch(answered)
   const [text] = Object.values(rows?.[0] ?? {})
   return typeof text === 'string' ? text : undefined
 }

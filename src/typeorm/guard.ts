@@ -1,7 +1,7 @@
 import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
-import { guardTransaction, sqlAcquisition } from '../sql/internal'
+import { guardTransaction, rowOf } from '../sql/internal'
 import type { QueryRunnerLike } from './data-source-like'
-import { givenQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
+import { givenQueryRunner } from './query-runner-client'
 
 /** An `EntityManager` of a transaction, or the `QueryRunner` that began one. */
 export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined }
@@ -29,14 +29,12 @@ export async function guard(
   transaction: TransactionLike,
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
-  const acquisition = sqlAcquisition(lock)
+  const row = rowOf(lock)
   const queryRunner = 'connect' in transaction ? transaction : transaction.queryRunner
   if (!queryRunner?.isTransactionActive) {
     throw invalidClient(
       'guard needs an open transaction – pass the EntityManager that dataSource.transaction passes to its callback, or a QueryRunner after startTransaction.',
     )
   }
-  const { name } = acquisition.table.dialect
-  const executor = queryRunnerSqlExecutor(givenQueryRunner(queryRunner, name), name)
-  await guardTransaction(executor, acquisition)
+  await guardTransaction(givenQueryRunner(queryRunner, row.table.dialect.name), row)
 }

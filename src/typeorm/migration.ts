@@ -8,8 +8,8 @@ import {
   type LockTableOptions,
 } from '../sql/internal'
 import { dataSourceOf, dialectOf, inSchemaOf, type QueryRunnerLike } from './data-source-like'
-import { givenQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
-import { runPlain } from './run-statement'
+import { givenQueryRunner } from './query-runner-client'
+import { runText } from './run-statement'
 
 /** The migration that creates the lock table, in the form that TypeORM expects. */
 export interface ShedLockMigration {
@@ -48,17 +48,15 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
       // Where the dialect has `create table if not exists`, create before createTable() below inspects the table: SQLite may refuse
       // the write lock to a transaction that began with a read.
       if (dialect.ddl.conditional)
-        for (const text of tableDefinition(dialect, names).up)
-          await runPlain({ queryRunner, text, values: [] })
+        for (const text of tableDefinition(dialect, names).up) await runText(queryRunner, text)
       // Rejects an existing table in which locks would not work.
-      const executor = queryRunnerSqlExecutor(givenQueryRunner(queryRunner, dialect.name), dialect.name)
-      await new SqlLockProvider(executor, dialect, names).createTable()
+      const client = givenQueryRunner(queryRunner, dialect.name)
+      await new SqlLockProvider(client, dialect, names).createTable()
     }
 
     async down(queryRunner: QueryRunnerLike): Promise<void> {
       const { dialect, names } = tableUnder(queryRunner, options)
-      for (const text of tableDefinition(dialect, names).down)
-        await runPlain({ queryRunner, text, values: [] })
+      for (const text of tableDefinition(dialect, names).down) await runText(queryRunner, text)
     }
   }
 }

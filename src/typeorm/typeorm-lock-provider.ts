@@ -7,8 +7,8 @@ import {
   type SqlLockProviderOptions,
 } from '../sql/internal'
 import { dialectOf, inSchemaOf, type DataSourceLike } from './data-source-like'
-import { notInitialised, ownQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
-import { sqliteSqlExecutor } from './sqlite-sql-executor'
+import { queryRunnerClient } from './query-runner-client'
+import { sqliteClient } from './sqlite-client'
 
 /** Options of `typeOrmLockProvider`. */
 export interface TypeOrmLockProviderOptions extends SqlLockProviderOptions {
@@ -47,16 +47,11 @@ export function typeOrmLockProvider(
       'typeOrmLockProvider needs a TypeORM DataSource – pass the DataSource itself: an EntityManager or a QueryRunner would make the lock part of a transaction.',
     )
   const dialect = dialectNamed(dialectOption ?? dialectOf(dataSource.options))
-  const executor =
+  const client =
     dialect.name === 'sqlite'
-      ? sqliteSqlExecutor(dataSource)
-      : queryRunnerSqlExecutor(
-          ownQueryRunner(dataSource, dialect),
-          dialect.name,
-          namedStatements && dialect.name === 'postgres',
-        )
-  const unusable = () => notInitialised(dataSource)
-  return new SqlLockProvider({ ...executor, unusable }, dialect, {
+      ? sqliteClient(dataSource)
+      : queryRunnerClient(dataSource, dialect.name, namedStatements)
+  return new SqlLockProvider(client, dialect, {
     ...rest,
     ...inSchemaOf(dataSource.options, rest),
   })

@@ -1,23 +1,19 @@
 import { DataSource } from 'typeorm'
 import { afterAll, beforeAll } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/internal'
-import type {
-  DialectName,
-  SqlExecutor,
-  SqlLockProvider,
-  SqlLockProviderOptions,
-} from '../../src/sql/internal'
+import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, type Backend, type TestDatabase } from '../backends'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { observeLockTable } from './lock-table-observer'
 import { onEachConnection, prismaSettings, typeOrmSettings, type SessionSettings } from './session-settings'
-import { prismaExecutor, typeOrmExecutor } from './sql-executors'
+import { prismaClient, typeOrmClient } from './sql-clients'
+import { senderOf, type StatementSender } from '../statement-sender'
 
 /** A database of its own with a lock table, the client under test, and a look past it. */
 export interface OpenClient {
   /** How the client runs one statement. */
-  readonly executor: SqlExecutor
+  readonly executor: StatementSender
   readonly table: ReturnType<typeof observeLockTable>
   readonly observer: DataSource
   createProvider(options?: SqlLockProviderOptions): SqlLockProvider
@@ -50,7 +46,7 @@ export function everyClient(): ClientCase[] {
         const dataSource = await new DataSource({ ...typeOrm, ...rest }).initialize()
         onEachConnection(dataSource, dialect, settings)
         return {
-          executor: typeOrmExecutor(dataSource, dialect),
+          executor: senderOf(typeOrmClient(dataSource, dialect)),
           createProvider: (wanted) => typeOrmLockProvider(dataSource, wanted),
           disconnect: () => dataSource.destroy(),
         }
@@ -61,7 +57,7 @@ export function everyClient(): ClientCase[] {
         const { dialect } = backend
         const prisma = await database.connect({ ...prismaSettings(dialect, settings), ...options })
         return {
-          executor: prismaExecutor(prisma, dialect),
+          executor: senderOf(prismaClient(prisma, dialect)),
           createProvider: (wanted) => prismaLockProvider(prisma, wanted),
         }
       }),

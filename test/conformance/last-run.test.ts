@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type LockConfiguration } from '../../src/core/internal'
-import { dialects, SqlLockProvider, type LastRun, type SqlExecutor } from '../../src/sql/internal'
+import { dialects, SqlLockProvider, type LastRun } from '../../src/sql/internal'
 import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from './every-client'
 import { lockRow } from '../sql/lock-row'
+import { type StatementSender, clientOf } from '../statement-sender'
 
 const HOUR = 3_600_000
 
@@ -72,11 +73,11 @@ describeBackends(everyClient())('the last run by $title', (each) => {
       await sleep(delay)
       return value
     }
-    const executor: SqlExecutor = {
+    const executor: StatementSender = {
       execute: (...statement) => late(client.executor.execute(...statement)),
       query: (...statement) => late(client.executor.query(...statement)),
     }
-    const slow = new SqlLockProvider(executor, dialects[each.dialect])
+    const slow = new SqlLockProvider(clientOf(executor), dialects[each.dialect])
     const lock = await slow.lock({ name: 'whole', lockAtMostFor: '1h', lockAtLeastFor: '1h' })
     delay = 0
     const ended = await client.table.clock()

@@ -1,4 +1,5 @@
-import { DriverError, type SqlExecutor, type Sql } from '../../src/sql/internal'
+import { DriverError, type Sql } from '../../src/sql/internal'
+import { type StatementSender } from '../statement-sender'
 
 /**
  * What becomes of a statement on its way: `late` keeps it from the database until it is delivered by hand, so that whoever
@@ -12,14 +13,14 @@ export function isWrite({ pieces }: Sql): boolean {
 }
 
 /** A real SQL executor behind a bad network: one statement at a time can be postponed, or its answer lost. */
-export class PostalSqlExecutor implements SqlExecutor {
+export class PostalSqlExecutor implements StatementSender {
   /** How many changing statements were sent, delivered or not. */
   sent = 0
-  readonly #sql: SqlExecutor
+  readonly #sql: StatementSender
   readonly #postponed: (() => Promise<void>)[] = []
   #next: Delivery = 'in time'
 
-  constructor(sql: SqlExecutor) {
+  constructor(sql: StatementSender) {
     this.#sql = sql
   }
 
@@ -29,12 +30,12 @@ export class PostalSqlExecutor implements SqlExecutor {
   }
 
   // What is on its way cannot be taken back, so the attempt is not passed on.
-  readonly query: SqlExecutor['query'] = (statement, values) => {
+  readonly query: StatementSender['query'] = (statement, values) => {
     const send = () => this.#sql.query(statement, values)
     return isWrite(statement) ? this.#send(send) : send()
   }
 
-  readonly execute: SqlExecutor['execute'] = (statement, values) =>
+  readonly execute: StatementSender['execute'] = (statement, values) =>
     this.#send(() => this.#sql.execute(statement, values))
 
   /** Delivers what is late, in the order in which it was sent; resolves when the database has answered all. */

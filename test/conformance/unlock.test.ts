@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
+import { clientOf } from '../statement-sender'
 import { isWrite } from './postal-sql-executor'
 
 describeBackends(everyClient())('an unlock by $title', (each) => {
@@ -12,10 +13,10 @@ describeBackends(everyClient())('an unlock by $title', (each) => {
     let refuses = false
     const refusal = () => Promise.reject(new DriverError('refused', 'no space left'))
     const provider = new SqlLockProvider(
-      {
+      clientOf({
         query: (...all) => (refuses && isWrite(all[0]) ? refusal() : executor.query(...all)),
         execute: (...all) => (refuses ? refusal() : executor.execute(...all)),
-      },
+      }),
       dialects[each.dialect],
     )
     const lock = await provider.lock({ name: 'refused', lockAtMostFor: '1h' })

@@ -1,16 +1,16 @@
 import { Pool, type PoolClient } from 'pg'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
-import { drivers, sqlExecutor } from '../../src/drivers/internal'
-import { dialects, guard, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
+import { drivers, sqlClient } from '../../src/drivers/internal'
+import { dialects, guard, SqlLockProvider, type SqlClient } from '../../src/sql/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { lockRow } from '../sql/lock-row'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
 
 /** As docs/guides/other-sql-clients.md has it. */
-function on(client: Pool | PoolClient): SqlExecutor {
-  return sqlExecutor(drivers.postgres, async (text, values) => {
+function on(client: Pool | PoolClient): SqlClient {
+  return sqlClient(drivers.postgres, async (text, values) => {
     const { rows, rowCount } = await client.query(text, values)
     return { rows: rows as [], changed: rowCount }
   })

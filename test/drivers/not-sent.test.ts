@@ -4,14 +4,15 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { DataSource } from 'typeorm'
 import { describe, expect, it } from '@jest/globals'
-import { drivers, sqlExecutor } from '../../src/drivers/internal'
-import { raw, type DriverError, type SqlExecutor } from '../../src/sql/internal'
+import { drivers, sqlClient } from '../../src/drivers/internal'
+import { raw, type DriverError, type SqlClient } from '../../src/sql/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type Backend } from '../backends'
 import { freePort } from '../backends/free-port'
 import { address } from '../backends/server'
-import { prismaExecutor, typeOrmExecutor } from '../conformance/sql-executors'
+import { prismaClient, typeOrmClient } from '../conformance/sql-clients'
 import { eventually } from '../eventually'
+import { senderOf } from '../statement-sender'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { ADAPTERS, connect } from '../prisma/adapters'
 import { cuttingProxy } from '../typeorm/cutting-proxy'
@@ -19,7 +20,7 @@ import { tdsServer } from './tds-server'
 
 /** A client with a pool of one connection. */
 interface Client {
-  readonly executor: SqlExecutor
+  readonly client: SqlClient
   /** Keeps the connection. */
   readonly hold: () => Promise<void>
 }
@@ -32,7 +33,7 @@ const CLIENTS: Record<string, (url: string, backend: Backend) => Client | Promis
     const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: LIMIT })
     afterTest(() => pool.end())
     pool.on('error', () => undefined)
-    const executor = sqlExecutor(drivers.postgres, async (text, values) => {
+    const client = sqlClient(drivers.postgres, async (text, values) => {
       const { rows, rowCount } = await pool.query(text, values)
       return { rows: rows as [], changed: rowCount }
     })
@@ -40,13 +41,13 @@ const CLIENTS: Record<string, (url: string, backend: Backend) => Client | Promis
       const client = await pool.connect()
       afterTest(() => client.release())
     }
-    return { executor, hold }
+    return { client, hold }
   },
   mysql2: (url) => {
     const { username: user, ...rest } = address(url)
     const pool = createPool({ ...rest, user, connectionLimit: 1, waitForConnections: false })
     afterTest(() => pool.end())
-    const executor = sqlExecutor(drivers.mysql, async (text, values) => {
+    const client = sqlClient(drivers.mysql, async (text, values) => {
       const [rows] = await pool.execute(text, values)
       return { rows: rows as [], changed: 0 }
     })
@@ -54,7 +55,7 @@ const CLIENTS: Record<string, (url: string, backend: Backend) => Client | Promis
       const connection = await pool.getConnection()
       afterTest(() => connection.release())
     }
-    return { executor, hold }
+    return { client, hold }
   },
   Prisma: async (url, { name, dialect }) => {
     const adapter = ADAPTERS.find(({ backend }) => backend === name)
@@ -79,12 +80,12 @@ const CLIENTS: Record<string, (url: string, backend: Backend) => Client | Promis
         return holding
       })
     }
-    return { executor: prismaExecutor(prisma, dialect), hold }
+    return { client: prismaClient(prisma, dialect), hold }
   },
 }
-async function clientOf(client: string, url: string, backend: Backend): Promise<Client> {
-  const make = CLIENTS[client]
-  if (!make) throw new Error(`no client '${client}'`)
+async function open(title: string, url: string, backend: Backend): Promise<Client> {
+  const make = CLIENTS[title]
+  if (!make) throw new Error(`no client '${title}'`)
   return make(url, backend)
 }
 
@@ -94,13 +95,15 @@ const BACKENDS: Record<string, string[]> = {
   mysql: ['mysql2', 'Prisma'],
 }
 
-const failure = async (executor: SqlExecutor, text = 'select 1'): Promise<DriverError> =>
-  executor.query(raw(text), {}).then(
-    () => {
-      throw new Error('it was answered')
-    },
-    (error: unknown) => error as DriverError,
-  )
+const failure = async (client: SqlClient, text = 'select 1'): Promise<DriverError> =>
+  senderOf(client)
+    .query(raw(text), {})
+    .then(
+      () => {
+        throw new Error('it was answered')
+      },
+      (error: unknown) => error as DriverError,
+    )
 /** What ends the session that runs it. */
 const endOf = (backend: Backend): string =>
   backend.dialect === 'postgres' ? 'select pg_terminate_backend(pg_backend_pid())' : 'kill connection_id()'
@@ -128,9 +131,9 @@ async function listener(greet: (socket: Socket) => void): Promise<number> {
 
 const at = (url: string, changes: object): string => Object.assign(new URL(url), changes).href
 
-describeBackends(clients)('A statement for $name by $client', ({ backend, client, url }) => {
+describeBackends(clients)('A statement for $name by $client', ({ backend, client: title, url }) => {
   const sent = async (changes: object): Promise<DriverError> =>
-    failure((await clientOf(client, at(url, changes), backend)).executor)
+    failure((await open(title, at(url, changes), backend)).client)
 
   it('was not sent where nobody listens', async () => {
     expect(await sent({ port: await freePort() })).toEqual(NOT_SENT)
@@ -145,14 +148,14 @@ describeBackends(clients)('A statement for $name by $client', ({ backend, client
   })
 
   it('was not sent while the only connection of the pool is in use', async () => {
-    const { executor, hold } = await clientOf(client, url, backend)
+    const { client, hold } = await open(title, url, backend)
     await hold()
-    expect(await failure(executor)).toEqual(NOT_SENT)
+    expect(await failure(client)).toEqual(NOT_SENT)
   })
 
   it('was sent where the connection ended later', async () => {
-    const { executor } = await clientOf(client, url, backend)
-    expect(await failure(executor, endOf(backend))).toEqual(SENT)
+    const { client } = await open(title, url, backend)
+    expect(await failure(client, endOf(backend))).toEqual(SENT)
   })
 })
 
@@ -162,7 +165,7 @@ describeBackends(servers.filter(({ dialect }) => dialect === 'postgres'))(
     const url = 'postgres://nobody@127.0.0.1/none'
     const CANNOT_CONNECT_NOW = 'SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0'
 
-    it.each(['pg', 'Prisma'])('was not sent by %s while the server starts', async (client) => {
+    it.each(['pg', 'Prisma'])('was not sent by %s while the server starts', async (title) => {
       const port = await listener((socket) => {
         const length = Buffer.alloc(4)
         length.writeUInt32BE(CANNOT_CONNECT_NOW.length + 4)
@@ -170,20 +173,20 @@ describeBackends(servers.filter(({ dialect }) => dialect === 'postgres'))(
           socket.end(Buffer.concat([Buffer.from('E'), length, Buffer.from(CANNOT_CONNECT_NOW)])),
         )
       })
-      const { executor } = await clientOf(client, at(url, { port }), backend)
-      expect(await failure(executor)).toMatchObject({ sent: false, code: undefined })
+      const { client } = await open(title, at(url, { port }), backend)
+      expect(await failure(client)).toMatchObject({ sent: false, code: undefined })
     })
 
     it('was not sent by pg to a server that does not greet in time', async () => {
       const port = await listener(() => undefined)
-      const { executor } = await clientOf('pg', at(url, { port }), backend)
-      expect(await failure(executor)).toEqual(NOT_SENT)
+      const { client } = await open('pg', at(url, { port }), backend)
+      expect(await failure(client)).toEqual(NOT_SENT)
     })
 
     it('may have been sent if pg does not report why the connection ended', async () => {
       const port = await listener((socket) => socket.destroy())
-      const { executor } = await clientOf('pg', at(url, { port }), backend)
-      expect(await failure(executor)).toEqual(SENT)
+      const { client } = await open('pg', at(url, { port }), backend)
+      expect(await failure(client)).toEqual(SENT)
     })
   },
 )
@@ -204,31 +207,31 @@ describeBackends(servers)('A statement for $name by TypeORM', (backend) => {
       await queryRunner.connect()
       afterTest(() => queryRunner.release())
     }
-    return { executor: typeOrmExecutor(dataSource, backend.dialect), hold }
+    return { client: typeOrmClient(dataSource, backend.dialect), hold }
   }
 
   it('was not sent while the only connection of the pool is in use', async () => {
-    const { executor, hold } = await open({ poolSize: 1 })
+    const { client, hold } = await open({ poolSize: 1 })
     await hold()
-    expect(await failure(executor)).toEqual(NOT_SENT)
+    expect(await failure(client)).toEqual(NOT_SENT)
   })
 
   it('was not sent once nobody listens, and when the server hangs up without a greeting', async () => {
     const proxy = await cuttingProxy(Number(new URL(backend.url).port))
-    const { executor, hold } = await open({ host: '127.0.0.1', port: proxy.port, poolSize: 2 })
+    const { client, hold } = await open({ host: '127.0.0.1', port: proxy.port, poolSize: 2 })
     // The one that would break in use.
     await hold()
     proxy.close()
-    expect(await failure(executor)).toEqual(NOT_SENT)
+    expect(await failure(client)).toEqual(NOT_SENT)
     const server = createServer((socket) => socket.destroy()).listen(proxy.port, '127.0.0.1')
     afterTest(() => server.close())
     await new Promise((resolve) => server.once('listening', resolve))
-    expect(await failure(executor)).toEqual(NOT_SENT)
+    expect(await failure(client)).toEqual(NOT_SENT)
   })
 
   it('was sent where the connection ended later', async () => {
-    const { executor } = await open({})
-    expect(await failure(executor, endOf(backend))).toEqual(SENT)
+    const { client } = await open({})
+    expect(await failure(client, endOf(backend))).toEqual(SENT)
   })
 })
 
@@ -245,7 +248,7 @@ describe('A statement by mssql', () => {
   const { ConnectionPool } = requireUntyped('mssql') as {
     ConnectionPool: new (config: object) => MssqlPool
   }
-  const poolAt = (port: number): { pool: MssqlPool; executor: SqlExecutor } => {
+  const poolAt = (port: number): { pool: MssqlPool; client: SqlClient } => {
     const pool = new ConnectionPool({
       server: '127.0.0.1',
       port,
@@ -256,11 +259,11 @@ describe('A statement by mssql', () => {
     })
     pool.on('error', () => undefined)
     afterTest(() => pool.close())
-    const executor = sqlExecutor(drivers.mssql, async (text) => {
+    const client = sqlClient(drivers.mssql, async (text) => {
       await pool.connect()
       return { rows: (await pool.request().query(text)).recordset, changed: 0 }
     })
-    return { pool, executor }
+    return { pool, client }
   }
   const server = async (): Promise<number> => {
     const { port, close } = await tdsServer(({ text }) => (text === 'hang up' ? { hangUp: true } : {}))
@@ -269,21 +272,21 @@ describe('A statement by mssql', () => {
   }
 
   it('was not sent where nobody listens, nor where nobody greets', async () => {
-    expect(await failure(poolAt(await freePort()).executor)).toEqual(NOT_SENT)
+    expect(await failure(poolAt(await freePort()).client)).toEqual(NOT_SENT)
     const port = await listener((socket) => socket.destroy())
-    expect(await failure(poolAt(port).executor)).toEqual(NOT_SENT)
+    expect(await failure(poolAt(port).client)).toEqual(NOT_SENT)
   })
 
   it('was not sent while the only connection of the pool is in use', async () => {
-    const { pool, executor } = poolAt(await server())
+    const { pool, client } = poolAt(await server())
     await pool.connect()
     const connection = await pool.acquire({})
     afterTest(() => pool.release(connection))
-    expect(await failure(executor)).toEqual(NOT_SENT)
+    expect(await failure(client)).toEqual(NOT_SENT)
   })
 
   it('was sent where the server hangs up', async () => {
-    expect(await failure(poolAt(await server()).executor, 'hang up')).toEqual(SENT)
+    expect(await failure(poolAt(await server()).client, 'hang up')).toEqual(SENT)
   })
 
   it('was not sent by TypeORM once nobody listens', async () => {
@@ -297,10 +300,10 @@ describe('A statement by mssql', () => {
       options: { encrypt: false },
     }).initialize()
     afterTest(() => dataSource.destroy())
-    const executor = typeOrmExecutor(dataSource, 'mssql')
+    const client = typeOrmClient(dataSource, 'mssql')
     await close()
     // The first may go to the connection that has just broken.
-    await eventually(async () => expect(await failure(executor)).toEqual(NOT_SENT))
+    await eventually(async () => expect(await failure(client)).toEqual(NOT_SENT))
   })
 })
 
@@ -310,10 +313,10 @@ describe('A statement by oracledb', () => {
       getConnection: (options: object) => Promise<{ execute(text: string): Promise<{ rows: [] }> }>
     }
     const connectString = `127.0.0.1:${await freePort()}/none`
-    const executor = sqlExecutor(drivers.oracle, async (text) => {
+    const client = sqlClient(drivers.oracle, async (text) => {
       const connection = await getConnection({ user: 'any', password: 'any', connectString })
       return { rows: (await connection.execute(text)).rows, changed: 0 }
     })
-    expect(await failure(executor)).toEqual(NOT_SENT)
+    expect(await failure(client)).toEqual(NOT_SENT)
   })
 })

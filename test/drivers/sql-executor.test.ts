@@ -1,17 +1,21 @@
 import { describe, expect, it } from '@jest/globals'
-import { drivers, sqlExecutor, type StatementResult } from '../../src/drivers/internal'
-import { DriverError, parameter, sql } from '../../src/sql/internal'
+import { drivers, sqlClient, type RunStatement } from '../../src/drivers/internal'
+import { DriverError, parameter, sql, type StatementResult } from '../../src/sql/internal'
+import { senderOf } from '../statement-sender'
 
 const statement = sql`update shedlock set lock_until = ${parameter('slot')} where name = ${parameter('name')}`
 
+const sending = (driver: Parameters<typeof sqlClient>[0], run: RunStatement) =>
+  senderOf(sqlClient(driver, run))
+
 function answering(answer: StatementResult) {
-  return sqlExecutor(drivers.postgres, () => Promise.resolve(answer))
+  return sending(drivers.postgres, () => Promise.resolve(answer))
 }
 
-describe('an executor for a client', () => {
+describe('a SQL client', () => {
   it("receives placeholders in the driver's style, with the values separate", async () => {
     const asked: unknown[] = []
-    const executor = sqlExecutor(drivers.postgres, (text, values) => {
+    const executor = sending(drivers.postgres, (text, values) => {
       asked.push([text, values])
       return Promise.resolve({ rows: [], changed: 1 })
     })
@@ -27,7 +31,7 @@ describe('an executor for a client', () => {
     'writes what is not ASCII for %s as no character set changes it',
     async (driver, text, values) => {
       const asked: unknown[] = []
-      const executor = sqlExecutor(drivers[driver], (...[sent, bound]) => {
+      const executor = sending(drivers[driver], (...[sent, bound]) => {
         asked.push(sent, bound)
         return Promise.resolve({ rows: [], changed: 0 })
       })
@@ -62,7 +66,7 @@ describe('an executor for a client', () => {
     [{ code: 'ECONNRESET' }, undefined],
   ])('tells the code of %p', async (properties, code) => {
     const error = Object.assign(new Error('no'), properties)
-    const failing = sqlExecutor(drivers.postgres, () => Promise.reject(error))
+    const failing = sending(drivers.postgres, () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toMatchObject({
       name: 'DriverError',
       code,
@@ -72,7 +76,7 @@ describe('an executor for a client', () => {
 
   it('does not change an error whose code the client has already determined', async () => {
     const error = new DriverError('40001', new Error('no'))
-    const failing = sqlExecutor(drivers.postgres, () => Promise.reject(error))
+    const failing = sending(drivers.postgres, () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toBe(error)
   })
 })

@@ -1,10 +1,11 @@
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider, type SqlExecutor, type Sql, type SqlValues } from '../../src/sql/internal'
+import { dialects, SqlLockProvider, type Sql, type SqlValues } from '../../src/sql/internal'
 import { everyClient, openedClient, type OpenClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
 import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
+import { type StatementSender, clientOf } from '../statement-sender'
 
 /** Breaks a statement before it is sent, as a mutant of the model does. */
 type Break = (statement: Sql, values: SqlValues) => readonly [Sql, SqlValues]
@@ -114,12 +115,12 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (sqliteCl
 
   /** Creates providers, each with a network of its own. */
   const connectWith = (broken: Break) => (): Connection => {
-    const executor: SqlExecutor = {
-      execute: (statement, values, attempt) => client.executor.execute(...broken(statement, values), attempt),
+    const executor: StatementSender = {
+      execute: (statement, values) => client.executor.execute(...broken(statement, values)),
       query: (...all) => client.executor.query(...all),
     }
     const post = new PostalSqlExecutor(executor)
-    return [new SqlLockProvider(post, dialects[sqliteClient.dialect], { timeLimit: '1m' }), post]
+    return [new SqlLockProvider(clientOf(post), dialects[sqliteClient.dialect], { timeLimit: '1m' }), post]
   }
 
   it.each(stories)('%s: the real statements refuse what the mutant does', async (mutant, broken, story) => {
@@ -131,7 +132,7 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (sqliteCl
     const name = 'silence LOOKS_AFTERWARDS'
     const [delivered, acquired, arrived, answered] = Array.from({ length: 4 }, () => promiseWithResolvers())
     const sent: Sql[] = []
-    const executor: SqlExecutor = {
+    const executor: StatementSender = {
       query: (...all) => client.executor.query(...all),
       execute: async (...all) => {
         sent.push(all[0])
@@ -143,7 +144,9 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (sqliteCl
         return changed
       },
     }
-    const provider = new SqlLockProvider(executor, dialects[sqliteClient.dialect], { timeLimit: '200ms' })
+    const provider = new SqlLockProvider(clientOf(executor), dialects[sqliteClient.dialect], {
+      timeLimit: '200ms',
+    })
     // On a slow machine the time limit may pass before the acquisition is sent.
     while (sent.length === 0)
       await expect(provider.lock({ name, lockAtMostFor: '1h' })).rejects.toMatchObject({ code: 'TIMEOUT' })

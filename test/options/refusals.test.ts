@@ -19,6 +19,7 @@ import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { passedObjects } from './public-interface'
+import { type StatementSender, clientOf } from '../statement-sender'
 
 type Change = Readonly<Record<string, unknown>>
 
@@ -82,7 +83,8 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'leaderElection(callbacks)': (change) => election({}, change),
   'LeaderElection.shutdown(options)': (change) => election({}, {}).shutdown(change),
 
-  'new SqlLockProvider(options)': (change) => new SqlLockProvider(unused, dialects.postgres, change),
+  'new SqlLockProvider(options)': (change) =>
+    new SqlLockProvider(clientOf(unused), dialects.postgres, change),
   'SqlLockProvider.drain(options)': async (change) => (await sqlProvider()).drain(change),
   'SqlLockProvider.overdueLocks(options)': async (change) =>
     (await sqlProvider()).overdueLocks({ job: '1h' }, change),
@@ -95,7 +97,7 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
       wait: { atMost: 0, ...change },
     }),
   'LockTableOptions.columnNames': (change) =>
-    new SqlLockProvider(unused, dialects.postgres, { columnNames: change }),
+    new SqlLockProvider(clientOf(unused), dialects.postgres, { columnNames: change }),
   'executeOnce(configuration)': (change) => executeOnce(memory(), { name: 'job', ...change }, task),
 
   'typeOrmLockProvider(options)': async (change) => typeOrmLockProvider(await openMemory(), change),
@@ -137,7 +139,7 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
 /** What else a caller passes, and why it may have properties that the package does not know. */
 const others: Readonly<Record<string, string>> = {
   ...{
-    SqlExecutor: 'a client',
+    StatementSender: 'a client',
     Driver: 'a client',
     Clock: 'a clock',
   },

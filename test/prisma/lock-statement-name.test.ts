@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
-import { MOST_PREPARED } from '../../src/drivers/sql-executor'
+import { MOST_PREPARED } from '../../src/drivers/statement-names'
 import { guard, lockStatementName, prismaLockProvider } from '../../src/prisma/internal'
 import { refusalOfName } from '../../src/prisma/native-code'
 import { dialects, tableDefinition, type SqlLockProvider } from '../../src/sql/internal'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { prismaContract, prismaLockProvider } from '../../src/prisma/internal'
-import { ownConnection, prisma8Code, prisma8NotSent } from '../../src/prisma/prisma8/sql-executor'
+import { ownConnection, prisma8Code, prisma8NotSent } from '../../src/prisma/prisma8/sql-client'
 import { lockError } from '../lock-error'
 
 const db = { contract: { target: 'postgres' }, raw: { sql: () => undefined }, runtime: () => undefined }

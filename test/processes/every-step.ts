@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { LockError, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
-import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql/internal'
-import { ownQueryRunner, queryRunnerSqlExecutor } from '../../src/typeorm/query-runner-sql-executor'
-import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
+import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
+import { typeOrmClient } from '../conformance/sql-clients'
 import { FAULTS, FaultySqlExecutor, type Fault } from './faulty-sql-executor'
+import { clientOf, senderOf, type StatementSender } from '../statement-sender'
 
 const STEPS = ['look at the table', 'take', 'extend', 'unlock'] as const
 type Step = (typeof STEPS)[number]
@@ -24,11 +24,16 @@ const dialect = dialects[name]
 const signals: AbortSignal[] = []
 const unlockFailures: string[] = []
 
-async function runWithFault(sql: SqlExecutor, step: Step, fault: Fault, taskFails: boolean): Promise<string> {
+async function runWithFault(
+  sql: StatementSender,
+  step: Step,
+  fault: Fault,
+  taskFails: boolean,
+): Promise<string> {
   const title = `${step}: the statement ${fault}${taskFails ? ', and the task fails' : ''}`
   const lockName = title.slice(0, 64).trim()
   const faulty = new FaultySqlExecutor(sql, TIME_LIMIT + 200)
-  const provider = new SqlLockProvider(faulty, dialect, {
+  const provider = new SqlLockProvider(clientOf(faulty), dialect, {
     timeLimit: TIME_LIMIT,
   })
   const during = (which: Step): void => {
@@ -117,10 +122,8 @@ function countListeners(): number {
 async function main(): Promise<void> {
   const listeners = countListeners()
   const dataSource = await new DataSource(options).initialize()
-  const sql =
-    name === 'sqlite'
-      ? sqliteSqlExecutor(dataSource)
-      : queryRunnerSqlExecutor(ownQueryRunner(dataSource, dialect), name)
+  const client = typeOrmClient(dataSource, name)
+  const sql = senderOf(client)
 
   const cases = STEPS.flatMap((step) =>
     (Object.keys(FAULTS) as Fault[]).flatMap((fault) => [
@@ -136,7 +139,7 @@ async function main(): Promise<void> {
   // Half of them at a time: most of it is waiting for answers that are too late.
   await Promise.all(Array.from({ length: runs / 2 }, worker))
 
-  const provider = new SqlLockProvider(sql, dialect)
+  const provider = new SqlLockProvider(client, dialect)
   for (const lockName of new Set(names)) await untilFree(provider, lockName)
   const report = {
     runs,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DriverError, type SqlExecutor } from '../../src/sql/internal'
+import { DriverError } from '../../src/sql/internal'
+import { type StatementSender } from '../statement-sender'
 
 /** Ways in which a statement fails; `work` runs it on the real database. */
 export const FAULTS = {
@@ -26,19 +27,19 @@ export const FAULTS = {
 export type Fault = keyof typeof FAULTS
 
 /** A real SQL executor, whose statements fail while there is a fault. */
-export class FaultySqlExecutor implements SqlExecutor {
+export class FaultySqlExecutor implements StatementSender {
   fault: Fault | undefined
-  readonly #sql: SqlExecutor
+  readonly #sql: StatementSender
   readonly #tooLate: number
   readonly #unanswered = new Set<Promise<unknown>>()
 
-  constructor(sql: SqlExecutor, tooLate: number) {
+  constructor(sql: StatementSender, tooLate: number) {
     this.#sql = sql
     this.#tooLate = tooLate
   }
 
-  readonly execute: SqlExecutor['execute'] = (...all) => this.#run(() => this.#sql.execute(...all))
-  readonly query: SqlExecutor['query'] = (...all) => this.#run(() => this.#sql.query(...all))
+  readonly execute: StatementSender['execute'] = (...all) => this.#run(() => this.#sql.execute(...all))
+  readonly query: StatementSender['query'] = (...all) => this.#run(() => this.#sql.query(...all))
 
   /** Until the last answer has come that was too late. */
   async settled(): Promise<void> {

@@ -4,24 +4,23 @@ import {
   LockError,
   LockingTaskExecutor,
   LockProvider,
-  type AcquireOptions,
   type ActiveLock,
   type CheckedLockConfiguration,
-  type DrainOptions,
   type LeaderElection,
   type Refusal,
+  type ShutdownOptions,
 } from '../../src/core/internal'
 import { shedLockCoordinator, type ShedLockCoordinator } from '../../src/node-cron'
-import { SqlLockProvider, type Dialect, type SqlAcquisition } from '../../src/sql/internal'
+import { SqlLockProvider, type Dialect, type LockRow } from '../../src/sql/internal'
 import type { Database } from './database'
-import { SimulatedSqlExecutor } from './network'
+import { SimulatedSqlClient } from './network'
 import type { Plan } from './plan'
 import type { Handle, Referee } from './referee'
 import type { SimulatedProcess } from './simulated-process'
 
 /** One instance of an application. It uses everything that the library offers, on one provider whose locks the referee observes. */
 export class Instance extends LockProvider {
-  readonly sql: SimulatedSqlExecutor
+  readonly sql: SimulatedSqlClient
   readonly provider: SqlLockProvider
   readonly executor: LockingTaskExecutor
   readonly coordinator: ShedLockCoordinator
@@ -46,7 +45,7 @@ export class Instance extends LockProvider {
   ) {
     super()
     const { latency, late, lost, cut } = plan
-    this.sql = new SimulatedSqlExecutor(process, database, { latency, late, lost, cut })
+    this.sql = new SimulatedSqlClient(process, database, { latency, late, lost, cut })
     this.provider = new SqlLockProvider(this.sql, dialect, {
       timeLimit: plan.timeLimit,
       lockedBy: process.name,
@@ -57,10 +56,22 @@ export class Instance extends LockProvider {
   }
 
   /** Acquires from the provider, and lets the referee check the result. */
-  override async acquire(
+  override acquire(configuration: CheckedLockConfiguration): Promise<LockRow | Refusal> {
+    return this.#acquire(configuration, this.provider)
+  }
+
+  override forCaller(): Pick<LockProvider, 'acquire' | 'drain'> {
+    const locks = this.provider.forCaller()
+    return {
+      acquire: (configuration) => this.#acquire(configuration, locks),
+      drain: (options) => locks.drain?.(options) ?? Promise.resolve(),
+    }
+  }
+
+  async #acquire(
     configuration: CheckedLockConfiguration,
-    options?: AcquireOptions,
-  ): Promise<SqlAcquisition | Refusal> {
+    locks: Pick<LockProvider, 'acquire'>,
+  ): Promise<LockRow | Refusal> {
     const { process, referee } = this
     const { name } = configuration
     const asked = process.awake()
@@ -73,7 +84,7 @@ export class Instance extends LockProvider {
     const refused = referee.attempts(name)
     const started = process.world.now
     try {
-      const answer = await this.provider.acquire(configuration, options)
+      const answer = await (locks.acquire(configuration) as Promise<LockRow | Refusal>)
       if (!('reason' in answer)) {
         this.#watch(answer)
         return answer
@@ -98,8 +109,8 @@ export class Instance extends LockProvider {
     }
   }
 
-  #watch(acquisition: SqlAcquisition): void {
-    const { name, lockedBy } = acquisition.row
+  #watch(acquisition: LockRow): void {
+    const { name, lockedBy } = acquisition
     const { world } = this.process
     const handle = this.referee.acquired(name, lockedBy, this.process, {
       remaining: () => acquisition.lease.remaining(),
@@ -123,7 +134,7 @@ export class Instance extends LockProvider {
     })
   }
 
-  override async drain(options?: DrainOptions): Promise<void> {
+  override async drain(options?: ShutdownOptions): Promise<void> {
     await this.provider.drain(options)
   }
 

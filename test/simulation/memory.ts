@@ -5,7 +5,7 @@ import { SqlLockProvider } from '../../src/sql/internal'
 import { Random } from '../processes/chaos/random'
 import { Database } from './database'
 import { modelDialect } from './model/model-dialect'
-import { SimulatedSqlExecutor } from './network'
+import { SimulatedSqlClient } from './network'
 import { SimulatedProcess } from './simulated-process'
 import { World } from './world'
 
@@ -19,7 +19,7 @@ export async function bytesLeftByEachRun(runs: number): Promise<number> {
   const dialect = modelDialect('postgres')
   const database = new Database(world, dialect, new Random(1), 1)
   const process = new SimulatedProcess(world, 'A', 1, 1)
-  const sql = new SimulatedSqlExecutor(process, database, { latency: 0.1, late: 0, lost: 5, cut: 5 })
+  const sql = new SimulatedSqlClient(process, database, { latency: 0.1, late: 0, lost: 5, cut: 5 })
   const provider = world.as(process, () => new SqlLockProvider(sql, dialect, { timeLimit: 250 }))
   const executor = new LockingTaskExecutor(provider, { listeners: [{ onUnlockFailed: () => undefined }] })
   const configuration = { name: 'job', lockAtMostFor: 1_000, keepAlive: true }

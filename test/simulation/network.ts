@@ -1,11 +1,10 @@
 import {
-  checkWritable,
   DriverError,
-  type Attempt,
   type Sql,
-  type SqlExecutor,
-  type SqlRow,
+  type SqlClient,
+  type SqlSession,
   type SqlValues,
+  type StatementResult,
 } from '../../src/sql/internal'
 import type { Database, Request, Transaction } from './database'
 import type { Effect } from './model/compile'
@@ -33,10 +32,10 @@ const WITH_A_CALLER = 11_000
 const MOST_RELEASES = 40
 
 /** The connections of one process to the database. */
-export class SimulatedSqlExecutor implements SqlExecutor {
+export class SimulatedSqlClient implements SqlClient {
   /** The present quality of its network. */
   quality: NetworkQuality
-  /** Whether its client can end the connection of an abandoned attempt. */
+  /** Whether its sessions can be ended. */
   readonly #endsConnections: boolean
   /** Owners of acquired rows, and of acquisitions that were never sent. */
   readonly #acquired = new Set<string>()
@@ -53,14 +52,12 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     this.#endsConnections = process.random.chance(0.5)
   }
 
-  async execute(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<number> {
-    return (await this.#send(statement, values, attempt)).changes.length
-  }
-
-  async query(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<readonly SqlRow[]> {
-    const { rows } = await this.#send(statement, values, attempt)
-    checkWritable(rows)
-    return rows
+  connect(): Promise<SqlSession> {
+    const session: SqlSession = {
+      execute: (statement, values) => this.#send(statement, values),
+      ...(this.#endsConnections && { end: () => undefined }),
+    }
+    return Promise.resolve(session)
   }
 
   get #world(): World {
@@ -80,18 +77,18 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
-  async #send(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<Effect> {
+  async #send(statement: Sql, values: SqlValues): Promise<StatementResult> {
     const { lockedBy: owner, unlockedBy } = values
     const isRelease = unlockedBy !== undefined
     if (owner !== undefined && isRelease) this.#checkRelease(owner)
     try {
-      const effect = await this.#transmit(statement, values, attempt)
+      const effect = await this.#transmit(statement, values)
       if (owner !== undefined && effect.changes.length > 0) {
         this.#acquired.add(owner)
         this.#unsent.delete(owner)
         forgetOldest(this.#acquired)
       }
-      return effect
+      return { rows: effect.rows, changed: effect.changes.length }
     } catch (error) {
       const isUnsent = error instanceof DriverError && !error.sent
       if (owner !== undefined && isUnsent && !isRelease && !this.#acquired.has(owner)) this.#unsent.add(owner)
@@ -115,7 +112,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       this.#world.fail('no needless statements', `${process.name} released ${owner} ${releases.late} times`)
   }
 
-  #transmit(statement: Sql, values: SqlValues, attempt: Attempt | undefined): Promise<Effect> {
+  #transmit(statement: Sql, values: SqlValues): Promise<Effect> {
     const { process, database, transaction } = this
     const { random } = process
     const world = this.#world
@@ -125,10 +122,6 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       const fail = (pause: number, why: string): void => {
         world.at(pause, process, 'message', () => reject(new DriverError(undefined, why)))
       }
-      if (attempt && this.#endsConnections)
-        attempt.onAbandoned = () => {
-          reject(new DriverError(undefined, 'the connection was ended'))
-        }
       const { lost, cut } = this.quality
       const isCutOff = (): boolean => process.cutOffUntil > world.now
       const isLost = (): boolean => isCutOff() || (lost > 0 && random.chance(lost / 1_000))

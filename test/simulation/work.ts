@@ -6,8 +6,8 @@ import {
   type ActiveLock,
   type Lock,
 } from '../../src/core/internal'
-import { guardTransaction, sqlAcquisition } from '../../src/sql/internal'
-import { SimulatedSqlExecutor } from './network'
+import { guardTransaction, rowOf } from '../../src/sql/internal'
+import { SimulatedSqlClient } from './network'
 import type { Instance } from './instance'
 import type { Job } from './plan'
 import type { Handle } from './referee'
@@ -212,11 +212,11 @@ export class Work {
     const { process, database, plan } = instance
     await this.#task({}, async (lock) => {
       const transaction = database.begin(process)
-      const inTransaction = new SimulatedSqlExecutor(process, database, instance.sql.quality, transaction)
+      const inTransaction = new SimulatedSqlClient(process, database, instance.sql.quality, transaction)
       try {
-        const acquisition = sqlAcquisition(lock)
+        const acquisition = rowOf(lock)
         await guardTransaction(inTransaction, acquisition)
-        transaction.guarded.set(this.name, acquisition.row.lockedBy)
+        transaction.guarded.set(this.name, acquisition.lockedBy)
         await process.sleep(process.random.next() * plan.latency * 4)
         process.world.trace(process.name, `commits under ${this.name}`)
         database.end(transaction, 'commit')

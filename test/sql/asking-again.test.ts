@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
+import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
+import { type StatementSender, clientOf } from '../statement-sender'
 
 const sqlite = everyClient().filter(({ orm, dialect }) => orm === 'TypeORM' && dialect === 'sqlite')
 /** Beside each other: they wait for leases and time limits. */
@@ -14,21 +15,21 @@ const it = test.concurrent
 describeBackends(sqlite)('asking again, by $title', (each) => {
   const client = openedClient(each)
   /** The client, whose statement is `execute`. */
-  const executing = (execute: SqlExecutor['execute']): SqlExecutor => ({
+  const executing = (execute: StatementSender['execute']): StatementSender => ({
     query: (...all) => client.executor.query(...all),
     execute,
   })
   /** From when it is told, it delivers nothing. */
   const swallowing = () => {
     const state = { swallows: false }
-    const execute: SqlExecutor['execute'] = (...all) =>
+    const execute: StatementSender['execute'] = (...all) =>
       state.swallows ? new Promise(() => undefined) : client.executor.execute(...all)
     return Object.assign(state, executing(execute))
   }
 
   it('an extension whose request got lost is sent again before the lease is over', async () => {
     const post = new PostalSqlExecutor(client.executor)
-    const provider = new SqlLockProvider(post, dialects.sqlite, { timeLimit: '1m' })
+    const provider = new SqlLockProvider(clientOf(post), dialects.sqlite, { timeLimit: '1m' })
     const lock = await provider.lock({ name: 'swallowed', lockAtMostFor: '5s' })
     post.next = 'late'
     const longer = await lock?.extend('1h')
@@ -38,7 +39,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
 
   it('an extension ends with the lease, however long the time limit is', async () => {
     const line = swallowing()
-    const provider = new SqlLockProvider(line, dialects.sqlite, { timeLimit: '1h' })
+    const provider = new SqlLockProvider(clientOf(line), dialects.sqlite, { timeLimit: '1h' })
     const lock = await provider.lock({ name: 'ends', lockAtMostFor: '2s' })
     line.swallows = true
     await expect(lock?.extend('1h')).rejects.toMatchObject({
@@ -53,7 +54,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
       const answer = answers.shift()
       return answer ? Promise.reject(answer) : new Promise(() => undefined)
     })
-    const provider = new SqlLockProvider(busy, dialects.sqlite, { timeLimit: '300ms' })
+    const provider = new SqlLockProvider(clientOf(busy), dialects.sqlite, { timeLimit: '300ms' })
     await expect(provider.lock({ name: 'in the way', lockAtMostFor: '1m' })).rejects.toMatchObject({
       code: 'TIMEOUT',
       message: expect.stringContaining('too busy'),
@@ -62,7 +63,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
 
   it('an unlock in the background is sent again if an attempt got lost', async () => {
     const line = swallowing()
-    const provider = new SqlLockProvider(line, dialects.sqlite, { timeLimit: '300ms' })
+    const provider = new SqlLockProvider(clientOf(line), dialects.sqlite, { timeLimit: '300ms' })
     const lock = await provider.lock({ name: 'background', lockAtMostFor: '1h' })
     line.swallows = true
     await expect(lock?.unlock()).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -76,7 +77,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
   it('a pause whose request arrives late has no effect once the pause was ended', async () => {
     const { executor, table } = client
     const post = new PostalSqlExecutor(executor)
-    const provider = new SqlLockProvider(post, dialects.sqlite, { timeLimit: '300ms' })
+    const provider = new SqlLockProvider(clientOf(post), dialects.sqlite, { timeLimit: '300ms' })
     await (await provider.lock({ name: 'paused', lockAtMostFor: '1m' }))?.unlock()
     post.next = 'late'
     const paused = provider.pauseLock('paused', { duration: '8h', reason: 'too late' })
@@ -96,7 +97,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
       swallows = false
       return new Promise(() => undefined)
     })
-    const provider = new SqlLockProvider(halfOpen, dialects.sqlite, { timeLimit: '300ms' })
+    const provider = new SqlLockProvider(clientOf(halfOpen), dialects.sqlite, { timeLimit: '300ms' })
     const locking = provider.lock({ name: 'half open', lockAtMostFor: '1h' })
     await expect(locking).rejects.toMatchObject({ code: 'TIMEOUT' })
     await eventually(async () => expect(await table.isHeld('half open')).toBe(false))
@@ -106,14 +107,14 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     const { executor } = client
     let fails = false
     const provider = new SqlLockProvider(
-      {
+      clientOf({
         query: (...all) => (fails ? new Promise(() => undefined) : executor.query(...all)),
         execute: async (...all) => {
           if (!fails) return executor.execute(...all)
           await sleep(2_000)
           throw new DriverError('refused', 'no such table')
         },
-      },
+      }),
       dialects.sqlite,
       { timeLimit: '3s' },
     )
@@ -133,7 +134,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
       await sleep(2_000)
       throw new DriverError('SQLITE_BUSY', 'another connection writes')
     })
-    const provider = new SqlLockProvider(busy, dialects.sqlite, { timeLimit: '3s' })
+    const provider = new SqlLockProvider(clientOf(busy), dialects.sqlite, { timeLimit: '3s' })
     const answer = provider.lock({ name: 'attempts', lockAtMostFor: '1h' }).catch((error: unknown) => error)
     const outcome = await Promise.race([answer, sleep(4_500, 'still waiting')])
     expect(outcome).toMatchObject({ code: 'TIMEOUT' })
@@ -142,7 +143,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
 
   it('keep-alive does not undo an extension by hand that was on its way at half time', async () => {
     const post = new PostalSqlExecutor(client.executor)
-    const provider = new SqlLockProvider(post, dialects.sqlite)
+    const provider = new SqlLockProvider(clientOf(post), dialects.sqlite)
     const configuration = { name: 'half time', lockAtMostFor: '4s', keepAlive: true }
     await new LockingTaskExecutor(provider).executeWithLock(configuration, async ({ lock }) => {
       post.next = 'late'

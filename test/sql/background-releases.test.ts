@@ -3,9 +3,10 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import type { LockErrorCode } from '../../src/core/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { typeOrmExecutor } from '../conformance/sql-executors'
+import { typeOrmClient } from '../conformance/sql-clients'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { Line } from './line'
+import { clientOf, senderOf } from '../statement-sender'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -20,8 +21,8 @@ let other: SqlLockProvider
 
 beforeEach(async () => {
   dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
-  line = new Line(typeOrmExecutor(dataSource, 'sqlite'))
-  provider = new SqlLockProvider(line, dialects.sqlite, { timeLimit: LIMIT })
+  line = new Line(senderOf(typeOrmClient(dataSource, 'sqlite')))
+  provider = new SqlLockProvider(clientOf(line), dialects.sqlite, { timeLimit: LIMIT })
   other = typeOrmLockProvider(dataSource)
   await other.createTable()
   jest.useFakeTimers()

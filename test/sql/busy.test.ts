@@ -1,12 +1,13 @@
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
-import { dialects, SqlLockProvider, type DialectName, type SqlExecutor } from '../../src/sql/internal'
+import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import type { SessionSettings } from '../conformance/session-settings'
 import { eventually } from '../eventually'
 import { recorder } from '../core/recorder'
+import { type StatementSender, clientOf } from '../statement-sender'
 
 /** How long a session waits for a row, which is less than a step of the lock may take. */
 const PATIENCE: Partial<Record<DialectName, SessionSettings>> = {
@@ -68,11 +69,11 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
           failed++
           throw error
         })
-    const noted: SqlExecutor = {
-      execute: noting((...all: Parameters<SqlExecutor['execute']>) => executor.execute(...all)),
-      query: noting((...all: Parameters<SqlExecutor['query']>) => executor.query(...all)),
+    const noted: StatementSender = {
+      execute: noting((...all: Parameters<StatementSender['execute']>) => executor.execute(...all)),
+      query: noting((...all: Parameters<StatementSender['query']>) => executor.query(...all)),
     }
-    const provider = new SqlLockProvider(noted, dialects[each.dialect], { timeLimit: '1m' })
+    const provider = new SqlLockProvider(clientOf(noted), dialects[each.dialect], { timeLimit: '1m' })
     await provider.listLocks()
     const unblock = await block(client.observer, each.dialect)
     const locking = provider.lock(job)

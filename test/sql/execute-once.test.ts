@@ -2,14 +2,15 @@ import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor, type Task } from '../../src/core/internal'
 import { executeOnce } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
-import { sqliteSqlExecutor } from '../../src/typeorm/sqlite-sql-executor'
+import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { sqliteClient } from '../../src/typeorm/sqlite-client'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { lockRow } from './lock-row'
+import { clientOf, senderOf, type StatementSender } from '../statement-sender'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
@@ -84,9 +85,9 @@ describeBackends(availableBackends())('on $name', (backend) => {
 })
 
 it('a success is recorded again if its release got no answer', async () => {
-  const executor = sqliteSqlExecutor(await openMemory())
+  const executor = senderOf(sqliteClient(await openMemory()))
   let losses = 0
-  const losing: SqlExecutor = {
+  const losing: StatementSender = {
     query: (...all) => executor.query(...all),
     execute: async (statement, values) => {
       if (values.unlockedBy !== undefined && ++losses <= 2)
@@ -94,7 +95,7 @@ it('a success is recorded again if its release got no answer', async () => {
       return executor.execute(statement, values)
     },
   }
-  const provider = new SqlLockProvider(losing, dialects.sqlite)
+  const provider = new SqlLockProvider(clientOf(losing), dialects.sqlite)
   await provider.createTable()
   const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
   expect(await migrate()).toEqual({ executed: true, value: 'done' })

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
 import { checkDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core/internal'
-import { drivers, sqlExecutor } from '../../src/drivers/internal'
+import { drivers, sqlClient } from '../../src/drivers/internal'
 import { dialects, lockStatements, tableSql, render, SqlLockProvider } from '../../src/sql/internal'
 import { SEVERAL_NAMES, type SqlValues } from '../../src/sql/sql'
+import { clientOf, senderOf } from '../statement-sender'
 
 const HOSTILE = `'";\`[]()-- /*\\%_\0\n\t $1?@P1:x äñ😀\u0300\u202e\ufeff`
 const anyText = fc.oneof(
@@ -70,7 +71,7 @@ describe('Whatever is given', () => {
         fc.constantFrom(...Object.values(dialects)),
         fc.dictionary(option, anything),
         (dialect, options) => {
-          const made = attempt(() => new SqlLockProvider(executor, dialect, options as never))
+          const made = attempt(() => new SqlLockProvider(clientOf(executor), dialect, options as never))
           if (!(made instanceof SqlLockProvider)) expect(made.refused).toBe('INVALID_CONFIGURATION')
         },
       ),
@@ -99,10 +100,12 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
 
   it('a name and an owner are bound, or written into the SQL as hexadecimal digits', async () => {
     let sent: { text: string; bound: unknown[] } | undefined
-    const executor = sqlExecutor(drivers.mysql, (text, bound) => {
-      sent = { text, bound }
-      return Promise.resolve({ rows: [], changed: 0 })
-    })
+    const executor = senderOf(
+      sqlClient(drivers.mysql, (text, bound) => {
+        sent = { text, bound }
+        return Promise.resolve({ rows: [], changed: 0 })
+      }),
+    )
     const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, tableSql(dialect))
     const steps = [...acquire, ...acquireSlot, pin]
     const statements = [...steps.map(({ statement }) => statement), ...Object.values(rest)]

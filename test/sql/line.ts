@@ -1,8 +1,9 @@
-import { DriverError, type SqlExecutor } from '../../src/sql/internal'
+import { DriverError } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
+import { type StatementSender } from '../statement-sender'
 
 /** The line to a real database. It can be cut, before or after a statement was delivered, or stall. */
-export class Line implements SqlExecutor {
+export class Line implements StatementSender {
   /** What becomes of the next writes. */
   state: 'up' | 'no connection' | 'request lost' | 'answer lost' = 'up'
   /** Each statement waits for it. */
@@ -14,14 +15,14 @@ export class Line implements SqlExecutor {
   readonly #lost: (() => Promise<number>)[] = []
   #underWay = 0
 
-  constructor(private readonly sql: SqlExecutor) {}
+  constructor(private readonly sql: StatementSender) {}
 
-  readonly query: SqlExecutor['query'] = async (...all) => {
+  readonly query: StatementSender['query'] = async (...all) => {
     await this.gate.reads
     return this.sql.query(...all)
   }
 
-  readonly execute: SqlExecutor['execute'] = async (...all) => {
+  readonly execute: StatementSender['execute'] = async (...all) => {
     const { state } = this
     if (state === 'no connection') throw new DriverError(undefined, 'ECONNREFUSED', false)
     this.sent.push(performance.now())

@@ -5,6 +5,7 @@ import { prismaMigration } from '../../src/prisma/prisma-model'
 import { executeOnce } from '../../src/core/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
+import { clientOf } from '../statement-sender'
 
 /** TypeScript refuses it, JavaScript does not. */
 const none = null as never
@@ -18,7 +19,7 @@ const prisma = {
 } as never
 const prisma8 = { contract: { target: 'postgres' }, raw: { sql: () => 0 }, runtime: () => 0 } as never
 const executor = { execute: () => Promise.resolve(0), query: () => Promise.resolve([]) }
-const provider = new SqlLockProvider(executor, dialect)
+const provider = new SqlLockProvider(clientOf(executor), dialect)
 
 const refused = expect.objectContaining({ name: 'LockError', code: 'INVALID_CONFIGURATION' })
 
@@ -33,8 +34,8 @@ describe('null in place of options', () => {
     ['prismaModel', () => prismaModel('mysql', none)],
     ['prismaMigration', () => prismaMigration('mysql', none)],
     ['prismaContract', () => prismaContract('postgresql', none)],
-    ['SqlLockProvider', () => new SqlLockProvider(executor, dialect, none)],
-    ['columnNames', () => new SqlLockProvider(executor, dialect, { columnNames: none })],
+    ['SqlLockProvider', () => new SqlLockProvider(clientOf(executor), dialect, none)],
+    ['columnNames', () => new SqlLockProvider(clientOf(executor), dialect, { columnNames: none })],
   ])('is refused: %s', (_, call) => {
     expect(call).toThrow(refused)
   })

@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import {
-  DriverError,
-  SqlLockProvider,
-  dialects,
-  type DialectName,
-  type SqlExecutor,
-} from '../../src/sql/internal'
+import { DriverError, SqlLockProvider, dialects, type DialectName } from '../../src/sql/internal'
 import { everyClient } from '../conformance/every-client'
+import { type StatementSender, clientOf } from '../statement-sender'
 
 /** What a place looks like, of a database with this name. */
 const PLACES: Partial<Record<DialectName, (database: string) => string>> = {
@@ -33,7 +28,7 @@ describe.each(everyClient().filter(({ dialect }) => PLACES[dialect]))('with $tit
 })
 
 it('of a server that does not know its own name the rest is said', async () => {
-  const refuses: Pick<SqlExecutor, 'query'> = {
+  const refuses: Pick<StatementSender, 'query'> = {
     query: (statement) => {
       if (JSON.stringify(statement).includes('inet_server_addr'))
         return Promise.reject(new DriverError('42883', 'unknown function'))
@@ -41,7 +36,7 @@ it('of a server that does not know its own name the rest is said', async () => {
     },
   }
   const executor = { ...refuses, execute: () => Promise.resolve(1) }
-  expect(await new SqlLockProvider(executor, dialects.postgres).place()).toBe(
+  expect(await new SqlLockProvider(clientOf(executor), dialects.postgres).place()).toBe(
     'table jobs.shedlock, database app, postgres',
   )
 })

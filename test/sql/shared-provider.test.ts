@@ -5,9 +5,10 @@ import { shedLockCoordinator } from '../../src/node-cron'
 import { executeOnce } from '../../src/core/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { typeOrmExecutor } from '../conformance/sql-executors'
+import { typeOrmClient } from '../conformance/sql-clients'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { Line } from './line'
+import { clientOf, senderOf } from '../statement-sender'
 
 const SECOND = 1_000
 const HOUR = '1h'
@@ -19,8 +20,8 @@ let observer: SqlLockProvider
 
 beforeEach(async () => {
   dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
-  line = new Line(typeOrmExecutor(dataSource, 'sqlite'))
-  provider = new SqlLockProvider(line, dialects.sqlite)
+  line = new Line(senderOf(typeOrmClient(dataSource, 'sqlite')))
+  provider = new SqlLockProvider(clientOf(line), dialects.sqlite)
   observer = typeOrmLockProvider(dataSource)
   await observer.createTable()
   jest.useFakeTimers()

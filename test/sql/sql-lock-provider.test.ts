@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
+import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { type StatementSender, clientOf } from '../statement-sender'
 
-const untouched: SqlExecutor = {
+const untouched: StatementSender = {
   execute: () => Promise.reject(new Error('the database was asked')),
   query: () => Promise.reject(new Error('the database was asked')),
 }
@@ -11,28 +12,30 @@ it.each(Object.values(dialects))(
   'an invalid lockedBy, such as one that the column of $name would cut, is refused at start-up',
   (dialect) => {
     for (const lockedBy of ['x'.repeat(300), 'x'.repeat(219), '', ' ', 'a\nb']) {
-      expect(() => new SqlLockProvider(untouched, dialect, { lockedBy })).toThrow(
+      expect(() => new SqlLockProvider(clientOf(untouched), dialect, { lockedBy })).toThrow(
         expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
       )
     }
-    expect(() => new SqlLockProvider(untouched, dialect, { lockedBy: 'x'.repeat(218) })).not.toThrow()
+    expect(
+      () => new SqlLockProvider(clientOf(untouched), dialect, { lockedBy: 'x'.repeat(218) }),
+    ).not.toThrow()
   },
 )
 
 it.each(Object.values(dialects))('creating a provider for $name does not access the database', (dialect) => {
-  expect(() => new SqlLockProvider(untouched, dialect)).not.toThrow()
+  expect(() => new SqlLockProvider(clientOf(untouched), dialect)).not.toThrow()
 })
 
 it.each(Object.values(dialects))('a time limit longer than any timer waits for $name', async (dialect) => {
-  const slow: SqlExecutor = { ...untouched, query: () => sleep(10, []) }
-  const provider = new SqlLockProvider(slow, dialect, { timeLimit: '60d' })
+  const slow: StatementSender = { ...untouched, query: () => sleep(10, []) }
+  const provider = new SqlLockProvider(clientOf(slow), dialect, { timeLimit: '60d' })
   await expect(provider.listLocks()).resolves.toEqual([])
 })
 
 it('the first check of the table is repeated while another connection has the SQLite file', async () => {
   const answers = [Promise.reject(new DriverError('SQLITE_BUSY', new Error('database is locked')))]
-  const busyOnce: SqlExecutor = { ...untouched, query: () => answers.shift() ?? Promise.resolve([]) }
-  const provider = new SqlLockProvider(busyOnce, dialects.sqlite)
+  const busyOnce: StatementSender = { ...untouched, query: () => answers.shift() ?? Promise.resolve([]) }
+  const provider = new SqlLockProvider(clientOf(busyOnce), dialects.sqlite)
   await expect(provider.lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
     code: 'TABLE_MISSING',
   })
@@ -40,21 +43,21 @@ it('the first check of the table is repeated while another connection has the SQ
 
 it('reports why it could not create the table, although it cannot check it again', async () => {
   const answers = [Promise.resolve([])]
-  const denied: SqlExecutor = {
+  const denied: StatementSender = {
     execute: () => Promise.reject(new DriverError('42501', new Error('permission denied for schema public'))),
     query: () =>
       answers.shift() ?? Promise.reject(new DriverError(undefined, new Error('the connection broke'))),
   }
   const dialect = { ...dialects.postgres, schemasOf: undefined }
-  await expect(new SqlLockProvider(denied, dialect).createTable()).rejects.toMatchObject({
+  await expect(new SqlLockProvider(clientOf(denied), dialect).createTable()).rejects.toMatchObject({
     code: 'DATABASE_ERROR',
     message: expect.stringContaining('42501'),
   })
 })
 
 it('a missing count of changed rows on SQL Server is an error, and not a lock', async () => {
-  const countless: SqlExecutor = { ...untouched, query: () => Promise.resolve([]) }
-  const provider = new SqlLockProvider(countless, dialects.mssql)
+  const countless: StatementSender = { ...untouched, query: () => Promise.resolve([]) }
+  const provider = new SqlLockProvider(clientOf(countless), dialects.mssql)
   await expect(
     provider.releaseLock({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
   ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
@@ -63,8 +66,11 @@ it('a missing count of changed rows on SQL Server is an error, and not a lock', 
 it.each(Object.values(dialects).filter(({ counted }) => !counted))(
   'a count of changed rows that the client on $name does not report is an error, and not a lock',
   async (dialect) => {
-    const countless: SqlExecutor = { execute: () => Promise.resolve(NaN), query: () => Promise.resolve([]) }
-    const provider = new SqlLockProvider(countless, dialect)
+    const countless: StatementSender = {
+      execute: () => Promise.resolve(NaN),
+      query: () => Promise.resolve([]),
+    }
+    const provider = new SqlLockProvider(clientOf(countless), dialect)
     await expect(
       provider.releaseLock({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
     ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })

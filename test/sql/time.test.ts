@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import type { LockError } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider, type SqlExecutor } from '../../src/sql/internal'
+import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { type StatementSender, clientOf } from '../statement-sender'
 
 const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
   column_name,
@@ -10,7 +11,7 @@ const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_nam
 }))
 
 /** Answers at once: that the lock is taken, that it is extended. */
-const immediate: SqlExecutor = {
+const immediate: StatementSender = {
   execute: () => Promise.resolve(1),
   query: (statement) =>
     Promise.resolve(statement.pieces.join('').includes('pragma_table_info') ? COLUMNS : []),
@@ -18,7 +19,7 @@ const immediate: SqlExecutor = {
 
 describe('the lease in a database whose clock is cut to milliseconds', () => {
   it('is trusted a millisecond less, because it may have begun that much earlier', async () => {
-    const provider = new SqlLockProvider(immediate, dialects.sqlite)
+    const provider = new SqlLockProvider(clientOf(immediate), dialects.sqlite)
     for (let count = 0; count < 100; count++) {
       const lock = await provider.lock({ name: 'job', lockAtMostFor: 60_000 })
       expect(lock?.remaining()).toBeLessThanOrEqual(59_999)
@@ -37,7 +38,7 @@ describe('the lease of a lock whose answers are late', () => {
   it('counts from before the request, that of an extension too', async () => {
     jest.useFakeTimers()
     const execute = () => new Promise<number>((resolve) => setTimeout(resolve, 500, 1))
-    const provider = new SqlLockProvider({ ...immediate, execute }, dialects.sqlite)
+    const provider = new SqlLockProvider(clientOf({ ...immediate, execute }), dialects.sqlite)
     const locking = provider.lock({ name: 'job', lockAtMostFor: 60_000 })
     await jest.advanceTimersByTimeAsync(500)
     const lock = await locking
@@ -58,7 +59,7 @@ describe('the lease of a lock that was acquired only at the second attempt', () 
         await new Promise((resolve) => setTimeout(resolve, 2_000))
         throw new DriverError('SQLITE_BUSY', 'database is locked')
       })
-    const provider = new SqlLockProvider({ ...immediate, execute: busyAtFirst }, dialects.sqlite)
+    const provider = new SqlLockProvider(clientOf({ ...immediate, execute: busyAtFirst }), dialects.sqlite)
     const lock = provider.lock({ name: 'job', lockAtMostFor: 1_000 })
     await jest.advanceTimersByTimeAsync(2_010)
     expect((await lock)?.remaining()).toBeGreaterThan(900)
@@ -71,7 +72,7 @@ describe('a lock whose statements are slow', () => {
   const ahead = [{ outcome: 'slot-too-far-ahead' }]
 
   it.each<
-    [when: string, code: string, pauses: number[], more: Partial<SqlExecutor>, slot: number | undefined]
+    [when: string, code: string, pauses: number[], more: Partial<StatementSender>, slot: number | undefined]
   >([
     ['the table was looked at before it', 'TIMEOUT', [700, 700, NEVER], {}, undefined],
     [
@@ -90,7 +91,7 @@ describe('a lock whose statements are slow', () => {
       return answer()
     }
     const { execute, query } = { ...immediate, ...more }
-    const executor: SqlExecutor = {
+    const executor: StatementSender = {
       execute: (...all) => slow(() => execute(...all)),
       query: (...all) =>
         slow(async () => {
@@ -98,7 +99,7 @@ describe('a lock whose statements are slow', () => {
           return rows.length > 0 || slot === undefined ? rows : ahead
         }),
     }
-    const provider = new SqlLockProvider(executor, dialects.sqlite, { timeLimit: 1_000 })
+    const provider = new SqlLockProvider(clientOf(executor), dialects.sqlite, { timeLimit: 1_000 })
     const started = Date.now()
     const ended = provider
       .lock({ name: 'job', lockAtMostFor: '1m', slot })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { dialects, lockTableNames, SqlLockProvider, type DialectName } from '../../src/sql/internal'
 import { CLIENT_DIALECTS, createShedLockMigration, type QueryRunnerLike } from '../../src/typeorm/internal'
-import { givenQueryRunner, queryRunnerSqlExecutor } from '../../src/typeorm/query-runner-sql-executor'
+import { givenQueryRunner } from '../../src/typeorm/query-runner-client'
 
 /** What each database calls the types of the migration: of a text, and of a time. */
 const TYPES: Readonly<Record<DialectName, readonly [text: string, time: string]>> = {
@@ -55,8 +55,8 @@ function fakeQueryRunner(name: DialectName, isThere: boolean) {
 const WAYS: Readonly<Record<string, (name: DialectName, queryRunner: QueryRunnerLike) => Promise<void>>> = {
   'the migration of TypeORM': (_, queryRunner) => new (createShedLockMigration())().up(queryRunner),
   'createTable()': (name, queryRunner) => {
-    const executor = queryRunnerSqlExecutor(givenQueryRunner(queryRunner, name), name)
-    return new SqlLockProvider(executor, dialects[name]).createTable()
+    const client = givenQueryRunner(queryRunner, name)
+    return new SqlLockProvider(client, dialects[name]).createTable()
   },
 }
 const cases = Object.keys(WAYS).flatMap((way) => Object.keys(TYPES).map((name) => [way, name] as const))

@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import { MOST_PREPARED } from '../../src/drivers/sql-executor'
+import { MOST_PREPARED } from '../../src/drivers/statement-names'
 import { dialects, lockStatements, tableSql, type SqlRow } from '../../src/sql/internal'
-import { drivers, sqlExecutor } from '../../src/drivers/internal'
+import { drivers, sqlClient } from '../../src/drivers/internal'
+import { senderOf } from '../statement-sender'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
@@ -76,10 +77,12 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     const others = Array.from({ length: 300 }, (_, number) => `job ${number}`)
     const rows = [...others, wide].map((name) => `('${name}', '2099-01-01', '2024-01-01', 'others')`)
     await observer.query(`insert into shedlock values ${rows.join()}`)
-    const explained = sqlExecutor(drivers[backend.dialect], async (text, values) => {
-      const rows: SqlRow[] = await observer.query(`explain format=traditional ${text}`, values)
-      return { rows, changed: 0 }
-    })
+    const explained = senderOf(
+      sqlClient(drivers[backend.dialect], async (text, values) => {
+        const rows: SqlRow[] = await observer.query(`explain format=traditional ${text}`, values)
+        return { rows, changed: 0 }
+      }),
+    )
     const { acquire, acquireSlot, extend, release, find } = lockStatements(
       dialects[backend.dialect],
       tableSql(dialects[backend.dialect]),

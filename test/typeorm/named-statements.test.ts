@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { assertLocked, LockingTaskExecutor, type Lock } from '../../src/core/internal'
-import { isNameRefused, MOST_PREPARED } from '../../src/drivers/sql-executor'
+import { isNotPrepared, MOST_PREPARED } from '../../src/drivers/statement-names'
 import { guard, typeOrmLockProvider, type TypeOrmLockProviderOptions } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -180,8 +180,8 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     const error = await ask().catch((thrown: unknown) => thrown)
     await queryRunner.release()
     expect(error).toMatchObject({ code: '0A000' })
-    expect(isNameRefused(error)).toBe(true)
-    expect(isNameRefused({ ...(error as object), routine: 'another' })).toBe(false)
+    expect(isNotPrepared(error)).toBe(true)
+    expect(isNotPrepared({ ...(error as object), routine: 'another' })).toBe(false)
   })
 
   it('are right after the table was dropped and made anew', async () => {

@@ -7,18 +7,18 @@ import {
   type Dialect,
   type DialectName,
   type LockTableOptions,
-  type SqlAcquisition,
-  type SqlExecutor,
+  type LockRow,
+  type SqlClient,
   type SqlLockProviderOptions,
 } from '../../sql/internal'
 import { dialectOfProvider, modelText, type FieldTypes, type PrismaProvider } from '../prisma-model'
 import {
   ownConnection,
-  prisma8SqlExecutor,
+  prisma8SqlClient,
   type Prisma8ClientLike,
   type Prisma8TransactionLike,
   type RawTag,
-} from './sql-executor'
+} from './sql-client'
 
 /** Recognises Prisma 8 by a member that no client of Prisma 6 or 7 has, whatever its models are called. */
 export function isPrisma8(client: unknown): client is Prisma8ClientLike {
@@ -43,19 +43,19 @@ export function prisma8LockProvider(
   const [db, dialectName] = checked(client)
   const rawTag = db.raw.sql
   const dialect: Prisma8Dialect = { ...dialectNamed(dialectOption ?? dialectName), rawTag }
-  return new SqlLockProvider(prisma8SqlExecutor(rawTag, ownConnection(db)), dialect, options)
+  return new SqlLockProvider(prisma8SqlClient(rawTag, ownConnection(db)), dialect, options)
 }
 
 /** @throws LockError `INVALID_CLIENT` for a lock of another client */
-export function prisma8GuardExecutor(
+export function prisma8GuardClient(
   transaction: Prisma8TransactionLike,
-  { table: { dialect }, row }: SqlAcquisition,
-): SqlExecutor {
+  { table: { dialect }, name }: LockRow,
+): SqlClient {
   const { rawTag } = dialect as Partial<Prisma8Dialect>
-  if (rawTag) return prisma8SqlExecutor(rawTag, (work) => work(transaction))
+  if (rawTag) return prisma8SqlClient(rawTag, (work) => work(transaction))
   throw invalidClient(
-    `Lock '${row.name}' belongs to another client, and a transaction of Prisma 8 has no raw SQL of its own – acquire the lock with prismaLockProvider(db), from the db of the transaction.`,
-    row.name,
+    `Lock '${name}' belongs to another client, and a transaction of Prisma 8 has no raw SQL of its own – acquire the lock with prismaLockProvider(db), from the db of the transaction.`,
+    name,
   )
 }
 

@@ -7,7 +7,7 @@ import {
   type LockProvider,
   type TaskContext,
 } from '../../../src/core/internal'
-import { sqlAcquisition, type SqlAcquisition } from '../../../src/sql/internal'
+import { rowOf, type LockRow } from '../../../src/sql/internal'
 import { providerOf } from '../../core/provider-of'
 import { originOf, rememberWherePromisesAreMade } from './crash-origin'
 import { monotonic, type ProcessEntry } from './history'
@@ -83,9 +83,9 @@ function crash(error: Error, origin: 'library' | 'driver'): void {
 
 /** Records each acquisition with the end of its lease, and each refusal. */
 function witnessed(provider: LockProvider): LockProvider {
-  return providerOf(async (configuration, options) => {
+  return providerOf(async (configuration) => {
     const asked = monotonic()
-    const acquiring = provider.acquire(configuration, options)
+    const acquiring = provider.acquire(configuration)
     setTimeout(() => void phases.reach('asking'), random.between(0, 3))
     const acquired = await acquiring
     const at = monotonic()
@@ -93,7 +93,7 @@ function witnessed(provider: LockProvider): LockProvider {
     if ('reason' in acquired) record({ type: 'refused', at, asked, name })
     else if (acquired.lease.remaining() > 0) {
       // A lock whose lease is over when the answer arrives is not given to the caller, so it is not recorded.
-      const run = (acquired as SqlAcquisition).row.lockedBy
+      const run = (acquired as LockRow).lockedBy
       const until = at + acquired.lease.remaining()
       record({
         type: 'acquired',
@@ -123,7 +123,7 @@ const listener: LockingTaskExecutorListener = {
 }
 
 function runOf(lock: ActiveLock): string {
-  return sqlAcquisition(lock).row.lockedBy
+  return rowOf(lock).lockedBy
 }
 
 /** A typical task: reads a value, works, checks its signal, and writes the result. */

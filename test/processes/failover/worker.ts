@@ -3,13 +3,12 @@ import {
   acquisitionOf,
   LockingTaskExecutor,
   LockProvider,
-  type AcquireOptions,
-  type DrainOptions,
   type CheckedLockConfiguration,
+  type ShutdownOptions,
   type LockError,
   type TaskContext,
 } from '../../../src/core/internal'
-import type { SqlAcquisition, SqlLockProvider } from '../../../src/sql/internal'
+import type { LockRow, SqlLockProvider } from '../../../src/sql/internal'
 import { originOf, rememberWherePromisesAreMade } from '../chaos/crash-origin'
 import { openClient, type ClientOptions } from './client'
 import { monotonic, type Attempt, type Crash, type Entry } from './history'
@@ -45,12 +44,12 @@ class Witness extends LockProvider {
     super()
   }
 
-  override async acquire(configuration: CheckedLockConfiguration, acquireOptions?: AcquireOptions) {
+  override async acquire(configuration: CheckedLockConfiguration) {
     const at = monotonic()
     const note = (outcome: Attempt['outcome']): void =>
       record({ type: 'attempt', at, to: monotonic(), job: configuration.name, outcome })
     try {
-      const answer = await this.provider.acquire(configuration, acquireOptions)
+      const answer = await this.provider.acquire(configuration)
       note('reason' in answer ? 'refused' : 'acquired')
       return answer
     } catch (error) {
@@ -60,7 +59,7 @@ class Witness extends LockProvider {
     }
   }
 
-  override drain = (drainOptions?: DrainOptions): Promise<void> => this.provider.drain(drainOptions)
+  override drain = (drainOptions?: ShutdownOptions): Promise<void> => this.provider.drain(drainOptions)
 }
 
 /** Runs each job whenever it is due, unless its last run in this process is still in progress. */
@@ -79,7 +78,7 @@ async function main(): Promise<void> {
     let section: Omit<Extract<Entry, { type: 'section' }>, 'recorded'> | undefined
     const task = async ({ lock, signal }: TaskContext): Promise<void> => {
       const from = monotonic()
-      const { row } = acquisitionOf(lock) as SqlAcquisition
+      const row = acquisitionOf(lock) as LockRow
       const end = from + shortest + Math.random() * (longest - shortest)
       let trusted = from + lock.remaining()
       const asked = lock.fencingToken().catch(() => undefined)

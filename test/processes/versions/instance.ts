@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource } from 'typeorm'
 import type * as core from '../../../src/core/internal'
-import type { SqlAcquisition } from '../../../src/sql/internal'
 import type * as typeorm from '../../../src/typeorm/internal'
 import { dataSourceOptions } from '../chaos/chaos-database'
 import { monotonic } from '../chaos/history'
@@ -214,7 +213,10 @@ class Instance {
   /** As the row has it. */
   #ownerOf(lock: core.ActiveLock): string {
     const acquisition = this.#acquisitionOf?.(lock)
-    if (acquisition) return (acquisition as SqlAcquisition).row.lockedBy
+    if (acquisition) {
+      const { row, lockedBy } = acquisition as { row?: { lockedBy: string }; lockedBy?: string }
+      return String(lockedBy ?? row?.lockedBy)
+    }
     return (lock as unknown as { acquisition: { holder: { lockedBy: string } } }).acquisition.holder.lockedBy
   }
 

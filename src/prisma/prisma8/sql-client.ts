@@ -1,5 +1,5 @@
-import { drivers, postgresCode, sqlExecutor } from '../../drivers/internal'
-import type { SqlRow, SqlExecutor } from '../../sql/internal'
+import { drivers, postgresCode, sqlClient } from '../../drivers/internal'
+import type { SqlRow, SqlClient } from '../../sql/internal'
 
 /** What this library uses of Prisma 8's client: the `db` that `postgres()` of `@prisma/orm-postgres/runtime` creates. */
 export interface Prisma8ClientLike {
@@ -52,14 +52,14 @@ export type UseScope = <T>(work: (scope: Prisma8ScopeLike) => Promise<T>) => Pro
 const PLACEHOLDER = '\0'
 
 /** Runs each statement as a raw SQL plan. */
-export function prisma8SqlExecutor(tag: RawTag, use: UseScope): SqlExecutor {
+export function prisma8SqlClient(tag: RawTag, use: UseScope): SqlClient {
   const { inAscii } = drivers.postgres
   const driver = { placeholder: () => PLACEHOLDER, inAscii, errorCode: prisma8Code, notSent: prisma8NotSent }
-  return sqlExecutor(driver, (text, values, _, wants) => {
+  return sqlClient(driver, (text, values, _, wants) => {
     const plan = planOf(tag, text, values)
     return use(async (scope) =>
       wants === 'rows'
-        ? { rows: (await scope.query(plan)) as SqlRow[], changed: undefined }
+        ? { rows: (await scope.query(plan)) as SqlRow[] }
         : { rows: [], changed: (await scope.execute(plan)).affectedRows },
     )
   })

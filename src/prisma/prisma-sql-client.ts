@@ -1,14 +1,6 @@
 import { sharedByEveryCopy, warn } from '../core/internal'
-import { drivers, NAME_REFUSED, nameAmong, sqlExecutor } from '../drivers/internal'
-import {
-  checkWritable,
-  dialects,
-  DriverError,
-  isReadOnly,
-  type DialectName,
-  type SqlExecutor,
-  type SqlRow,
-} from '../sql/internal'
+import { drivers, nameAmong, sqlClient } from '../drivers/internal'
+import { DriverError, NOT_PREPARED, type DialectName, type SqlClient, type SqlRow } from '../sql/internal'
 import { nativeCode, notSent, refusalOfName } from './native-code'
 import { placeholderOf, type RawClientLike } from './prisma-client'
 
@@ -19,39 +11,30 @@ export type UseClient = <T>(work: (client: RawClientLike) => Promise<T>) => Prom
  * Runs each statement with a raw call. Statements have no `RETURNING`, because libsql would then report no changed rows. They are
  * never sent as a batch, because Prisma puts BEGIN and COMMIT around it.
  *
- * @param leave is awaited after an error that means that the server is read-only
  * @param named lets the adapter prepare the statements about a single lock by name. Must be false inside a transaction, which a
  *   refused name would abort
  */
-export function prismaSqlExecutor(
-  dialect: DialectName,
-  use: UseClient,
-  { named = false, leave }: { named?: boolean; leave?: (() => Promise<unknown>) | undefined } = {},
-): SqlExecutor {
+export function prismaSqlClient(dialect: DialectName, use: UseClient, named = false): SqlClient {
   const driver = {
     placeholder: placeholderOf(dialect),
     inAscii: drivers[dialect].inAscii,
     errorCode: nativeCode,
     notSent,
   }
-  return sqlExecutor(driver, async (text, values, { parameters }, wants) => {
+  return sqlClient(driver, async (text, values, { parameters }, wants) => {
     const isNamed = named && parameters.includes('name')
     if (isNamed && !statements.refused) nameAmong(statements.names, text)
     try {
-      const result = await use(async (client) =>
+      return await use(async (client) =>
         wants === 'rows'
-          ? { rows: (await client.$queryRawUnsafe(text, ...values)) as SqlRow[], changed: undefined }
+          ? { rows: (await client.$queryRawUnsafe(text, ...values)) as SqlRow[] }
           : { rows: [], changed: await client.$executeRawUnsafe(text, ...values) },
       )
-      checkWritable(result.rows)
-      return result
     } catch (error) {
-      const code = error instanceof DriverError ? error.code : nativeCode(error)
-      if (leave && isReadOnly(code, dialects[dialect].readOnlyErrors)) await leave()
       const refusal = isNamed ? refusalOfName(error) : undefined
       if (refusal === undefined) throw error
       stopNaming(refusal)
-      throw new DriverError(NAME_REFUSED, error)
+      throw new DriverError(NOT_PREPARED, error)
     }
   })
 }

@@ -1,7 +1,13 @@
-import { drivers, sqlExecutor, type StatementResult } from '../drivers/internal'
-import { DriverError, idleConnection, type SqlRow, type SqlExecutor } from '../sql/internal'
+import { drivers, sqlClient } from '../drivers/internal'
+import {
+  DriverError,
+  idleConnection,
+  type SqlClient,
+  type SqlRow,
+  type StatementResult,
+} from '../sql/internal'
 import type { DataSourceLike } from './data-source-like'
-import { checkInitialised } from './query-runner-sql-executor'
+import { checkInitialised, notInitialised } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
 interface SqliteDriverLike {
@@ -45,7 +51,7 @@ type Run = (text: string, values?: unknown[]) => StatementResult
  * app's open transaction and vanish when that is rolled back. A file is therefore opened a second time. An in-memory database has
  * no second connection: there each lock statement is a transaction within one tick, and waits while the app has a transaction open.
  */
-export function sqliteSqlExecutor(dataSource: DataSourceLike): SqlExecutor {
+export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   const { type, database } = dataSource.options
   // Read each time, because a DataSource replaces its driver when its options change.
   const driver = () => dataSource.driver as SqliteDriverLike
@@ -54,12 +60,13 @@ export function sqliteSqlExecutor(dataSource: DataSourceLike): SqlExecutor {
       ? onSqlJs(driver().databaseConnection as SqlJsLike)
       : onBetterSqlite3(driver().databaseConnection as BetterSqlite3Like)
   const run = type === 'sqljs' || isInMemory(database) ? inTransaction(shared) : onSecondConnection(driver)
-  return sqlExecutor(drivers.sqlite, async (text, values) => {
+  const client = sqlClient(drivers.sqlite, async (text, values) => {
     checkInitialised(dataSource)
     const answer = await run(text, values)
     if (Number(answer.changed) > 0) await autoSave(driver())
     return answer
   })
+  return { ...client, unusable: () => notInitialised(dataSource) }
 }
 
 function isInMemory(database: unknown): boolean {

@@ -1,0 +1,150 @@
+import { LockError } from '../core/internal'
+import {
+  DriverError,
+  render,
+  type Sql,
+  type SqlClient,
+  type SqlRow,
+  type SqlSession,
+  type SqlValues,
+  type StatementResult,
+} from '../sql/internal'
+import type { Driver } from './drivers'
+
+type Bound = string | number | null
+const ASCII = /^[\x20-\x7E]*$/
+
+/**
+ * Runs one statement once: in autocommit, on a connection that no transaction of the app uses, with its values bound and not written
+ * into the SQL. Rejects with the driver's own error.
+ *
+ * @param statement the statement before it was rendered
+ * @param wants the part of the result that is used
+ */
+export type RunStatement = (
+  text: string,
+  values: Bound[],
+  statement: Sql,
+  wants: keyof StatementResult,
+) => Promise<StatementResult>
+
+/** One connection of a driver; see `SqlSession`. */
+export interface DriverSession extends Pick<SqlSession, 'release' | 'end'> {
+  readonly run: RunStatement
+}
+
+/** A client whose sessions are connections of its own; see `SqlClient`. */
+export interface DriverClient extends Omit<SqlClient, 'connect'> {
+  connect(): Promise<DriverSession>
+}
+
+/**
+ * Creates the `SqlClient` that a `SqlLockProvider` needs, for a client on top of one of the drivers.
+ *
+ * ```ts
+ * const client = sqlClient(drivers.postgres, async (text, values) => {
+ *   const { rows, rowCount } = await pool.query(text, values)
+ *   return { rows, changed: rowCount }
+ * })
+ * const provider = new SqlLockProvider(client, dialects.postgres)
+ * ```
+ *
+ * @param client a function that runs one statement; or, so that a connection that gives no answer can be closed, a function
+ *   `connect` that opens sessions. What `connect` throws proves that nothing was sent
+ */
+export function sqlClient(driver: Driver, client: RunStatement | DriverClient): SqlClient {
+  const texts = new WeakMap<Sql, string>()
+  if (typeof client === 'function') {
+    const session = new RenderingSession(driver, texts, { run: client })
+    return { connect: () => Promise.resolve(session) }
+  }
+  return {
+    connect: async () => {
+      try {
+        return new RenderingSession(driver, texts, await client.connect())
+      } catch (error) {
+        throw asDriverError(driver, error, false)
+      }
+    },
+    unusable: client.unusable?.bind(client),
+    stopConnecting: client.stopConnecting?.bind(client),
+    leave: client.leave?.bind(client),
+  }
+}
+
+/** Renders statements for a session of a driver, and converts its errors. */
+class RenderingSession implements SqlSession {
+  readonly release: SqlSession['release']
+  readonly end: SqlSession['end']
+
+  /** @param texts each statement rendered once: a table's statements are created once, and used for every lock */
+  constructor(
+    private readonly driver: Driver,
+    private readonly texts: WeakMap<Sql, string>,
+    private readonly session: DriverSession,
+  ) {
+    this.release = session.release?.bind(session)
+    this.end = session.end?.bind(session)
+  }
+
+  async execute(statement: Sql, values: SqlValues, wants: keyof StatementResult): Promise<StatementResult> {
+    const { driver, texts, session } = this
+    const text = texts.get(statement) ?? render(statement, driver.placeholder)
+    texts.set(statement, text)
+    const bound = statement.parameters.map((name) => values[name] ?? null)
+    try {
+      const result = areAscii(bound)
+        ? await session.run(text, bound, statement, wants)
+        : await session.run(...inAsciiAlone(driver, statement, bound), statement, wants)
+      if (wants === 'changed') return result
+      // mssql returns no rows for a batch without a result.
+      const { rows = [] } = result as Partial<StatementResult>
+      return { rows: rows.map(withoutBytes) }
+    } catch (error) {
+      throw asDriverError(driver, error, true)
+    }
+  }
+}
+
+/** @param sent whether the statement may have been sent: otherwise there was no connection for it */
+function asDriverError(
+  { errorCode, notSent }: Driver,
+  error: unknown,
+  sent: boolean,
+): DriverError | LockError {
+  if (error instanceof DriverError || error instanceof LockError) return error
+  return new DriverError(errorCode(error as object), error, sent && !notSent(error as object))
+}
+/** A loop, because it runs for every statement. */
+function areAscii(values: readonly Bound[]): boolean {
+  for (const value of values) if (typeof value === 'string' && !ASCII.test(value)) return false
+  return true
+}
+
+/** Returns the SQL of a statement and the values to bind, for a driver that writes some strings in ASCII. */
+function inAsciiAlone(
+  { placeholder, inAscii }: Driver,
+  statement: Sql,
+  bound: readonly Bound[],
+): [text: string, values: Bound[]] {
+  const values: Bound[] = []
+  const text = render(statement, (position) => {
+    const value = bound[position] ?? null
+    const plain = { sql: placeholder(position), value }
+    const written =
+      typeof value === 'string' && !ASCII.test(value) ? (inAscii?.(value, plain.sql) ?? plain) : plain
+    if (written.value !== undefined) values.push(written.value)
+    return written.sql
+  })
+  return [text, values]
+}
+
+/** Turns bytes into strings, because a session of MySQL returns bytes after `set names binary`. A lock reads no other bytes. */
+function withoutBytes(row: SqlRow): SqlRow {
+  if (!Object.values(row).some((value) => ArrayBuffer.isView(value))) return row
+  const read = (value: unknown): unknown =>
+    ArrayBuffer.isView(value)
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+      : value
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, read(value)]))
+}

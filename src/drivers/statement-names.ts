@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+
+// The names under which PostgreSQL prepares statements, and what happens when a server or a pooler refuses one.
+
+/**
+ * How many of the lock's statements one connection keeps prepared; the others run unprepared. One table has about ten, but an app
+ * may have a table for each tenant, and all connections share a limit, or the memory, of the server.
+ */
+export const MOST_PREPARED = 40
+
+/**
+ * Returns the name under which PostgreSQL keeps a prepared statement. It is a hash of the SQL, so that no two statements share a
+ * name.
+ *
+ * @param names by the SQL, of one connection or of several; none is removed, because the server still has it
+ * @returns `undefined` for a new statement if there are enough already
+ */
+export function nameAmong(names: Map<string, string>, text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined || names.size >= MOST_PREPARED) return known
+  const name = `shedlock_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+  names.set(text, name)
+  return name
+}
+
+/** invalid_sql_statement_name, duplicate_prepared_statement */
+const POSTGRES_NAMES = /^(26000|42P05)$/
+/**
+ * MySQL and MariaDB: unknown handler, not supported in the protocol, max_prepared_stmt_count reached, must be prepared again.
+ * https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
+ */
+const MYSQL_STATEMENTS = /^(1243|1295|1461|1615)$/
+
+/**
+ * Returns whether a statement failed because it could not be prepared: the server does not know its name, already has one of that
+ * name, has no room for it, or had planned it for a table that has changed since; or a pooler or the client itself refused it. All
+ * of them report this before anything is executed.
+ */
+export function isNotPrepared(error: unknown): boolean {
+  const { severity, code, errno, routine, message } = (error ?? {}) as Record<string, unknown>
+  if (POSTGRES_NAMES.test(String(code)) || MYSQL_STATEMENTS.test(String(errno))) return true
+  // The message, "cached plan must not change result type", is in the server's language.
+  if (code === '0A000') return routine === 'RevalidateCachedQuery'
+  // pg's own error has no code, and a pooler's is that of any protocol violation: PgBouncer ends the connection with it.
+  return (
+    (severity === undefined ? code === undefined : code === '08P01') &&
+    /prepared statement/i.test(String(message))
+  )
+}

@@ -1,0 +1,73 @@
+import { LockError } from '../core/internal'
+import { DriverError } from './session'
+
+// What a failed call says: the errors that callers see.
+
+/** Creates the error for a result without the number of changed rows. */
+export function uncounted(): LockError {
+  return new LockError(
+    'INVALID_CLIENT',
+    'This client does not report how many rows a statement changed, so it would be unknown whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
+  )
+}
+
+/** Adds the name of the lock to an error that has none. */
+export function withName(error: LockError, lockName: string | undefined): LockError {
+  if (lockName === undefined || error.lockName !== undefined) return error
+  return new LockError(error.code, error.message, { lockName, cause: error.cause })
+}
+
+const NO_ANSWER =
+  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), the database is blocked, or it is waiting for a synchronous standby that is down.'
+const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
+
+/** @param endsWithLease whether `limit`, in milliseconds, was what was left of the lease */
+export function noAnswer(
+  cause: unknown,
+  lockName: string | undefined,
+  limit: number,
+  endsWithLease: boolean,
+): LockError {
+  const why = endsWithLease ? LEASE_IS_OVER : NO_ANSWER
+  return new LockError(
+    'TIMEOUT',
+    `The database did not answer a request for ${subject(lockName)} within ${Math.round(limit)} ms – ${why}`,
+    { lockName, cause },
+  )
+}
+
+/** @param limit in milliseconds */
+export function busy(error: unknown, lockName: string | undefined, limit: number): LockError {
+  const { message, cause } = driverErrorOf(error)
+  return new LockError(
+    'TIMEOUT',
+    `The database was too busy to serve ${subject(lockName)} within ${Math.round(limit)} ms: ${message} – check whether its table is locked, or another transaction has locked its row.`,
+    { lockName, cause },
+  )
+}
+
+export function noWrites(error: unknown, lockName: string | undefined): LockError {
+  const { code, message, cause } = driverErrorOf(error)
+  return new LockError(
+    'DATABASE_ERROR',
+    `This database server does not accept writes, so it cannot serve ${subject(lockName)}: ${message} (error ${code}) – it is a standby or a former primary. Make the pool connect to the primary.`,
+    { lockName, cause },
+  )
+}
+
+export function databaseError(error: unknown, lockName?: string): LockError {
+  const { code, message, cause } = driverErrorOf(error)
+  const what =
+    code === undefined
+      ? `The connection to the database failed during a statement for ${subject(lockName)}`
+      : `The database answered a statement for ${subject(lockName)} with error ${code}`
+  return new LockError('DATABASE_ERROR', `${what}: ${message}`, { lockName, cause })
+}
+
+export function driverErrorOf(error: unknown): DriverError {
+  return error instanceof DriverError ? error : new DriverError(undefined, error)
+}
+
+function subject(lockName: string | undefined): string {
+  return lockName === undefined ? 'the lock table' : `lock '${lockName}'`
+}

@@ -1,0 +1,75 @@
+import { recogniseEveryCopy, type LockError } from '../core/internal'
+import type { Sql, SqlValues } from './sql'
+
+/** A row of a result: its values by the column names of the statement. */
+export type SqlRow = Readonly<Record<string, unknown>>
+
+/** What a client returns for one statement. */
+export interface StatementResult {
+  /** The rows that it read; empty if there were none. */
+  readonly rows: readonly SqlRow[]
+  /**
+   * How many rows it changed; `null` or `undefined` if the client does not report it. If a lock depends on this number, its absence
+   * is a `LockError` `INVALID_CLIENT`.
+   */
+  readonly changed?: number | bigint | null | undefined
+}
+
+/** The column of a result that is 1 if the server accepts no writes. */
+export const READ_ONLY_COLUMN = 'read_only'
+
+/** The code for a statement that was not executed because it could not be prepared. It is sent again, on another session. */
+export const NOT_PREPARED = 'NOT_PREPARED'
+/** The code for a write that was committed, but that a failover may lose. */
+export const NOT_REPLICATED = 'NOT_REPLICATED'
+
+/** How statements reach one database. `sqlClient` of `shedlock-orm/drivers` creates one. */
+export interface SqlClient {
+  /**
+   * Opens a session. Rejects with a `DriverError`, or with a `LockError` `INVALID_CLIENT` if the client cannot be used at all.
+   */
+  connect(): Promise<SqlSession>
+  /**
+   * Called when a statement got no answer.
+   *
+   * @returns why the client cannot answer any statement, if that is certain: the lock then fails with this error
+   */
+  readonly unusable?: (() => LockError | undefined) | undefined
+  /** Called when `connect` took too long: drops connections that are still being opened, if the client can. */
+  readonly stopConnecting?: (() => void) | undefined
+  /** Called if the server accepts no writes and the session has no `end`: removes such a connection from the client's pool. */
+  readonly leave?: (() => Promise<unknown>) | undefined
+}
+
+/** One connection, in autocommit, that no transaction of the app uses. It is released or ended, and not used afterwards. */
+export interface SqlSession {
+  /**
+   * Runs a statement. Rejects with a `DriverError`, or a `LockError`.
+   *
+   * @param wants which part of the result is used
+   */
+  execute(statement: Sql, values: SqlValues, wants: keyof StatementResult): Promise<StatementResult>
+  /** Returns the connection to its pool. Absent: the session owns no connection. */
+  readonly release?: (() => unknown) | undefined
+  /** Closes the connection, even while a statement is under way, so that its pool opens a new one. Absent: it cannot be closed. */
+  readonly end?: (() => unknown) | undefined
+}
+
+/** An error of the database's driver, with what matters for a lock: the server's code, and whether the statement was sent. */
+export class DriverError extends Error {
+  static {
+    recogniseEveryCopy(this, 'DriverError')
+  }
+
+  override readonly name = 'DriverError'
+  /** The server's own code as a string (`'40001'`, `'1213'`); `undefined` if no answer arrived, so that the outcome is unknown. */
+  readonly code: string | undefined
+  /** `false` if it is certain that the statement never reached the server, because there was no connection for it. */
+  readonly sent: boolean
+
+  constructor(code: string | undefined, cause: unknown, sent = true) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.code = code
+    this.sent = sent
+  }
+}

@@ -1,0 +1,85 @@
+import { isNotPrepared, mysqlLiteral, nameAmong } from '../drivers/internal'
+import { DriverError, NOT_PREPARED, type SqlRow, type StatementResult } from '../sql/internal'
+import {
+  runLogged,
+  runText,
+  statementsOn,
+  type DriverConnection,
+  type RunnerConnection,
+} from './run-statement'
+
+// Everything that is special about mysql2.
+
+type MySqlResult = SqlRow[] | { affectedRows: number }
+
+/** What this library uses of a mysql2 connection. The older mysql driver has no `execute`. */
+interface MySqlConnectionLike {
+  /** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
+  execute?(
+    text: string,
+    values: unknown[],
+    callback: (error: Error | null, result: MySqlResult) => void,
+  ): unknown
+  query?: unknown
+  destroy?(): void
+}
+
+/**
+ * Runs statements that are prepared on the server, where their values are bound. With TypeORM's own `query` the driver writes them
+ * into the text and escapes quotes with backslashes, so under `sql_mode` NO_BACKSLASH_ESCAPES a lock's name could inject SQL. If the
+ * connection has no room for another prepared statement, if the text already contains a literal, or once a statement could not be
+ * prepared, all values become literals.
+ */
+export function mysqlConnection(): DriverConnection {
+  let prepares = true
+  const stopPreparing = ({ dataSource }: RunnerConnection, { message }: Error): void => {
+    if (prepares)
+      dataSource?.logger?.log(
+        'warn',
+        `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${message}.`,
+      )
+    prepares = false
+  }
+  return {
+    end(connection) {
+      ;(connection as MySqlConnectionLike).destroy?.()
+    },
+    async run(on, statement) {
+      const connection = on.connection as MySqlConnectionLike
+      const { text, values, isBound } = statement
+      if (
+        prepares &&
+        isBound &&
+        connection.execute &&
+        nameAmong(statementsOn(connection), text) !== undefined
+      ) {
+        try {
+          return await runLogged(on, statement, () => execute(connection, text, values))
+        } catch (error) {
+          if (!isNotPrepared(error)) throw error
+          stopPreparing(on, error as Error)
+          throw new DriverError(NOT_PREPARED, error)
+        }
+      }
+      // Aurora's Data API has no connection, and binds the values itself.
+      if (!connection.query) return runText(on.queryRunner, text, values)
+      // A question mark in a quoted name is not a placeholder.
+      let position = 0
+      const fill = (part: string): string => (part === '?' ? literal(values[position++]) : part)
+      return runText(on.queryRunner, text.replace(/`[^`]*`|\?/g, fill), undefined)
+    },
+  }
+}
+
+function execute(connection: MySqlConnectionLike, text: string, values: unknown[]): Promise<StatementResult> {
+  return new Promise((resolve, reject) => {
+    connection.execute?.(text, values, (error, result) => {
+      if (error) reject(error)
+      else resolve(Array.isArray(result) ? { rows: result } : { rows: [], changed: result.affectedRows })
+    })
+  })
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? mysqlLiteral(value) : String(value)
+}

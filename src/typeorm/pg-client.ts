@@ -1,0 +1,96 @@
+import { isNotPrepared, nameAmong } from '../drivers/internal'
+import { DriverError, NOT_PREPARED, NOT_REPLICATED, type SqlRow } from '../sql/internal'
+import {
+  runLogged,
+  runText,
+  statementsOn,
+  type DriverConnection,
+  type RunnerConnection,
+} from './run-statement'
+
+// Everything that is special about pg.
+
+/** What this library uses of a pg client. Aurora's Data API has none of it; pg-native has no `parsedStatements`. */
+interface PgClientLike {
+  readonly connection?: { readonly parsedStatements?: object }
+  query(statement: { name: string; text: string; values: unknown[] }): Promise<{
+    rows: SqlRow[]
+    rowCount: number | null
+  }>
+  on?(event: 'notice', listener: (notice: { readonly routine?: unknown }) => void): unknown
+  end?(): Promise<void>
+}
+
+/** Ends a pg client. The pool drops a client that is ending, and a client that waits for an answer closes its socket at once. */
+export function endPgClient(client: object): void {
+  ;(client as PgClientLike).end?.().catch(() => undefined)
+}
+
+/**
+ * Runs statements that PostgreSQL prepares by name, and so plans only once per connection: planning is most of the cost of a refused
+ * lock. A pooler that switches connections loses the names. After the first refusal no more names are sent.
+ *
+ * @param named must be false inside a transaction, which a refused name would abort
+ */
+export function pgConnection(named: boolean): DriverConnection {
+  let names = named
+  const stopNaming = ({ dataSource }: RunnerConnection, { message }: Error): void => {
+    if (names)
+      dataSource?.logger?.log(
+        'warn',
+        `shedlock-orm sends its statements without names from now on, because a name was refused: ${message} – behind a pooler set namedStatements: false.`,
+      )
+    names = false
+  }
+  return {
+    end: endPgClient,
+    async run(on, statement) {
+      const client = on.connection as PgClientLike
+      const isReplicated = watchReplication(client)
+      const { text, values, isFrequent } = statement
+      const isNamed = names && isFrequent && client.connection?.parsedStatements !== undefined
+      const name = isNamed ? nameAmong(statementsOn(client), text) : undefined
+      try {
+        const result =
+          name === undefined
+            ? await runText(on.queryRunner, text, values)
+            : await runLogged(on, statement, async () => {
+                const { rows, rowCount } = await client.query({ name, text, values })
+                return { rows, changed: rowCount }
+              })
+        if (isReplicated()) return result
+      } catch (error) {
+        if (name === undefined || !isNotPrepared(error)) throw error
+        stopNaming(on, error as Error)
+        throw new DriverError(NOT_PREPARED, error)
+      }
+      throw new DriverError(
+        NOT_REPLICATED,
+        'the wait for the synchronous standby was cancelled, so a failover may lose the row',
+      )
+    },
+  }
+}
+
+/** The pg clients whose last commit a failover may lose. */
+const uncertain = new WeakMap<object, { isUncertain: boolean }>()
+
+/**
+ * Watches for the warning that a statement was committed but not replicated. When PostgreSQL's wait for the synchronous standby is
+ * cancelled, it reports success and only warns, although a failover would lose the row.
+ * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
+ *
+ * @returns a function to be called after the statement: `false` after such a warning
+ */
+function watchReplication(client: PgClientLike): () => boolean {
+  const commit = uncertain.get(client) ?? { isUncertain: false }
+  if (!uncertain.has(client)) {
+    uncertain.set(client, commit)
+    // The message is in the server's language, so the notice is recognised by the routine that raised it.
+    client.on?.('notice', ({ routine }) => {
+      if (routine === 'SyncRepWaitForLSN') commit.isUncertain = true
+    })
+  }
+  commit.isUncertain = false
+  return () => !commit.isUncertain
+}

@@ -1,0 +1,131 @@
+import { invalidClient, type LockError } from '../core/internal'
+import { drivers, sqlClient, type Driver, type DriverSession, type RunStatement } from '../drivers/internal'
+import type { DialectName, SqlClient } from '../sql/internal'
+import { dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
+import { mysqlConnection } from './mysql-client'
+import { endPgClient, pgConnection } from './pg-client'
+import { runText, type DriverConnection, type RunnerConnection } from './run-statement'
+
+/** @returns `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors do not say what to do */
+export function notInitialised({ isInitialized }: DataSourceLike): LockError | undefined {
+  if (isInitialized) return undefined
+  return invalidClient(
+    'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
+  )
+}
+
+/** @throws LockError `INVALID_CLIENT` before `initialize()` and after `destroy()` */
+export function checkInitialised(dataSource: DataSourceLike): void {
+  const error = notInitialised(dataSource)
+  if (error) throw error
+}
+
+/**
+ * Borrows a query runner for each session, so that its statements run in autocommit on a pooled connection. `dataSource.query()` is
+ * unsuitable, because it drops the number of changed rows and joins the ambient transaction of typeorm-transactional.
+ *
+ * @param named prepares the statements about a single lock by name, on PostgreSQL
+ */
+export function queryRunnerClient(
+  dataSource: DataSourceLike,
+  dialect: DialectName,
+  named = false,
+): SqlClient {
+  const driver = driverConnection(dialect, named)
+  return sqlClient(driverOf(dialect), {
+    connect: async () => {
+      checkInitialised(dataSource)
+      // A replica may return a stale row.
+      const queryRunner = dataSource.createQueryRunner('master')
+      try {
+        return new QueryRunnerSession(driver, {
+          dataSource,
+          queryRunner,
+          connection: await connect(queryRunner),
+        })
+      } catch (error) {
+        await queryRunner.release().catch(() => undefined)
+        throw error
+      }
+    },
+    unusable: () => notInitialised(dataSource),
+  })
+}
+
+/** Sends statements on the caller's query runner, and leaves it to the caller to release it. */
+export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectName): SqlClient {
+  const driver = driverConnection(dialect, false)
+  const dataSource = dataSourceOf(queryRunner)
+  return sqlClient(driverOf(dialect), async (...statement) => {
+    const connection = await connect(queryRunner)
+    return new QueryRunnerSession(driver, { dataSource, queryRunner, connection }).run(...statement)
+  })
+}
+
+/** SQL Server's query runner connects only when it queries, and returns no connection here. */
+async function connect(queryRunner: QueryRunnerLike): Promise<object> {
+  return (await queryRunner.connect()) ?? {}
+}
+
+/** A query runner that is used for one session. */
+class QueryRunnerSession implements DriverSession {
+  readonly end: (() => Promise<void>) | undefined
+
+  constructor(
+    private readonly driver: DriverConnection,
+    private readonly on: RunnerConnection,
+  ) {
+    if (driver.end)
+      this.end = async () => {
+        driver.end?.(on.connection)
+        await this.release()
+      }
+  }
+
+  readonly run: RunStatement = (text, values, { parameters }) => {
+    const isBound = parameters.length === values.length
+    return this.driver.run(this.on, { text, values, isBound, isFrequent: parameters.includes('name') })
+  }
+
+  release(): Promise<void> {
+    return this.on.queryRunner.release()
+  }
+}
+
+/** Reads the driver's own error from an error of TypeORM. */
+function driverOf(dialect: DialectName): Driver {
+  const { errorCode, notSent, ...driver } = drivers[dialect]
+  const unwrapped = (error: { driverError?: object }): object => error.driverError ?? error
+  return {
+    ...driver,
+    errorCode: (error) => errorCode(unwrapped(error)),
+    notSent: (error) => notSent(unwrapped(error)),
+  }
+}
+
+function driverConnection(dialect: DialectName, named: boolean): DriverConnection {
+  return (CONNECTIONS[dialect] ?? plainConnection)(named)
+}
+
+const plainConnection = (): DriverConnection => ({
+  run: (on, { text, values }) => runText(on.queryRunner, text, values),
+})
+
+/** The drivers that need more than TypeORM's own `query`. SQL Server's query runners do not expose their connections. */
+const CONNECTIONS: Readonly<Partial<Record<DialectName, (named: boolean) => DriverConnection>>> = {
+  postgres: pgConnection,
+  cockroachdb: () => ({ ...plainConnection(), end: endPgClient }),
+  mysql: mysqlConnection,
+  mariadb: mysqlConnection,
+  oracle: () => ({ ...plainConnection(), end: dropConnection }),
+  spanner: () => ({ run: runOnSpanner }),
+}
+
+/** Ends an oracledb connection: https://node-oracledb.readthedocs.io/en/latest/api_manual/connection.html#connection.close */
+function dropConnection(connection: { close?(options: object): Promise<void> }): void {
+  connection.close?.({ drop: true }).catch(() => undefined)
+}
+
+/** TypeORM runs a statement that does not begin with an upper-case SELECT in a transaction, which takes locks. */
+const runOnSpanner: DriverConnection['run'] = (on, { text, values }) =>
+  runText(on.queryRunner, text.replace(/^select /, 'SELECT '), values)

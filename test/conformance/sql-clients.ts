@@ -1,0 +1,18 @@
+import type { PrismaClientLike } from '../../src/prisma/internal'
+import { prismaSqlClient } from '../../src/prisma/prisma-sql-client'
+import { sqliteClient as prismaOnSqlite } from '../../src/prisma/sqlite-client'
+import type { DialectName, SqlClient } from '../../src/sql/internal'
+import type { DataSourceLike } from '../../src/typeorm/internal'
+import { queryRunnerClient } from '../../src/typeorm/query-runner-client'
+import { sqliteClient } from '../../src/typeorm/sqlite-client'
+
+/** The client of `typeOrmLockProvider`, for tests that stand between it and the database. */
+export function typeOrmClient(dataSource: DataSourceLike, dialect: DialectName): SqlClient {
+  return dialect === 'sqlite' ? sqliteClient(dataSource) : queryRunnerClient(dataSource, dialect)
+}
+
+/** The client of `prismaLockProvider`. */
+export function prismaClient(prisma: PrismaClientLike, dialect: DialectName): SqlClient {
+  const use = dialect === 'sqlite' ? prismaOnSqlite(prisma) : undefined
+  return prismaSqlClient(dialect, use ?? ((work) => work(prisma)))
+}
