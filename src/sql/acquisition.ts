@@ -124,11 +124,10 @@ function releaseRow(
   run?: EndedRun,
   attempt?: Attempt,
 ): Promise<number> {
-  const { release, releaseLater, releaseSlot, releaseSlotLater, releaseUnused } = table.statements
-  const keepFor = run?.keepFor ?? 0
-  const [now, later] = hasSlot ? [releaseSlot, releaseSlotLater] : [release, releaseLater]
-  const statement = !run && hasSlot ? releaseUnused : keepFor > 0 ? later : now
-  return table.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor }, attempt)
+  const { release, releaseSlot, releaseUnused } = table.statements
+  const statement = !hasSlot ? release : run ? releaseSlot : releaseUnused
+  const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor: run?.keepFor ?? 0 }
+  return table.changes(statement, values, attempt)
 }
 
 /** Handles a write whose caller has given up: if it acquires the row, or its outcome remains unknown, the row is released. */

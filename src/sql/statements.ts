@@ -16,16 +16,17 @@ export function lockStatements(dialect: Dialect, lock: TableSql) {
   const { now } = dialect
   const held = isOwnHeldRow(dialect, lock)
   const extended = dialect.plus(now, parameter('lockAtMostFor'))
-  const later = dialect.plus(now, parameter('keepFor'))
+  const kept = dialect.plus(now, parameter('keepFor'))
   const counted = dialect.counted ?? ((statement: Sql): Sql => statement)
   const update = (assignments: Sql, condition: Sql): Sql =>
     counted(plainUpdate(table, assignments, condition))
   const ownRow = isOwnRow(dialect, lock)
   const released = (until: Sql, more = sql``): Sql =>
     sql`${lockUntil} = ${until}, ${lockedBy} = ${dialect.text(parameter('unlockedBy'))}${more}`
-  const atLeast = released(sql`case when ${later} < ${lockUntil} then ${later} else ${lockUntil} end`)
-  const cheaply = (assignments: Sql): Sql =>
-    counted((dialect.release ?? plainUpdate)(table, assignments, ownRow))
+  // Not later than the lease, and not earlier than now.
+  const atLeast = released(
+    sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`,
+  )
   const oneRow = dialect.inspection?.from ?? raw('')
   const nameless = names.schema === undefined ? dialect.shape.defaultSchema : undefined
   return {
@@ -40,18 +41,16 @@ export function lockStatements(dialect: Dialect, lock: TableSql) {
       held,
     ),
     /**
-     * Also changes the owner, so that no earlier statement of that owner finds the row. Records how the run ended even after the
-     * lease, unless another owner has acquired the row since.
+     * Releases the lock in `keepFor` milliseconds, but never later than the lease would have ended. Also changes the owner, so that
+     * no earlier statement of that owner finds the row. Records how the run ended even after the lease, unless another owner has
+     * acquired the row since.
      */
-    release: cheaply(released(now)),
-    /** Releases the lock in `keepFor` milliseconds, but never later than the lease would have ended. */
-    releaseLater: cheaply(atLeast),
+    release: counted((dialect.release ?? plainUpdate)(table, atLeast, ownRow)),
     /**
      * Like `release`, for a slot: it must survive a crash and a failover, because a later acquisition may depend on how the run
      * ended.
      */
-    releaseSlot: update(released(now), ownRow),
-    releaseSlotLater: update(atLeast, ownRow),
+    releaseSlot: update(atLeast, ownRow),
     /** For a slot whose task never started: lets it be acquired again, even if the lease is over. Tokens still grow. */
     releaseUnused: update(released(now, sql`, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))}`), ownRow),
     /**

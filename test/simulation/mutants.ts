@@ -139,8 +139,8 @@ const putBack: readonly Mutant[] = [
     what: 'the last run',
     breaks: "a crash of the server undoes the recorded outcome of a slot's run",
     file: 'src/sql/statements.ts',
-    find: 'releaseSlot: update(released(now), ownRow)',
-    replace: 'releaseSlot: cheaply(released(now))',
+    find: 'releaseSlot: update(atLeast, ownRow)',
+    replace: 'releaseSlot: counted((dialect.release ?? plainUpdate)(table, atLeast, ownRow))',
   },
 ]
 

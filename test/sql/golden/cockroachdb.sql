@@ -74,31 +74,21 @@ update "app"."JobLock"
 
 -- release
 update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
-
--- releaseLater
-update "app"."JobLock"
   set "until" =
   case
   when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-  else "until" end, "Who" = :unlockedBy::varchar
+  when "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "until"
+  else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end, "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar;
 
 -- releaseSlot
 update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
-
--- releaseSlotLater
-update "app"."JobLock"
   set "until" =
   case
   when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-  else "until" end, "Who" = :unlockedBy::varchar
+  when "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "until"
+  else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end, "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar;
 

@@ -85,31 +85,21 @@ update "app"."JobLock"
 
 -- release
 update "app"."JobLock"
-  set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255))
-  where "id" = cast(:name as nvarchar(255))
-  and "Who" = cast(:lockedBy as nvarchar(255));
-
--- releaseLater
-update "app"."JobLock"
   set "until" =
   case
   when add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000) < "until" then add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000)
-  else "until" end, "Who" = cast(:unlockedBy as nvarchar(255))
+  when "until" > current_utctimestamp(3) then "until"
+  else current_utctimestamp(3) end, "Who" = cast(:unlockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255));
 
 -- releaseSlot
 update "app"."JobLock"
-  set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255))
-  where "id" = cast(:name as nvarchar(255))
-  and "Who" = cast(:lockedBy as nvarchar(255));
-
--- releaseSlotLater
-update "app"."JobLock"
   set "until" =
   case
   when add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000) < "until" then add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000)
-  else "until" end, "Who" = cast(:unlockedBy as nvarchar(255))
+  when "until" > current_utctimestamp(3) then "until"
+  else current_utctimestamp(3) end, "Who" = cast(:unlockedBy as nvarchar(255))
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255));
 

@@ -82,34 +82,22 @@ update [app].[JobLock]
 
 -- release
 update [app].[JobLock]
-  set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy
-  where [id] = :name
-  and [Who] = :lockedBy;
-  select @@rowcount as changed;
-
--- releaseLater
-update [app].[JobLock]
   set [until] =
   case
   when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
-  else [until] end, [Who] = :unlockedBy
+  when [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then [until]
+  else cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) end, [Who] = :unlockedBy
   where [id] = :name
   and [Who] = :lockedBy;
   select @@rowcount as changed;
 
 -- releaseSlot
 update [app].[JobLock]
-  set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy
-  where [id] = :name
-  and [Who] = :lockedBy;
-  select @@rowcount as changed;
-
--- releaseSlotLater
-update [app].[JobLock]
   set [until] =
   case
   when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
-  else [until] end, [Who] = :unlockedBy
+  when [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then [until]
+  else cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) end, [Who] = :unlockedBy
   where [id] = :name
   and [Who] = :lockedBy;
   select @@rowcount as changed;

@@ -88,31 +88,21 @@ update `app`.`JobLock`
 
 -- release
 update `app`.`JobLock`
-  set `until` = utc_timestamp(3), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseLater
-update `app`.`JobLock`
   set `until` =
   case
   when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
-  else `until` end, `Who` = :unlockedBy
+  when `until` > utc_timestamp(3) then `until`
+  else utc_timestamp(3) end, `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy;
 
 -- releaseSlot
 update `app`.`JobLock`
-  set `until` = utc_timestamp(3), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseSlotLater
-update `app`.`JobLock`
   set `until` =
   case
   when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
-  else `until` end, `Who` = :unlockedBy
+  when `until` > utc_timestamp(3) then `until`
+  else utc_timestamp(3) end, `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy;
 

@@ -83,31 +83,21 @@ update "app"."JobLock"
 
 -- release
 update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
-
--- releaseLater
-update "app"."JobLock"
   set "until" =
   case
   when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
-  else "until" end, "Who" = :unlockedBy
+  when "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then "until"
+  else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) end, "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy;
 
 -- releaseSlot
 update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
-
--- releaseSlotLater
-update "app"."JobLock"
   set "until" =
   case
   when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
-  else "until" end, "Who" = :unlockedBy
+  when "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then "until"
+  else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) end, "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy;
 

@@ -79,18 +79,11 @@ update "app"."JobLock"
 
 -- release
 with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  from shedlock_commit
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and shedlock_synchronous = 'off';
-
--- releaseLater
-with shedlock_commit as materialized (select set_config('synchronous_commit', 'off', true) as shedlock_synchronous) update "app"."JobLock"
   set "until" =
   case
   when date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond' < "until" then date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond'
-  else "until" end, "Who" = :unlockedBy::varchar
+  when "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "until"
+  else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end, "Who" = :unlockedBy::varchar
   from shedlock_commit
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar
@@ -98,16 +91,11 @@ with shedlock_commit as materialized (select set_config('synchronous_commit', 'o
 
 -- releaseSlot
 update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
-
--- releaseSlotLater
-update "app"."JobLock"
   set "until" =
   case
   when date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond' < "until" then date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond'
-  else "until" end, "Who" = :unlockedBy::varchar
+  when "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "until"
+  else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end, "Who" = :unlockedBy::varchar
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar;
 

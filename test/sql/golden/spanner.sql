@@ -87,31 +87,21 @@ update `app`.`JobLock`
 
 -- release
 update `app`.`JobLock`
-  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseLater
-update `app`.`JobLock`
   set `until` =
   case
   when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
-  else `until` end, `Who` = :unlockedBy
+  when `until` > timestamp_trunc(current_timestamp(), millisecond) then `until`
+  else timestamp_trunc(current_timestamp(), millisecond) end, `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy;
 
 -- releaseSlot
 update `app`.`JobLock`
-  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseSlotLater
-update `app`.`JobLock`
   set `until` =
   case
   when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
-  else `until` end, `Who` = :unlockedBy
+  when `until` > timestamp_trunc(current_timestamp(), millisecond) then `until`
+  else timestamp_trunc(current_timestamp(), millisecond) end, `Who` = :unlockedBy
   where `id` = :name
   and `Who` = :lockedBy;
 

@@ -68,31 +68,21 @@ update "app"."JobLock"
 
 -- release
 update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
-
--- releaseLater
-update "app"."JobLock"
   set "until" =
   case
   when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
-  else "until" end, "Who" = :unlockedBy
+  when "until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then "until"
+  else strftime('%Y-%m-%d %H:%M:%f', 'now') end, "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy;
 
 -- releaseSlot
 update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
-
--- releaseSlotLater
-update "app"."JobLock"
   set "until" =
   case
   when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
-  else "until" end, "Who" = :unlockedBy
+  when "until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then "until"
+  else strftime('%Y-%m-%d %H:%M:%f', 'now') end, "Who" = :unlockedBy
   where "id" = :name
   and "Who" = :lockedBy;
 
