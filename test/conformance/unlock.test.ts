@@ -36,13 +36,13 @@ describeBackends(everyClient())('an unlock by $title', (each) => {
   const { release, releaseSlot, releaseUnused } = lockStatements(dialect, tableSql(dialect))
   const MINUTE = 60_000
   it.each([
-    { lease: 'current', leaseLeft: 9 * MINUTE, keepFor: 0, held: 0 },
-    { lease: 'current', leaseLeft: 9 * MINUTE, keepFor: 5 * MINUTE, held: 5 * MINUTE },
-    { lease: 'current', leaseLeft: 9 * MINUTE, keepFor: 60 * MINUTE, held: 9 * MINUTE },
-    { lease: 'expired', leaseLeft: -9 * MINUTE, keepFor: 0, held: 0 },
-    { lease: 'expired', leaseLeft: -9 * MINUTE, keepFor: 5 * MINUTE, held: 0 },
+    { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 0, held: 0 },
+    { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 5 * MINUTE, held: 5 * MINUTE },
+    { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 60 * MINUTE, held: 9 * MINUTE },
+    { lease: 'an expired', leaseLeft: -9 * MINUTE, keepFor: 0, held: 0 },
+    { lease: 'an expired', leaseLeft: -9 * MINUTE, keepFor: 5 * MINUTE, held: 0 },
   ])(
-    'that keeps a $lease lease for $keepFor ms leaves $held ms of it',
+    'that keeps $lease lease for $keepFor ms leaves $held ms of it',
     async ({ leaseLeft, keepFor, held }) => {
       const forms = { release, releaseSlot, ...(keepFor === 0 && { releaseUnused }) }
       for (const [form, statement] of Object.entries(forms)) {

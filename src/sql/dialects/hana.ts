@@ -23,7 +23,7 @@ export const hana: Dialect = {
   text: (parameter) => sql`cast(${parameter} as nvarchar(255))`,
 
   // Reads set no locks here. Each step is a statement of its own, and the update decides under the row's lock.
-  acquire: readUpdateInsert,
+  ...readUpdateInsert,
 
   pin: pinByRead({ clause: 'for update' }),
 

@@ -18,7 +18,7 @@ export const spanner: Dialect = {
   text: (parameter) => parameter,
 
   // The read is a request of its own, without locks; every other statement begins and commits a transaction.
-  acquire: readUpdateInsert,
+  ...readUpdateInsert,
 
   // Under REPEATABLE READ a read keeps no other session out, but writes are checked at the commit.
   pin: pinByWrite,

@@ -94,7 +94,11 @@ update "app"."JobLock"
 
 -- releaseUnused
 update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar, "at" = ("at" + -1::float8 * interval '1 millisecond')::timestamp(3)
+  set "until" =
+  case
+  when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+  when "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "until"
+  else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end, "Who" = :unlockedBy::varchar, "at" = ("at" + -1::float8 * interval '1 millisecond')::timestamp(3)
   where "id" = :name::varchar
   and "Who" = :lockedBy::varchar;
 

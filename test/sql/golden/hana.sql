@@ -105,7 +105,11 @@ update "app"."JobLock"
 
 -- releaseUnused
 update "app"."JobLock"
-  set "until" = current_utctimestamp(3), "Who" = cast(:unlockedBy as nvarchar(255)), "at" = add_nano100("at", cast(-1 as bigint) * 10000)
+  set "until" =
+  case
+  when add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000) < "until" then add_nano100(current_utctimestamp(3), cast(:keepFor as bigint) * 10000)
+  when "until" > current_utctimestamp(3) then "until"
+  else current_utctimestamp(3) end, "Who" = cast(:unlockedBy as nvarchar(255)), "at" = add_nano100("at", cast(-1 as bigint) * 10000)
   where "id" = cast(:name as nvarchar(255))
   and "Who" = cast(:lockedBy as nvarchar(255));
 

@@ -10,14 +10,15 @@ create table [app].[JobLock] (
 );
 
 -- acquire, step 1: outcome
-declare @outcome varchar(20) = (case
+declare @outcome varchar(20) = (
+  case
   when exists (select 1
   from [app].[JobLock] with (nolock)
   where [id] = :name
   and [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) then 'held'
   else 'free' end);
   if @outcome = 'free'
-  begin 
+  begin
   if exists (select 1
   from [app].[JobLock] with (nolock)
   where [id] = :name)  update [app].[JobLock]
@@ -27,7 +28,7 @@ declare @outcome varchar(20) = (case
   else dateadd(millisecond, cast(1 % 86400000 as int), dateadd(day, cast(1 / 86400000 as int), [at])) end, [Who] = :lockedBy
   where [id] = :name
   and [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-  else
+  else 
   insert into [app].[JobLock] ([id], [until], [at], [Who])
   values (:name, dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), :lockedBy);
   if @@rowcount > 0
@@ -45,7 +46,7 @@ declare @outcome varchar(20) = (
   from [app].[JobLock] with (nolock)
   where [id] = :name);
   if @outcome = 'free'
-  begin 
+  begin
   if exists (select 1
   from [app].[JobLock] with (nolock)
   where [id] = :name)  update [app].[JobLock]
@@ -53,7 +54,7 @@ declare @outcome varchar(20) = (
   where [id] = :name
   and [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
   and [at] < dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3))))
-  else
+  else 
   insert into [app].[JobLock] ([id], [until], [at], [Who])
   values (:name, dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))), dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))), :lockedBy);
   if @@rowcount > 0
@@ -104,7 +105,11 @@ update [app].[JobLock]
 
 -- releaseUnused
 update [app].[JobLock]
-  set [until] = cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)), [Who] = :unlockedBy, [at] = dateadd(millisecond, cast(-1 % 86400000 as int), dateadd(day, cast(-1 / 86400000 as int), [at]))
+  set [until] =
+  case
+  when dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) < [until] then dateadd(millisecond, cast(:keepFor % 86400000 as int), dateadd(day, cast(:keepFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))))
+  when [until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then [until]
+  else cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) end, [Who] = :unlockedBy, [at] = dateadd(millisecond, cast(-1 % 86400000 as int), dateadd(day, cast(-1 / 86400000 as int), [at]))
   where [id] = :name
   and [Who] = :lockedBy;
   select @@rowcount as changed;

@@ -108,7 +108,11 @@ update `app`.`JobLock`
 
 -- releaseUnused
 update `app`.`JobLock`
-  set `until` = utc_timestamp(3), `Who` = :unlockedBy, `at` = `at` + interval -1 * 1000 microsecond
+  set `until` =
+  case
+  when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+  when `until` > utc_timestamp(3) then `until`
+  else utc_timestamp(3) end, `Who` = :unlockedBy, `at` = `at` + interval -1 * 1000 microsecond
   where `id` = :name
   and `Who` = :lockedBy;
 

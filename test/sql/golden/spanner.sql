@@ -107,7 +107,11 @@ update `app`.`JobLock`
 
 -- releaseUnused
 update `app`.`JobLock`
-  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy, `at` = timestamp_add(`at`, interval -1 millisecond)
+  set `until` =
+  case
+  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
+  when `until` > timestamp_trunc(current_timestamp(), millisecond) then `until`
+  else timestamp_trunc(current_timestamp(), millisecond) end, `Who` = :unlockedBy, `at` = timestamp_add(`at`, interval -1 millisecond)
   where `id` = :name
   and `Who` = :lockedBy;
 

@@ -88,7 +88,11 @@ update "app"."JobLock"
 
 -- releaseUnused
 update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy, "at" = strftime('%Y-%m-%d %H:%M:%f', "at", (-1 / 1000.0) || ' seconds')
+  set "until" =
+  case
+  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
+  when "until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then "until"
+  else strftime('%Y-%m-%d %H:%M:%f', 'now') end, "Who" = :unlockedBy, "at" = strftime('%Y-%m-%d %H:%M:%f', "at", (-1 / 1000.0) || ' seconds')
   where "id" = :name
   and "Who" = :lockedBy;
 
