@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/hana.sql
 import type { Dialect } from '../dialect'
 import { readUpdateInsert } from '../acquire'
 import { pinByRead } from '../pin'

@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/mssql.sql
 import type { Dialect } from '../dialect'
 import type { AcquireStep } from '../acquire'
 import { insertNew, readOutcome, updateBeforeSlot, updateFree } from '../acquire'

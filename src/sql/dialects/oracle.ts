@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/oracle.sql
 import type { Dialect } from '../dialect'
 import { readHolder, readOutcome, updateBeforeSlot, updateFree } from '../acquire'
 import { readOnlyColumn, type LockSql } from '../expressions'

@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/postgres.sql
 import type { Dialect, TableShape } from '../dialect'
 import { readOutcome } from '../acquire'
 import { nextToken, type LockSql } from '../expressions'

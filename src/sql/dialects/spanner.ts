@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/spanner.sql
 import type { Dialect } from '../dialect'
 import { readUpdateInsert } from '../acquire'
 import { pinByWrite } from '../pin'

@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/sqlite.sql
 import type { Dialect } from '../dialect'
 import { readHolder, readOutcome } from '../acquire'
 import { nextToken } from '../expressions'
