@@ -1,5 +1,4 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
-import type { Dialect } from './dialect'
 import { as, nextToken, readOnlyColumn, textAs, type Expressions, type LockSql } from './expressions'
 import { uncounted } from './calls'
 import { raw, sql, type Sql, type SqlValues } from './sql'
@@ -59,14 +58,14 @@ export async function runStep(
  * For databases where a read neither waits nor sets locks. An update waits for the lock of the row even if the row is held, so a
  * read comes first; and only if there is no row, an insert follows, which may fail with a duplicate key.
  */
-export const readUpdateInsert: Pick<Dialect, 'acquire' | 'acquireSlot'> = {
-  acquire: (dialect, lock) => [
+export const readUpdateInsert = {
+  acquire: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readHolder(dialect, lock) },
     { answer: 'acquired', statement: updateFree(dialect, lock) },
     { answer: 'refusal', statement: readHolder(dialect, lock) },
     { answer: 'acquired', statement: insertNew(lock, lock.now) },
   ],
-  acquireSlot: (dialect, lock) => [
+  acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
     { answer: 'acquired', statement: updateBeforeSlot(lock) },
     { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },

@@ -26,26 +26,9 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
 }
 
 /** The pieces from which the statements of one lock table are composed. */
-export interface LockSql extends TableSql {
-  /** The dialect's clock. */
-  readonly now: Sql
-  /** The bound name of the lock. */
-  readonly lockName: Sql
-  /** The bound owner of this acquisition. */
-  readonly owner: Sql
-  /** When a lease that begins now ends. */
-  readonly leaseEnd: Sql
-  /** The bound slot, as zone-less UTC. */
-  readonly slot: Sql
-  /** Matches the row of this lock. */
-  readonly isNamed: Sql
-  /** Matches the row if this acquisition has it, even if its lease is over. */
-  readonly isOwn: Sql
-  /** Matches the row while this acquisition holds it. */
-  readonly isOwnHeld: Sql
-}
+export type LockSql = ReturnType<typeof lockSql>
 
-export function lockSql(dialect: Expressions, table: TableSql): LockSql {
+export function lockSql(dialect: Expressions, table: TableSql) {
   const { now, epoch } = dialect
   const lockName = dialect.text(parameter('name'))
   const owner = dialect.text(parameter('lockedBy'))
@@ -54,12 +37,19 @@ export function lockSql(dialect: Expressions, table: TableSql): LockSql {
   return {
     ...table,
     now,
+    /** The bound name of the lock. */
     lockName,
+    /** The bound owner of this acquisition. */
     owner,
+    /** When a lease that begins now ends. */
     leaseEnd: dialect.plus(now, parameter('lockAtMostFor')),
+    /** The bound slot, as zone-less UTC. */
     slot: dialect.plus(epoch, parameter('slot')),
+    /** Matches the row of this lock. */
     isNamed,
+    /** Matches the row if this acquisition has it, even if its lease is over. */
     isOwn,
+    /** Matches the row while this acquisition holds it. */
     isOwnHeld: sql`${isOwn} and ${table.lockUntil} > ${now}`,
   }
 }

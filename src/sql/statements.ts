@@ -8,7 +8,7 @@ export type LockStatements = ReturnType<typeof lockStatements>
 
 /**
  * Creates the statements of one lock table in one dialect. A lock is free if `lock_until <= now`, and held if `lock_until > now`.
- * Pure; call it once for each table.
+ * Pure; call it once for each table. MySQL assigns from left to right, so no assignment reads a column that an earlier one has set.
  */
 export function lockStatements(dialect: Dialect, tableSql: TableSql) {
   const lock = lockSql(dialect, tableSql)
