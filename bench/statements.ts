@@ -31,6 +31,7 @@ export function rawLock(
     lockedBy: `bench/00000000-0000-0000-0000-${String(count++).padStart(12, '0')}`,
     unlockedBy: 'bench/unlocked',
     lockAtMostFor: 60_000,
+    keepFor: 0,
   })
   return {
     winAndRelease: (name) => send(winning, values(name)),

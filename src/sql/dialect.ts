@@ -1,9 +1,9 @@
 import type { AcquireStep } from './acquire'
 import type { ErrorCodes } from './calls'
-import type { Expressions } from './expressions'
+import type { Expressions, LockSql } from './expressions'
 import type { Pin } from './pin'
 import type { Sql } from './sql'
-import type { Identifiers, TableSql } from './table-names'
+import type { Identifiers } from './table-names'
 
 /** The databases that have a dialect. */
 export type DialectName =
@@ -14,7 +14,10 @@ export interface Dialect extends Identifiers, Expressions, ErrorCodes {
   readonly name: DialectName
 
   /** How to acquire a row: steps to try in order until one decides. A loser neither waits nor writes. */
-  readonly acquire: (dialect: Expressions, table: TableSql, slot: boolean) => readonly AcquireStep[]
+  readonly acquire: (dialect: Expressions, lock: LockSql) => readonly AcquireStep[]
+
+  /** The same for a lock with a slot: only if `locked_at` is before the slot. */
+  readonly acquireSlot: (dialect: Expressions, lock: LockSql) => readonly AcquireStep[]
 
   /**
    * How to write a release more cheaply if it need not survive a crash: without it, the lease ends by itself. Default: an update.
@@ -28,7 +31,7 @@ export interface Dialect extends Identifiers, Expressions, ErrorCodes {
   readonly counted?: ((write: Sql) => Sql) | undefined
 
   /** How a transaction keeps other sessions from changing the lock's row until it ends. */
-  readonly pin: (dialect: Expressions, table: TableSql) => Pin
+  readonly pin: (lock: LockSql) => Pin
 
   // The lock itself needs none of the following.
 

@@ -25,27 +25,45 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
   readonly readOnly?: Sql | undefined
 }
 
-/** Matches the row of this lock. */
-export function isNamed(dialect: Expressions, table: TableSql): Sql {
-  return sql`${table.name} = ${dialect.text(parameter('name'))}`
+/** The pieces from which the statements of one lock table are composed. */
+export type LockSql = ReturnType<typeof lockSql>
+
+export function lockSql(dialect: Expressions, table: TableSql) {
+  const { now, epoch } = dialect
+  const lockName = dialect.text(parameter('name'))
+  const owner = dialect.text(parameter('lockedBy'))
+  const isNamed = sql`${table.name} = ${lockName}`
+  const isOwn = sql`${isNamed} and ${table.lockedBy} = ${owner}`
+  return {
+    ...table,
+    now,
+    /** The bound name of the lock. */
+    lockName,
+    /** The bound owner of this acquisition. */
+    owner,
+    /** When a lease that begins now ends. */
+    leaseEnd: dialect.plus(now, parameter('lockAtMostFor')),
+    /** The bound slot, as zone-less UTC. */
+    slot: dialect.plus(epoch, parameter('slot')),
+    /** Matches the row of this lock. */
+    isNamed,
+    /** Matches the row if this acquisition has it, even if its lease is over. */
+    isOwn,
+    /** Matches the row while this acquisition holds it. */
+    isOwnHeld: sql`${isOwn} and ${table.lockUntil} > ${now}`,
+  }
+}
+
+/** The next `locked_at` without a slot, which is also the fencing token: it grows with every acquisition. */
+export function nextToken(dialect: Expressions, lockedAt: Sql): Sql {
+  const { now } = dialect
+  return sql`case when ${lockedAt} < ${now} then ${now} else ${dialect.plus(lockedAt, raw('1'))} end`
 }
 
 /** Matches the rows of several locks. */
 export function isAmong(dialect: Expressions, table: TableSql): Sql {
   const names = SEVERAL_NAMES.map((key) => dialect.text(parameter(key)))
   return sql`${table.name} in (${names.reduce((list, item) => sql`${list}, ${item}`)})`
-}
-
-export function isHeld(dialect: Expressions, table: TableSql): Sql {
-  return sql`${isNamed(dialect, table)} and ${table.lockUntil} > ${dialect.now}`
-}
-
-export function isOwnRow(dialect: Expressions, table: TableSql): Sql {
-  return sql`${isNamed(dialect, table)} and ${table.lockedBy} = ${dialect.text(parameter('lockedBy'))}`
-}
-
-export function isOwnHeldRow(dialect: Expressions, table: TableSql): Sql {
-  return sql`${isOwnRow(dialect, table)} and ${table.lockUntil} > ${dialect.now}`
 }
 
 /** Names a column of a result. Quoted, because some names are SQL keywords, and some databases would change their case. */
@@ -67,9 +85,4 @@ export function readOnlyColumn(dialect: Expressions, isReadOnly = dialect.readOn
 
 export function columns(table: TableSql): Sql {
   return sql`${table.name}, ${table.lockUntil}, ${table.lockedAt}, ${table.lockedBy}`
-}
-
-/** The slot, as zone-less UTC. */
-export function slotTime(dialect: Expressions): Sql {
-  return dialect.plus(dialect.epoch, parameter('slot'))
 }

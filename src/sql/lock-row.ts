@@ -9,9 +9,10 @@ import {
   type Refusal,
   type UnlockOptions,
 } from '../core/internal'
-import { runStep, type AcquireStep, type StepResult } from './acquire'
+import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
 import { attemptWithin, errorKind, LostRace, type Attempt, type DatabaseCall } from './calls'
+import { uncounted } from './database-errors'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
 import { lockHolder, lockRecords, NEVER } from './records'
@@ -180,11 +181,10 @@ export class LockRow implements Acquisition {
    * @returns how many rows the release changed
    */
   #release(attempt: Attempt, run?: EndedRun): Promise<number> {
-    const { release, releaseLater, releaseSlot, releaseSlotLater, releaseUnused } = this.table.statements
+    const { release, releaseSlot, releaseUnused } = this.table.statements
     const { name, lockedBy } = this
+    const statement = !this.#hasSlot ? release : run ? releaseSlot : releaseUnused
     const keepFor = run?.keepFor ?? 0
-    const [now, later] = this.#hasSlot ? [releaseSlot, releaseSlotLater] : [release, releaseLater]
-    const statement = !run && this.#hasSlot ? releaseUnused : keepFor > 0 ? later : now
     return attempt.changes(statement, { name, lockedBy, unlockedBy: endedOwner(lockedBy, run), keepFor })
   }
 
@@ -225,4 +225,22 @@ export class LockRow implements Acquisition {
     const leaseLeft = this.lease.remaining()
     return this.table.call({ lockName: this.name, leaseLeft, idempotent: true, attempt })
   }
+}
+
+/** Runs one step. @returns `undefined` if it decides nothing, so that the next step must be tried */
+async function runStep(
+  { answer, statement }: AcquireStep,
+  values: SqlValues,
+  attempt: Attempt,
+): Promise<StepResult | undefined> {
+  if (answer === 'acquired' || answer === 'acquired or held') {
+    const changed = await attempt.changes(statement, values)
+    if (changed > 0) return { outcome: 'acquired' }
+    return answer === 'acquired' ? undefined : { outcome: 'held' }
+  }
+  const [row] = await attempt.query(statement, values)
+  // A trigger may have returned the first rows.
+  if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncounted()
+  const outcome = row && ((row['outcome'] ?? 'held') as AcquireOutcome | 'free')
+  return outcome === undefined || outcome === 'free' ? undefined : { outcome, row }
 }

@@ -1,6 +1,5 @@
-import { isOwnHeldRow, type Expressions } from './expressions'
+import type { LockSql } from './expressions'
 import { raw, sql, type Sql } from './sql'
-import type { TableSql } from './table-names'
 
 /** Finds (`read`) or changes (`write`) one row if this acquisition still holds the lock, and none otherwise. */
 export interface Pin {
@@ -10,7 +9,7 @@ export interface Pin {
 
 interface LockingRead {
   /** What to read from the row. */
-  readonly column?: (dialect: Expressions, table: TableSql) => Sql
+  readonly column?: (lock: LockSql) => Sql
   /** Follows the table's name. */
   readonly hint?: string
   /** Ends the statement. */
@@ -20,13 +19,13 @@ interface LockingRead {
 /** Pins the row with a read that locks it. */
 export const pinByRead =
   ({ column = () => raw('1'), hint = '', clause = '' }: LockingRead) =>
-  (dialect: Expressions, table: TableSql): Pin => ({
+  (lock: LockSql): Pin => ({
     kind: 'read',
-    statement: sql`select ${column(dialect, table)} from ${table.table} ${raw(hint)} where ${isOwnHeldRow(dialect, table)} ${raw(clause)}`,
+    statement: sql`select ${column(lock)} from ${lock.table} ${raw(hint)} where ${lock.isOwnHeld} ${raw(clause)}`,
   })
 
 /** Pins the row by writing it unchanged, where no read keeps other sessions out. */
-export const pinByWrite = (dialect: Expressions, table: TableSql): Pin => ({
+export const pinByWrite = ({ table, lockedBy, isOwnHeld }: LockSql): Pin => ({
   kind: 'write',
-  statement: sql`update ${table.table} set ${table.lockedBy} = ${table.lockedBy} where ${isOwnHeldRow(dialect, table)}`,
+  statement: sql`update ${table} set ${lockedBy} = ${lockedBy} where ${isOwnHeld}`,
 })

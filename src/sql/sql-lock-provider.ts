@@ -55,9 +55,19 @@ export const SQL_LOCK_PROVIDER_OPTIONS = {
 } satisfies OptionChecks<SqlLockProviderOptions>
 
 /**
- * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlClient`. Every method that reaches
- * the database rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT` or `DATABASE_ERROR` if
- * something goes wrong.
+ * Hands out locks that are rows of a table: a `LockProvider` for any SQL client that has a `SqlClient`. The algorithm:
+ *
+ * 1. Each lock is a row. Acquiring it changes the row only if `lock_until <= now` by the database's clock. If one row changed, the
+ *    lock is ours, and `locked_by` contains an owner that no other acquisition has.
+ * 2. The holder trusts its lease from before it sent the request until the lease is over by the process's own monotonic clock.
+ * 3. Extending changes the row only while it is ours and the lease is not over, and never shortens the lease.
+ * 4. Releasing sets `lock_until` to now, or to the end of `lockAtLeastFor`, and replaces the owner, so that none of our late
+ *    statements finds the row again.
+ * 5. If the process dies, the lock expires by itself. If it remains unknown whether we acquired the lock, it is released in the
+ *    background.
+ *
+ * Every method that reaches the database rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`
+ * or `DATABASE_ERROR` if something goes wrong.
  */
 export class SqlLockProvider extends LockProvider {
   /** The table and the dialect, for logs, such as `the table shedlock (postgres)`. */

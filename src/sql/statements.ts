@@ -1,7 +1,6 @@
 import { LAST_TIME } from '../core/internal'
-import { updateAgain } from './acquire'
 import type { Dialect } from './dialect'
-import { as, isAmong, isOwnHeldRow, isOwnRow, isNamed, textAs, readOnlyColumn } from './expressions'
+import { as, isAmong, lockSql, readOnlyColumn, textAs } from './expressions'
 import { parameter, raw, sql, type Sql } from './sql'
 import type { TableSql } from './table-names'
 
@@ -9,68 +8,74 @@ export type LockStatements = ReturnType<typeof lockStatements>
 
 /**
  * Creates the statements of one lock table in one dialect. A lock is free if `lock_until <= now`, and held if `lock_until > now`.
- * Pure; call it once for each table.
+ * Pure; call it once for each table. MySQL assigns from left to right, so no assignment reads a column that an earlier one has set.
  */
-export function lockStatements(dialect: Dialect, lock: TableSql) {
-  const { table, lockUntil, lockedAt, lockedBy, names } = lock
-  const { now } = dialect
-  const held = isOwnHeldRow(dialect, lock)
-  const extended = dialect.plus(now, parameter('lockAtMostFor'))
-  const later = dialect.plus(now, parameter('keepFor'))
-  const counted = dialect.counted ?? ((statement: Sql): Sql => statement)
-  const update = (assignments: Sql, condition: Sql): Sql =>
-    counted(plainUpdate(table, assignments, condition))
-  const ownRow = isOwnRow(dialect, lock)
-  const released = (until: Sql, more = sql``): Sql =>
-    sql`${lockUntil} = ${until}, ${lockedBy} = ${dialect.text(parameter('unlockedBy'))}${more}`
-  const atLeast = released(sql`case when ${later} < ${lockUntil} then ${later} else ${lockUntil} end`)
-  const cheaply = (assignments: Sql): Sql =>
-    counted((dialect.release ?? plainUpdate)(table, assignments, ownRow))
+export function lockStatements(dialect: Dialect, tableSql: TableSql) {
+  const lock = lockSql(dialect, tableSql)
+  const { table, lockUntil, lockedAt, lockedBy, now, owner, leaseEnd, slot, isNamed, isOwn, isOwnHeld } = lock
+  const kept = dialect.plus(now, parameter('keepFor'))
+  const unlockedBy = dialect.text(parameter('unlockedBy'))
+  const released = sql`${lockUntil} = case
+      when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end,
+    ${lockedBy} = ${unlockedBy}`
+  const release = sql`update ${table} set ${released} where ${isOwn}`
+  const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const oneRow = dialect.inspection?.from ?? raw('')
-  const nameless = names.schema === undefined ? dialect.shape.defaultSchema : undefined
+  const nameless = lock.names.schema === undefined ? dialect.shape.defaultSchema : undefined
   return {
-    acquire: dialect.acquire(dialect, lock, false),
+    acquire: dialect.acquire(dialect, lock),
     /** For a slot: acquires the lock only if `locked_at` is before the slot. */
-    acquireSlot: dialect.acquire(dialect, lock, true),
-    /** For a slot whose last run did not succeed: acquires the lock only if it is free and its row is still as it was read. */
-    acquireAgain: counted(updateAgain(dialect, lock)),
-    /** Never shortens the lease. Changes the row in any case, because some clients count only rows whose values change. */
-    extend: update(
-      sql`${lockUntil} = case when ${extended} > ${lockUntil} then ${extended} else ${dialect.plus(lockUntil, raw('1'))} end`,
-      held,
-    ),
+    acquireSlot: dialect.acquireSlot(dialect, lock),
     /**
-     * Also changes the owner, so that no earlier statement of that owner finds the row. Records how the run ended even after the
-     * lease, unless another owner has acquired the row since.
+     * For a slot whose last run did not succeed: acquires the lock only if it is free and its row is still as it was read. Compares
+     * milliseconds, because that is what was read, and another program's clock may have written microseconds.
      */
-    release: cheaply(released(now)),
-    /** Releases the lock in `keepFor` milliseconds, but never later than the lease would have ended. */
-    releaseLater: cheaply(atLeast),
+    acquireAgain: counted(sql`
+      update ${table} set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${slot}, ${lockedBy} = ${owner}
+      where ${isNamed} and ${lockedBy} = ${dialect.text(parameter('seenBy'))}
+      and ${dialect.epochMilliseconds(lockedAt)} = ${parameter('seenAt')} and ${lockUntil} <= ${now}`),
+    /** Never shortens the lease. Changes the row in any case, because some clients count only rows whose values change. */
+    extend: counted(sql`
+      update ${table}
+      set ${lockUntil} = case when ${leaseEnd} > ${lockUntil} then ${leaseEnd} else ${dialect.plus(lockUntil, raw('1'))} end
+      where ${isOwnHeld}`),
+    /**
+     * Releases the lock in `keepFor` milliseconds, but never later than the lease would have ended. Also changes the owner, so that
+     * no earlier statement of that owner finds the row. Records how the run ended even after the lease, unless another owner has
+     * acquired the row since.
+     */
+    release: counted(dialect.release?.(table, released, isOwn) ?? release),
     /**
      * Like `release`, for a slot: it must survive a crash and a failover, because a later acquisition may depend on how the run
      * ended.
      */
-    releaseSlot: update(released(now), ownRow),
-    releaseSlotLater: update(atLeast, ownRow),
-    /** For a slot whose task never started: lets it be acquired again, even if the lease is over. Tokens still grow. */
-    releaseUnused: update(released(now, sql`, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))}`), ownRow),
+    releaseSlot: counted(release),
+    /**
+     * For a slot whose task never started: like `releaseSlot`, and lets the slot be acquired again, even if the lease is over.
+     * Tokens still grow.
+     */
+    releaseUnused: counted(sql`
+      update ${table} set ${released}, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}`),
     /**
      * For callers other than the holder: releases the lock only while it is held, and only if its lease ends when it did as the row
      * was read.
      */
-    releaseSeen: update(released(now), sql`${held} and ${isUntil(dialect, lock)}`),
+    releaseSeen: counted(sql`
+      update ${table} set ${lockUntil} = ${now}, ${lockedBy} = ${unlockedBy}
+      where ${isOwnHeld} and ${isUntil(dialect, lock)}`),
     /** Acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. */
-    pause: update(
-      sql`${lockUntil} = ${extended}, ${lockedBy} = ${dialect.text(parameter('lockedBy'))}`,
-      sql`${isNamed(dialect, lock)} and ${lockUntil} <= ${now}`,
-    ),
+    pause: counted(sql`
+      update ${table} set ${lockUntil} = ${leaseEnd}, ${lockedBy} = ${owner}
+      where ${isNamed} and ${lockUntil} <= ${now}`),
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
-    fencingToken: sql`select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${held}) ${as(dialect, 'token')}${readOnlyColumn(dialect)} ${oneRow}`,
+    fencingToken: sql`
+      select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, 'token')}${readOnlyColumn(dialect)}
+      ${oneRow}`,
     /** Runs in the caller's own transaction. */
-    pin: dialect.pin(dialect, lock),
+    pin: dialect.pin(lock),
     list: readLocks(dialect, lock, sql`1 = 1`, sql`order by ${lock.name}`),
     /** Reads the row whose name is equal to this name by the rules of the database. */
-    find: readLocks(dialect, lock, isNamed(dialect, lock)),
+    find: readLocks(dialect, lock, isNamed),
     findSeveral: readLocks(dialect, lock, isAmong(dialect, lock)),
     /** Reads the database's clock in milliseconds since 1970. */
     now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, 'now')} ${oneRow}`,
@@ -89,10 +94,6 @@ function isUntil(dialect: Dialect, { lockUntil }: TableSql): Sql {
   const until = sql`coalesce(${dialect.epochMilliseconds(lockUntil)}, ${raw(String(LAST_TIME))})`
   const seen = dialect.epochMilliseconds(dialect.plus(dialect.epoch, parameter('seenUntil')))
   return sql`abs(${until} - (${seen})) < 1`
-}
-
-function plainUpdate(table: Sql, assignments: Sql, condition: Sql): Sql {
-  return sql`update ${table} set ${assignments} where ${condition}`
 }
 
 /**

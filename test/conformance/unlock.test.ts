@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { dialects, DriverError, lockStatements, SqlLockProvider, tableSql } from '../../src/sql/internal'
 import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 import { clientOf } from '../statement-sender'
@@ -32,4 +32,37 @@ describeBackends(everyClient())('an unlock by $title', (each) => {
     // The release in the background, which would make Prisma connect again after it has disconnected.
     await provider.drain()
   })
+
+  const dialect = dialects[each.dialect]
+  const { release, releaseSlot, releaseUnused } = lockStatements(dialect, tableSql(dialect))
+  const MINUTE = 60_000
+  it.each([
+    { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 0, held: 0 },
+    { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 5 * MINUTE, held: 5 * MINUTE },
+    { lease: 'a current', leaseLeft: 9 * MINUTE, keepFor: 60 * MINUTE, held: 9 * MINUTE },
+    { lease: 'an expired', leaseLeft: -9 * MINUTE, keepFor: 0, held: 0 },
+    { lease: 'an expired', leaseLeft: -9 * MINUTE, keepFor: 5 * MINUTE, held: 0 },
+  ])(
+    'that keeps $lease lease for $keepFor ms leaves $held ms of it',
+    async ({ leaseLeft, keepFor, held }) => {
+      const forms = { release, releaseSlot, ...(keepFor === 0 && { releaseUnused }) }
+      for (const [form, statement] of Object.entries(forms)) {
+        const name = `${form} ${leaseLeft} ${keepFor}`
+        const now = await client.table.clock()
+        const row = { name, lockUntil: now + leaseLeft, lockedAt: now, lockedBy: 'me' }
+        await client.table.insertRow(row)
+        const values = { name, lockedBy: 'me', unlockedBy: 'me, before', keepFor }
+        expect(await client.executor.execute(statement, values)).toBe(1)
+        const after = await client.table.clock()
+        const { lockUntil = NaN, lockedAt, lockedBy } = (await client.table.findRow(name)) ?? {}
+        const isWholeLease = held === leaseLeft
+        // Each clock is cut to milliseconds, and they do not run alike.
+        expect(lockUntil).toBeGreaterThanOrEqual(now + held - 5)
+        expect(lockUntil).toBeLessThanOrEqual(isWholeLease ? row.lockUntil : after + held + 5)
+        expect(lockedAt).toBe(form === 'releaseUnused' ? now - 1 : now)
+        expect(lockedBy).toBe('me, before')
+        expect(await client.executor.execute(statement, values)).toBe(0)
+      }
+    },
+  )
 })

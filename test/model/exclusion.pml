@@ -1,7 +1,7 @@
 /*
  * No two acquisitions hold the lock at the same time, however late the statements of three acquisitions arrive.
  *
- * There is one row. Its statements are acquire, extend, release and releaseLater, as in ../sql/golden. Each acquisition has an
+ * There is one row. Its statements are acquire, extend and release, as in ../sql/golden. Each acquisition has an
  * owner of its own. A statement arrives at any time after it was sent, or never. An extension and a release are sent again while
  * they have no answer, so they may arrive any number of times. An answer arrives at any time after its statement, or never. A
  * process may stop at any point, so no step has to happen.
@@ -17,7 +17,7 @@
  * mutant EXTEND_SHORTENS -DACQUISITIONS=2 -DONLY_EXCLUSION: extend sets lock_until even if it is later already
  * mutant RELEASES_OTHERS -DONLY_EXCLUSION: release does not check the owner
  * mutant RELEASE_KEEPS_OWNER -DACQUISITIONS=2: release leaves locked_by unchanged
- * mutant RELEASE_PROLONGS -DACQUISITIONS=2: releaseLater sets lock_until even if it is earlier already
+ * mutant RELEASE_PROLONGS -DACQUISITIONS=2: release sets lock_until even if it is earlier already
  * mutant ONE_OWNER -DONLY_EXCLUSION: all acquisitions have the same owner, which is that of their process
  * mutant LEASE_FROM_ANSWER -DACQUISITIONS=2 -DONLY_EXCLUSION: the holder counts its lease from the answer, not from before the request
  * mutant EXTENSION_FROM_ANSWER -DACQUISITIONS=2 -DONLY_EXCLUSION: the holder counts an extension from its answer, not from before the request

@@ -97,8 +97,8 @@ const putBack: readonly Mutant[] = [
     what: 'slots',
     breaks: 'an unused lock does not release its slot if its lease is over',
     file: 'src/sql/statements.ts',
-    find: "${dialect.plus(lockedAt, raw('-1'))}`), ownRow)",
-    replace: "${dialect.plus(lockedAt, raw('-1'))}`), held)",
+    find: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}`",
+    replace: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwnHeld}`",
   },
   {
     what: 'keep-alive',
@@ -139,8 +139,8 @@ const putBack: readonly Mutant[] = [
     what: 'the last run',
     breaks: "a crash of the server undoes the recorded outcome of a slot's run",
     file: 'src/sql/statements.ts',
-    find: 'releaseSlot: update(released(now), ownRow)',
-    replace: 'releaseSlot: cheaply(released(now))',
+    find: 'releaseSlot: counted(release)',
+    replace: 'releaseSlot: counted(dialect.release?.(table, released, isOwn) ?? release)',
   },
 ]
 

@@ -12,63 +12,185 @@ import {
   type Sql,
 } from '../../src/sql/internal'
 import type { AcquireStep } from '../../src/sql/acquire'
+import type { LockStatements } from '../../src/sql/statements'
 import { tableFixes } from './table-fixes'
 
-/** Names that nothing else has, so that a statement with a name of its own is seen. */
-const CUSTOM: LockTableOptions = {
-  schema: 'app',
-  tableName: 'JobLock',
-  columnNames: { name: 'id', lockUntil: 'until', lockedAt: 'at', lockedBy: 'Who' },
+/** When each statement is sent. Unless it says otherwise, it takes one round trip and commits by itself. */
+const SENT: Readonly<Record<keyof LockStatements, string>> = {
+  acquire: 'Acquires a lock without a slot.',
+  acquireSlot: 'Acquires a lock with a slot.',
+  acquireAgain: 'With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.',
+  extend: 'Extends a lock that is held: `extend`, and `keepAlive` again and again.',
+  release: 'Releases a lock without a slot, at the end of a run.',
+  releaseSlot: 'Releases a lock with a slot, at the end of a run.',
+  releaseUnused: 'Releases a lock with a slot if nothing ran, so that the slot can be acquired again.',
+  releaseSeen: "Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.",
+  pause: 'Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.',
+  fencingToken: 'Reads the fencing token of a lock that is held.',
+  pin: "Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.",
+  list: 'Reads all locks: `listLocks`, the page and the command line.',
+  find: 'Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.',
+  findSeveral: 'Reads several locks: `overdueLocks`.',
+  now: 'Reads the clock, for the message that a slot is too far ahead.',
+  describe: 'Reads the columns of the table, once for each provider before its first lock.',
+  schemasOf: 'Finds the schemas with such a table, for messages about a table that is missing.',
 }
 
-/** Each clause has a line of its own, so that a change of SQL shows what it changes. */
+const MEANING: Readonly<Record<AcquireStep['answer'], string>> = {
+  refusal: 'reads whether something refuses the lock: if so, there is no further step',
+  acquired: 'if it changes a row, the lock is acquired',
+  'acquired or held': 'if it changes a row, the lock is acquired, otherwise it is held',
+  outcome: 'returns the outcome',
+}
+
+/** Says how many round trips an attempt takes. */
+function roundTrips(steps: readonly AcquireStep[]): string {
+  const firstWrite = steps.findIndex(({ answer }) => answer !== 'refusal')
+  return `Round trips: 1 if it is refused, ${firstWrite + 1} if its row is free, ${steps.length} if it has no row yet.`
+}
+
 const CLAUSE =
-  / ((?:select|(?<!extract\(\w+ )from|where|and|or|set|values|returning|on conflict|do update|case|when|else|union all|begin|if|end;|insert into)\b)/g
+  /(?<!\bdo) (?:select|from|where|insert into|update|set|values|on conflict|returning|begin|end;|if)\b/iy
+const PART = /(?:, |(?= (?:when|else|and)\b) )/y
 
-/** The statements in the order of a lock's life, each value under its name. */
-function statementsOf(dialect: Dialect, options: LockTableOptions): string[] {
-  const text = (statement: Sql): string =>
-    render(statement, (position) => `:${String(statement.parameters[position])}`).replaceAll(CLAUSE, '\n  $1')
-  const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, tableSql(dialect, options))
-  const steps = (title: string, all: readonly AcquireStep[]): [string, string][] =>
-    all.map(({ answer, statement }, index) => [`${title}, step ${index + 1}: ${answer}`, text(statement)])
-  const definition = tableDefinition(dialect, options)
-  const entries = [
-    ...definition.up.map((statement): [string, string] => ['create table', statement]),
-    ...steps('acquire', acquire),
-    ...steps('acquire a slot', acquireSlot),
-    ...Object.entries(others).map(([name, statement]): [string, string] => [name, text(statement)]),
-    [`pin: ${pin.kind}`, text(pin.statement)],
-    ...definition.down.map((statement): [string, string] => ['drop table', statement]),
-    ...tableFixes(dialect, options).map((statement): [string, string] => ['fix', statement]),
-  ]
-  return entries.map(([name, statement]) => `-- ${name}\n${statement};\n`)
+/** Begins a new line before each clause, and within it after each comma; but not in short parentheses and those of functions. */
+function laidOut(statement: string): string {
+  const text = statement.replace(/\s+/g, ' ').replace(/\( /g, '(')
+  const startsHere = (pattern: RegExp): boolean => {
+    pattern.lastIndex = position
+    return pattern.test(text)
+  }
+  let result = ''
+  let position = 0
+  // The indent in each pair of parentheses that is open; empty if there are no new lines in it.
+  const indents = ['  ']
+  for (; position < text.length; position++) {
+    const character = text.charAt(position)
+    const indent = indents.at(-1) ?? ''
+    if (indent !== '' && startsHere(CLAUSE)) result += `\n${indent}`
+    else if (indent !== '' && startsHere(PART)) {
+      result += `${character.trim()}\n${indent}  `
+      if (character === ',') position++
+    } else result += character
+    if (character === '(') {
+      const isLong = result.endsWith(' (') && lengthOfParentheses(text.slice(position)) > 100
+      indents.push(isLong && indent !== '' ? `${indent}  ` : '')
+    }
+    if (character === ')') indents.pop()
+  }
+  return result
 }
 
-/** A statement with the custom names, as it has to be with the default ones. */
-function withDefaultNames(dialect: Dialect, statement: string): string {
-  const cased = (name: string): string => (dialect.upperCaseNames ? name.toUpperCase() : name)
-  return Object.entries({ id: 'name', until: 'lock_until', at: 'locked_at', Who: 'locked_by' }).reduce(
-    (text, [custom, byDefault]) => text.replaceAll(dialect.quote(custom), dialect.quote(cased(byDefault))),
-    statement.replaceAll(`${dialect.quote('app')}.`, '').replaceAll('JobLock', cased('shedlock')),
-  )
+function lengthOfParentheses(text: string): number {
+  let depth = 0
+  return text.split('').findIndex((character) => {
+    depth += character === '(' ? 1 : character === ')' ? -1 : 0
+    return depth === 0
+  })
+}
+
+const textOf = (statement: Sql): string =>
+  render(statement, (position) => `:${String(statement.parameters[position])}`)
+
+/** The statements in the order of a lock's life, each value under its name; then those that create and repair the table. */
+function sections(dialect: Dialect): string[] {
+  const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, tableSql(dialect))
+  const section = (name: keyof LockStatements, ...texts: string[]): string =>
+    [`---- ${name}`, `-- ${SENT[name]}`, ...texts].join('\n')
+  const steps = (name: 'acquire' | 'acquireSlot', all: readonly AcquireStep[]): string =>
+    section(
+      name,
+      `-- ${roundTrips(all)}`,
+      ...all.map(
+        ({ answer, statement }, index) =>
+          `-- Step ${index + 1} of ${all.length}: ${MEANING[answer]}\n${laidOut(textOf(statement))};`,
+      ),
+    )
+  const definition = tableDefinition(dialect)
+  const schemas = tableFixes(dialect, { schema: 'app' }).filter((fix) => fix.includes('create schema'))
+  const script = (title: string, texts: readonly string[]): string =>
+    [`---- ${title}`, ...texts.map((text) => `${text};`)].join('\n')
+  return [
+    steps('acquire', acquire),
+    steps('acquireSlot', acquireSlot),
+    ...(Object.entries(others) as [keyof typeof others, Sql][]).map(([name, statement]) =>
+      section(name, `${laidOut(textOf(statement))};`),
+    ),
+    section('pin', `${laidOut(textOf(pin.statement))};`),
+    script('The table: create', definition.up),
+    script('The table: drop', definition.down),
+    script('The table: repair, each statement if the check of the table advises it', [
+      ...schemas,
+      ...tableFixes(dialect),
+    ]),
+  ]
 }
 
 // To accept a change: UPDATE_GOLDEN=1 npx jest test/sql/golden.test.ts
 it.each(Object.values(dialects))('sends the same SQL to $name as before', (dialect) => {
-  // MariaDB is told what MySQL is told.
-  const file = join(__dirname, 'golden', `${dialect.name === 'mariadb' ? 'mysql' : dialect.name}.sql`)
-  const custom = statementsOf(dialect, CUSTOM)
-  const expected = custom.map((statement) => withDefaultNames(dialect, statement))
-  const byDefault = statementsOf(dialect, {})
-  const sections = {
-    'Custom names': custom,
-    'Default names, where more than the names differs': byDefault.filter((one) => !expected.includes(one)),
-    'Only with custom names': custom.filter((_, index) => !byDefault.includes(expected[index] ?? '')),
+  // The SQL of MariaDB is that of MySQL.
+  const name = dialect.name === 'mariadb' ? 'mysql' : dialect.name
+  const file = join(__dirname, 'golden', `${name}.sql`)
+  const sql = [
+    `-- The SQL of the dialect ${name}. Values are bound; here each has its name after a colon.`,
+    ...sections(dialect),
+  ].join('\n\n')
+  if (process.env['UPDATE_GOLDEN']) writeFileSync(file, `${sql}\n`)
+  expect(`${sql}\n`).toBe(readFileSync(file, 'utf8'))
+})
+
+const RENAMED: LockTableOptions = {
+  schema: 'app',
+  tableName: 'JobLock',
+  columnNames: { name: 'id', lockUntil: 'until', lockedAt: 'at', lockedBy: 'Who' },
+}
+const IN_DOUBLE_QUOTES = '"app"."JobLock" "id" "until" "at" "Who"'
+const IN_BACKTICKS = '`app`.`JobLock` `id` `until` `at` `Who`'
+const QUOTED: Readonly<Record<Dialect['name'], string>> = {
+  postgres: IN_DOUBLE_QUOTES,
+  cockroachdb: IN_DOUBLE_QUOTES,
+  sqlite: IN_DOUBLE_QUOTES,
+  oracle: IN_DOUBLE_QUOTES,
+  hana: IN_DOUBLE_QUOTES,
+  mysql: IN_BACKTICKS,
+  mariadb: IN_BACKTICKS,
+  spanner: IN_BACKTICKS,
+  mssql: '[app].[JobLock] [id] [until] [at] [Who]',
+}
+
+it.each(Object.values(dialects))('uses the names of the options in all SQL for $name', (dialect) => {
+  const texts = (options: LockTableOptions): string[] => {
+    // `describe` binds the names of the schema and the table.
+    const {
+      acquire,
+      acquireSlot,
+      pin,
+      describe: _,
+      ...others
+    } = lockStatements(dialect, tableSql(dialect, options))
+    const steps = [...acquire, ...acquireSlot, pin].map(({ statement }) => statement)
+    const { up, down } = tableDefinition(dialect, options)
+    const fixes = tableFixes(dialect, options).filter((fix) => !fix.includes('create schema'))
+    return [...[...steps, ...Object.values(others)].map(textOf), ...up, ...down, ...fixes]
   }
-  const sql = Object.entries(sections)
-    .map(([which, statements]) => `---------- ${which}\n\n${statements.join('\n')}`)
-    .join('\n')
-  if (process.env['UPDATE_GOLDEN']) writeFileSync(file, sql)
-  expect(sql).toBe(readFileSync(file, 'utf8'))
+  const withNamesOf = ({
+    table,
+    name,
+    lockUntil,
+    lockedAt,
+    lockedBy,
+  }: ReturnType<typeof tableSql>): string[] =>
+    [table, name, lockUntil, lockedAt, lockedBy].map((part) => render(part))
+  const [table = '', ...columns] = withNamesOf(tableSql(dialect))
+  const [renamedTable = '', ...renamedColumns] = withNamesOf(tableSql(dialect, RENAMED))
+  expect([renamedTable, ...renamedColumns].join(' ')).toBe(QUOTED[dialect.name])
+  const { tableName } = tableSql(dialect).names
+  const asByDefault = texts(RENAMED).map((text) =>
+    renamedColumns
+      .reduce((all, column, index) => all.replaceAll(column, columns[index] ?? ''), text)
+      .replaceAll(renamedTable, table)
+      .replaceAll(`${dialect.quote('app')}.`, '')
+      .replaceAll('JobLock', tableName),
+  )
+  expect(asByDefault).toEqual(texts({}))
 })

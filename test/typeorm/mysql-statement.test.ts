@@ -94,7 +94,7 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     expect(withName).toHaveLength(9)
     for (const name of [wide, 'job 7'])
       for (const statement of withName) {
-        const values = { name, lockedBy: 'me', lockAtMostFor: 1, slot: 1, unlockedBy: 'me' }
+        const values = { name, lockedBy: 'me', lockAtMostFor: 1, slot: 1, unlockedBy: 'me', keepFor: 0 }
         const plan = await explained.query(statement, values)
         const ofTable = plan.filter(({ table }) => table === 'shedlock')
         expect(ofTable.map(({ key, rows }) => [key, Number(rows)])).toEqual([['PRIMARY', 1]])

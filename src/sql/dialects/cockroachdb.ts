@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/cockroachdb.sql
 import type { Dialect } from '../dialect'
 import { pinByWrite } from '../pin'
 import { sql } from '../sql'

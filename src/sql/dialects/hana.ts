@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/hana.sql
 import type { Dialect } from '../dialect'
 import { readUpdateInsert } from '../acquire'
 import { pinByRead } from '../pin'
@@ -23,7 +24,7 @@ export const hana: Dialect = {
   text: (parameter) => sql`cast(${parameter} as nvarchar(255))`,
 
   // Reads set no locks here. Each step is a statement of its own, and the update decides under the row's lock.
-  acquire: readUpdateInsert,
+  ...readUpdateInsert,
 
   pin: pinByRead({ clause: 'for update' }),
 

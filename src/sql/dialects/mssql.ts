@@ -1,10 +1,10 @@
+// The SQL that this dialect sends: test/sql/golden/mssql.sql
 import type { Dialect } from '../dialect'
 import type { AcquireStep } from '../acquire'
-import type { TableSql } from '../table-names'
-import { insertNew, slotOutcome, updateFree } from '../acquire'
-import { isHeld, isNamed, type Expressions } from '../expressions'
+import { insertNew, readOutcome, updateBeforeSlot, updateFree } from '../acquire'
+import type { LockSql } from '../expressions'
 import { pinByRead } from '../pin'
-import { sql } from '../sql'
+import { sql, type Sql } from '../sql'
 
 /**
  * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
@@ -12,27 +12,17 @@ import { sql } from '../sql'
  * afterwards, but they never acquire one, because the update and the primary key decide that. Not READPAST, which is error 650 in
  * SERIALIZABLE and SNAPSHOT sessions. Not MERGE, which needs HOLDLOCK to be safe, and then waits and deadlocks.
  */
-function acquire(dialect: Expressions, table: TableSql, slot: boolean): AcquireStep[] {
-  const dirty = unlocked(table)
-  const write = sql`
-    if exists (select 1 from ${dirty.table} where ${isNamed(dialect, table)}) ${updateFree(dialect, table, slot)}
-    else ${insertNew(dialect, table, slot)}`
-  const seen = slot
-    ? slotOutcome(dialect, dirty)
-    : sql`case when exists (select 1 from ${dirty.table} where ${isHeld(dialect, table)}) then 'held' else 'free' end`
+function acquireIn({ table, isNamed }: LockSql, seen: Sql, update: Sql, insert: Sql): AcquireStep[] {
   const statement = sql`
     declare @outcome varchar(20) = (${seen});
     if @outcome = 'free'
     begin
-      ${write};
+      if exists (select 1 from ${table} with (nolock) where ${isNamed}) ${update}
+      else ${insert};
       if @@rowcount > 0 set @outcome = 'acquired';
     end;
     select @outcome as outcome`
   return [{ answer: 'outcome', statement }]
-}
-
-function unlocked(table: TableSql): TableSql {
-  return { ...table, table: sql`${table.table} with (nolock)` }
 }
 
 function literal(value: string): string {
@@ -54,7 +44,16 @@ export const mssql: Dialect = {
   text: (parameter) => parameter,
   readOnly: sql`case when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1 else 0 end`,
 
-  acquire,
+  acquire: (dialect, lock) => {
+    const { table, lockUntil, isNamed, now } = lock
+    const seen = sql`
+      case when exists (select 1 from ${table} with (nolock) where ${isNamed} and ${lockUntil} > ${now}) then 'held' else 'free' end`
+    return acquireIn(lock, seen, updateFree(dialect, lock), insertNew(lock, lock.now))
+  },
+  acquireSlot: (dialect, lock) => {
+    const seen = readOutcome(dialect, { ...lock, table: sql`${lock.table} with (nolock)` })
+    return acquireIn(lock, seen, updateBeforeSlot(lock), insertNew(lock, lock.slot))
+  },
 
   // Clients report the first count, which may be that of a trigger, and none under NOCOUNT. @@rowcount is always that of the
   // statement itself. https://learn.microsoft.com/sql/t-sql/functions/rowcount-transact-sql

@@ -1,8 +1,18 @@
+// The SQL that this dialect sends: test/sql/golden/oracle.sql
 import type { Dialect } from '../dialect'
-import { newRow, refusal, updateFree } from '../acquire'
-import { columns, isNamed } from '../expressions'
+import { readHolder, readOutcome, updateBeforeSlot, updateFree } from '../acquire'
+import { readOnlyColumn, type LockSql } from '../expressions'
 import { pinByRead } from '../pin'
-import { sql } from '../sql'
+import { sql, type Sql } from '../sql'
+
+/** Inserts the row if it does not exist. If another session is about to insert it, waits for that and fails with ORA-00001. */
+function insertMissing(lock: LockSql, locked: Sql): Sql {
+  const { table, name, lockUntil, lockedAt, lockedBy, lockName, isNamed, leaseEnd, owner } = lock
+  return sql`
+    insert into ${table} (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+    select ${lockName}, ${leaseEnd}, ${locked}, ${owner} from dual
+    where not exists (select 1 from ${table} where ${isNamed})`
+}
 
 export const oracle: Dialect = {
   name: 'oracle',
@@ -28,15 +38,15 @@ export const oracle: Dialect = {
 
   // Reads do not wait here. Not one MERGE: an update that waited for a row starts again if its WHERE is no longer true, but what a
   // MERGE does then was only observed (it watches its SET columns), and is not documented.
-  acquire: (dialect, table, slot) => [
-    { answer: 'refusal', statement: refusal(dialect, table, slot) },
-    { answer: 'acquired', statement: updateFree(dialect, table, slot) },
-    {
-      answer: 'acquired',
-      statement: sql`
-        insert into ${table.table} (${columns(table)}) select ${newRow(dialect, slot)} from dual
-        where not exists (select 1 from ${table.table} where ${isNamed(dialect, table)})`,
-    },
+  acquire: (dialect, lock) => [
+    { answer: 'refusal', statement: readHolder(dialect, lock) },
+    { answer: 'acquired', statement: updateFree(dialect, lock) },
+    { answer: 'acquired', statement: insertMissing(lock, lock.now) },
+  ],
+  acquireSlot: (dialect, lock) => [
+    { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
+    { answer: 'acquired', statement: updateBeforeSlot(lock) },
+    { answer: 'acquired', statement: insertMissing(lock, lock.slot) },
   ],
 
   // Oracle has no shared locks on rows, so two guarded transactions of one task wait for each other.

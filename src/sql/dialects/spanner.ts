@@ -1,3 +1,4 @@
+// The SQL that this dialect sends: test/sql/golden/spanner.sql
 import type { Dialect } from '../dialect'
 import { readUpdateInsert } from '../acquire'
 import { pinByWrite } from '../pin'
@@ -18,7 +19,7 @@ export const spanner: Dialect = {
   text: (parameter) => parameter,
 
   // The read is a request of its own, without locks; every other statement begins and commits a transaction.
-  acquire: readUpdateInsert,
+  ...readUpdateInsert,
 
   // Under REPEATABLE READ a read keeps no other session out, but writes are checked at the commit.
   pin: pinByWrite,

@@ -1,5 +1,7 @@
+// The SQL that this dialect sends: test/sql/golden/sqlite.sql
 import type { Dialect } from '../dialect'
-import { newRow, refusal, upsert } from '../acquire'
+import { readHolder, readOutcome } from '../acquire'
+import { nextToken } from '../expressions'
 import { pinByWrite } from '../pin'
 import { sql } from '../sql'
 
@@ -18,14 +20,33 @@ export const sqlite: Dialect = {
 
   // A write waits for every other writer of the file; a read does not wait. Never begin a transaction with a read, because its
   // write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
-  acquire: (dialect, table, slot) => [
-    { answer: 'refusal', statement: refusal(dialect, table, slot) },
-    {
-      // Without a slot, only a held row can stop it.
-      answer: slot ? 'acquired' : 'acquired or held',
-      statement: upsert(dialect, table, slot, sql`values (${newRow(dialect, slot)})`),
-    },
-  ],
+  acquire: (dialect, lock) => {
+    const { table, name, lockUntil, lockedAt, lockedBy, lockName, now, leaseEnd, owner } = lock
+    const upsert = sql`
+      insert into ${table} as held (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+      values (${lockName}, ${leaseEnd}, ${now}, ${owner})
+      on conflict (${name}) do update
+      set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${nextToken(dialect, sql`held.${lockedAt}`)}, ${lockedBy} = ${owner}
+      where held.${lockUntil} <= ${now}`
+    return [
+      { answer: 'refusal', statement: readHolder(dialect, lock) },
+      // Only a held row can stop it.
+      { answer: 'acquired or held', statement: upsert },
+    ]
+  },
+  acquireSlot: (dialect, lock) => {
+    const { table, name, lockUntil, lockedAt, lockedBy, lockName, now, leaseEnd, slot, owner } = lock
+    const upsert = sql`
+      insert into ${table} as held (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+      values (${lockName}, ${leaseEnd}, ${slot}, ${owner})
+      on conflict (${name}) do update
+      set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${slot}, ${lockedBy} = ${owner}
+      where held.${lockUntil} <= ${now} and held.${lockedAt} < ${slot}`
+    return [
+      { answer: 'refusal', statement: readOutcome(dialect, lock) },
+      { answer: 'acquired', statement: upsert },
+    ]
+  },
 
   // A transaction that has written is the only writer of the file until it ends.
   pin: pinByWrite,

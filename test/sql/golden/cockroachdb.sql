@@ -1,224 +1,239 @@
----------- Custom names
+-- The SQL of the dialect cockroachdb. Values are bound; here each has its name after a colon.
 
--- create table
-create table if not exists "app"."JobLock" (
-  "id" varchar(64) not null,
-  "until" timestamp(3) not null,
-  "at" timestamp(3) not null,
-  "Who" varchar(255) not null,
-  primary key ("id")
-);
-
--- create table
-update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
-
--- acquire, step 1: acquired or held
-insert into "app"."JobLock" as held ("id", "until", "at", "Who")
-  select :name::varchar, (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), :lockedBy::varchar
+---- acquire
+-- Acquires a lock without a slot.
+-- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
+-- Step 1 of 1: if it changes a row, the lock is acquired, otherwise it is held
+insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  select :name::varchar,
+    (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+    date_trunc('millisecond', clock_timestamp() at time zone 'UTC'),
+    :lockedBy::varchar
   where not exists (select 1
-  from "app"."JobLock"
-  where "id" = :name::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC'))
-  on conflict ("id")
-  do update
-  set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "at" =
-  case
-  when held."at" < date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  else (held."at" + 1::float8 * interval '1 millisecond')::timestamp(3) end, "Who" = :lockedBy::varchar
-  where held."until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+    from "shedlock"
+    where "name" = :name::varchar
+      and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC'))
+  on conflict ("name") do update
+  set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+    "locked_at" = case
+    when held."locked_at" < date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+    else (held."locked_at" + 1::float8 * interval '1 millisecond')::timestamp(3) end,
+    "locked_by" = :lockedBy::varchar
+  where held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- acquire a slot, step 1: outcome
-with shedlock_seen as (
-  select
-  case
-  when max("until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
-  when max("at") >= (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then 'already-run'
-  when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
-  else 'free' end as "outcome"
-  from "app"."JobLock"
-  where "id" = :name::varchar), shedlock_acquired as (
-  insert into "app"."JobLock" as held ("id", "until", "at", "Who")
-  select :name::varchar, (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), :lockedBy::varchar
-  from shedlock_seen
-  where "outcome" = 'free'
-  on conflict ("id")
-  do update
-  set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), "Who" = :lockedBy::varchar
-  where held."until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  and held."at" < (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3)
-  returning 1)
-  select
-  case
-  when exists (select 1
-  from shedlock_acquired) then 'acquired'
-  else "outcome" end as "outcome"
+---- acquireSlot
+-- Acquires a lock with a slot.
+-- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
+-- Step 1 of 1: returns the outcome
+with shedlock_seen as (select case
+      when max("lock_until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
+      when max("locked_at") >= (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then 'already-run'
+      when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
+      else 'free' end as "outcome"
+    from "shedlock"
+    where "name" = :name::varchar),
+    shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+    select :name::varchar,
+      (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+      (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3),
+      :lockedBy::varchar
+    from shedlock_seen
+    where "outcome" = 'free'
+    on conflict ("name") do update
+    set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+      "locked_at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3),
+      "locked_by" = :lockedBy::varchar
+    where held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+      and held."locked_at" < (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3)
+    returning 1)
+  select case
+    when exists (select 1 from shedlock_acquired) then 'acquired'
+    else "outcome" end as "outcome"
   from shedlock_seen;
 
--- acquireAgain
-update "app"."JobLock"
-  set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3), "Who" = :lockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :seenBy::varchar
-  and round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint = :seenAt
-  and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+---- acquireAgain
+-- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
+update "shedlock"
+  set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+    "locked_at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3),
+    "locked_by" = :lockedBy::varchar
+  where "name" = :name::varchar
+    and "locked_by" = :seenBy::varchar
+    and round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint = :seenAt
+    and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- extend
-update "app"."JobLock"
-  set "until" =
-  case
-  when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) > "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)
-  else ("until" + 1::float8 * interval '1 millisecond')::timestamp(3) end
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+---- extend
+-- Extends a lock that is held: `extend`, and `keepAlive` again and again.
+update "shedlock"
+  set "lock_until" = case
+    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) > "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)
+    else ("lock_until" + 1::float8 * interval '1 millisecond')::timestamp(3) end
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar
+    and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- release
-update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
+---- release
+-- Releases a lock without a slot, at the end of a run.
+update "shedlock"
+  set "lock_until" = case
+    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "lock_until"
+    else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end,
+    "locked_by" = :unlockedBy::varchar
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar;
 
--- releaseLater
-update "app"."JobLock"
-  set "until" =
-  case
-  when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-  else "until" end, "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
+---- releaseSlot
+-- Releases a lock with a slot, at the end of a run.
+update "shedlock"
+  set "lock_until" = case
+    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "lock_until"
+    else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end,
+    "locked_by" = :unlockedBy::varchar
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar;
 
--- releaseSlot
-update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
+---- releaseUnused
+-- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
+update "shedlock"
+  set "lock_until" = case
+    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "lock_until"
+    else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end,
+    "locked_by" = :unlockedBy::varchar,
+    "locked_at" = ("locked_at" + -1::float8 * interval '1 millisecond')::timestamp(3)
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar;
 
--- releaseSlotLater
-update "app"."JobLock"
-  set "until" =
-  case
-  when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-  else "until" end, "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
+---- releaseSeen
+-- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+update "shedlock"
+  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'),
+    "locked_by" = :unlockedBy::varchar
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar
+    and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+    and abs(coalesce(round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint, 253402300799999) - (round(extract(epoch from least(greatest((timestamp '1970-01-01' + :seenUntil::float8 * interval '1 millisecond')::timestamp(3), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint)) < 1;
 
--- releaseUnused
-update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar, "at" = ("at" + -1::float8 * interval '1 millisecond')::timestamp(3)
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar;
+---- pause
+-- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
+update "shedlock"
+  set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+    "locked_by" = :lockedBy::varchar
+  where "name" = :name::varchar
+    and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- releaseSeen
-update "app"."JobLock"
-  set "until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), "Who" = :unlockedBy::varchar
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-  and abs(coalesce(round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint, 253402300799999) - (round(extract(epoch from least(greatest((timestamp '1970-01-01' + :seenUntil::float8 * interval '1 millisecond')::timestamp(3), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint)) < 1;
+---- fencingToken
+-- Reads the fencing token of a lock that is held.
+select (select round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint
+    from "shedlock"
+    where "name" = :name::varchar
+      and "locked_by" = :lockedBy::varchar
+      and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) as "token";
 
--- pause
-update "app"."JobLock"
-  set "until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3), "Who" = :lockedBy::varchar
-  where "id" = :name::varchar
-  and "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+---- list
+-- Reads all locks: `listLocks`, the page and the command line.
+select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
+    encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
+    round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
+    round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until",
+    round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+    case
+    when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+    else 1 end as "is_held"
+  from "shedlock"
+  where 1 = 1 order by "name";
 
--- fencingToken
-select (select round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint
-  from "app"."JobLock"
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) as "token";
+---- find
+-- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
+    encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
+    round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
+    round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until",
+    round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+    case
+    when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+    else 1 end as "is_held"
+  from "shedlock"
+  where "name" = :name::varchar;
 
--- list
-select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
-  case
-  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where 1 = 1 order by "id";
+---- findSeveral
+-- Reads several locks: `overdueLocks`.
+select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
+    encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
+    round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
+    round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until",
+    round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+    case
+    when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+    else 1 end as "is_held"
+  from "shedlock"
+  where "name" in (:name1::varchar,
+      :name2::varchar,
+      :name3::varchar,
+      :name4::varchar,
+      :name5::varchar,
+      :name6::varchar,
+      :name7::varchar,
+      :name8::varchar,
+      :name9::varchar,
+      :name10::varchar);
 
--- find
-select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
-  case
-  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" = :name::varchar;
-
--- findSeveral
-select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
-  case
-  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" in (:name1::varchar, :name2::varchar, :name3::varchar, :name4::varchar, :name5::varchar, :name6::varchar, :name7::varchar, :name8::varchar, :name9::varchar, :name10::varchar);
-
--- now
+---- now
+-- Reads the clock, for the message that a slot is too far ahead.
 select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
 
--- describe
-select a.attname::text as column_name, format_type(a.atttypid, a.atttypmod) as column_type, nullif(a.atttypmod, -1) - 4 as max_length,
-  case
-  when a.attnotnull then 0
-  else 1 end as nullable, null as unique_keys, n.nspname::text as table_schema
+---- describe
+-- Reads the columns of the table, once for each provider before its first lock.
+select a.attname::text as column_name,
+    format_type(a.atttypid, a.atttypmod) as column_type,
+    nullif(a.atttypmod, -1) - 4 as max_length,
+    case
+    when a.attnotnull then 0
+    else 1 end as nullable,
+    null as unique_keys,
+    n.nspname::text as table_schema
   from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where a.attrelid = to_regclass(
-  case
-  when :schema::text is null then ''
-  else quote_ident(:schema::text) || '.' end || quote_ident(:table::text))
-  and a.attnum > 0
-  and not a.attisdropped;
+  where a.attrelid = to_regclass(case when :schema::text is null then '' else quote_ident(:schema::text) || '.' end || quote_ident(:table::text))
+    and a.attnum > 0
+    and not a.attisdropped;
 
--- pin: write
-update "app"."JobLock"
-  set "Who" = "Who"
-  where "id" = :name::varchar
-  and "Who" = :lockedBy::varchar
-  and "until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+---- pin
+-- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
+update "shedlock"
+  set "locked_by" = "locked_by"
+  where "name" = :name::varchar
+    and "locked_by" = :lockedBy::varchar
+    and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
 
--- drop table
-drop table if exists "app"."JobLock";
-
--- fix
-create schema if not exists "app";
-
--- fix
-create table if not exists "app"."JobLock" (
-  "id" varchar(64) not null,
-  "until" timestamp(3) not null,
-  "at" timestamp(3) not null,
-  "Who" varchar(255) not null,
-  primary key ("id")
+---- The table: create
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" timestamp(3) not null,
+  "locked_at" timestamp(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
 );
+update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 
--- fix
-alter table "app"."JobLock" alter column "id" type varchar(64), alter column "id" set not null;
+---- The table: drop
+drop table if exists "shedlock";
 
--- fix
-alter table "app"."JobLock" add "until" timestamp(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table "app"."JobLock" add "at" timestamp(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table "app"."JobLock" add "Who" varchar(255) default '-' not null;
-
--- fix
-create unique index "JobLock_name" on "app"."JobLock" ("id");
-
--- fix
-alter table "app"."JobLock" alter column "until" type timestamp(3), alter column "until" set not null;
-
--- fix
-alter table "app"."JobLock" alter column "at" type timestamp(3), alter column "at" set not null;
-
--- fix
-alter table "app"."JobLock" alter column "Who" type varchar(255), alter column "Who" set not null;
-
----------- Default names, where more than the names differs
-
-
----------- Only with custom names
-
--- fix
+---- The table: repair, each statement if the check of the table advises it
 create schema if not exists "app";
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" timestamp(3) not null,
+  "locked_at" timestamp(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
+);
+alter table "shedlock" alter column "name" type varchar(64), alter column "name" set not null;
+alter table "shedlock" add "lock_until" timestamp(3) default '1970-01-01 00:00:00' not null;
+alter table "shedlock" add "locked_at" timestamp(3) default '1970-01-01 00:00:00' not null;
+alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
+create unique index "shedlock_name" on "shedlock" ("name");
+alter table "shedlock" alter column "lock_until" type timestamp(3), alter column "lock_until" set not null;
+alter table "shedlock" alter column "locked_at" type timestamp(3), alter column "locked_at" set not null;
+alter table "shedlock" alter column "locked_by" type varchar(255), alter column "locked_by" set not null;

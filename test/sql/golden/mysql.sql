@@ -1,253 +1,263 @@
----------- Custom names
+-- The SQL of the dialect mysql. Values are bound; here each has its name after a colon.
 
--- create table
-create table if not exists `app`.`JobLock` (
-  `id` varchar(64) not null,
-  `until` datetime(3) not null,
-  `at` datetime(3) not null,
-  `Who` varchar(255) not null,
-  primary key (`id`)
-) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
-
--- create table
-update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
-
--- acquire, step 1: refusal
-select hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `app`.`JobLock`
-  where `id` = :name
-  and `until` > utc_timestamp(3);
-
--- acquire, step 2: acquired
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` =
-  case
-  when `at` < utc_timestamp(3) then utc_timestamp(3)
-  else `at` + interval 1 * 1000 microsecond end, `Who` = :lockedBy
-  where `id` = :name
-  and `until` <= utc_timestamp(3);
-
--- acquire, step 3: refusal
-select hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `app`.`JobLock`
-  where `id` = :name
-  and `until` > utc_timestamp(3);
-
--- acquire, step 4: acquired
-insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
+---- acquire
+-- Acquires a lock without a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
+-- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
+select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+    @@global.read_only not in ('0', 'OFF') as `read_only`
+  from `shedlock`
+  where `name` = :name
+    and `lock_until` > utc_timestamp(3);
+-- Step 2 of 4: if it changes a row, the lock is acquired
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+    `locked_at` = case
+    when `locked_at` < utc_timestamp(3) then utc_timestamp(3)
+    else `locked_at` + interval 1 * 1000 microsecond end,
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `lock_until` <= utc_timestamp(3);
+-- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
+select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+    @@global.read_only not in ('0', 'OFF') as `read_only`
+  from `shedlock`
+  where `name` = :name
+    and `lock_until` > utc_timestamp(3);
+-- Step 4 of 4: if it changes a row, the lock is acquired
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
   values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, utc_timestamp(3), :lockedBy);
 
--- acquire a slot, step 1: refusal
-select
-  case
-  when max(`until`) > utc_timestamp(3) then 'held'
-  when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
-  else 'free' end as `outcome`, @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `app`.`JobLock`
-  where `id` = :name;
+---- acquireSlot
+-- Acquires a lock with a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
+-- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
+select case
+    when max(`lock_until`) > utc_timestamp(3) then 'held'
+    when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+    when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
+    else 'free' end as `outcome`,
+    @@global.read_only not in ('0', 'OFF') as `read_only`
+  from `shedlock`
+  where `name` = :name;
+-- Step 2 of 4: if it changes a row, the lock is acquired
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+    `locked_at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `lock_until` <= utc_timestamp(3)
+    and `locked_at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond;
+-- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
+select case
+    when max(`lock_until`) > utc_timestamp(3) then 'held'
+    when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
+    when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
+    else 'free' end as `outcome`,
+    @@global.read_only not in ('0', 'OFF') as `read_only`
+  from `shedlock`
+  where `name` = :name;
+-- Step 4 of 4: if it changes a row, the lock is acquired
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
+  values (:name,
+      utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+      timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
+      :lockedBy);
 
--- acquire a slot, step 2: acquired
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `Who` = :lockedBy
-  where `id` = :name
-  and `until` <= utc_timestamp(3)
-  and `at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond;
+---- acquireAgain
+-- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+    `locked_at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `locked_by` = :seenBy
+    and timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 = :seenAt
+    and `lock_until` <= utc_timestamp(3);
 
--- acquire a slot, step 3: refusal
-select
-  case
-  when max(`until`) > utc_timestamp(3) then 'held'
-  when max(`at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
-  else 'free' end as `outcome`, @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `app`.`JobLock`
-  where `id` = :name;
+---- extend
+-- Extends a lock that is held: `extend`, and `keepAlive` again and again.
+update `shedlock`
+  set `lock_until` = case
+    when utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond > `lock_until` then utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond
+    else `lock_until` + interval 1 * 1000 microsecond end
+  where `name` = :name
+    and `locked_by` = :lockedBy
+    and `lock_until` > utc_timestamp(3);
 
--- acquire a slot, step 4: acquired
-insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
-  values (:name, utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, :lockedBy);
+---- release
+-- Releases a lock without a slot, at the end of a run.
+update `shedlock`
+  set `lock_until` = case
+    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+    when `lock_until` > utc_timestamp(3) then `lock_until`
+    else utc_timestamp(3) end,
+    `locked_by` = :unlockedBy
+  where `name` = :name
+    and `locked_by` = :lockedBy;
 
--- acquireAgain
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond, `Who` = :lockedBy
-  where `id` = :name
-  and `Who` = :seenBy
-  and timestampdiff(microsecond, '1970-01-01', `at`) div 1000 = :seenAt
-  and `until` <= utc_timestamp(3);
+---- releaseSlot
+-- Releases a lock with a slot, at the end of a run.
+update `shedlock`
+  set `lock_until` = case
+    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+    when `lock_until` > utc_timestamp(3) then `lock_until`
+    else utc_timestamp(3) end,
+    `locked_by` = :unlockedBy
+  where `name` = :name
+    and `locked_by` = :lockedBy;
 
--- extend
-update `app`.`JobLock`
-  set `until` =
-  case
-  when utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond > `until` then utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond
-  else `until` + interval 1 * 1000 microsecond end
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > utc_timestamp(3);
+---- releaseUnused
+-- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
+update `shedlock`
+  set `lock_until` = case
+    when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `lock_until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
+    when `lock_until` > utc_timestamp(3) then `lock_until`
+    else utc_timestamp(3) end,
+    `locked_by` = :unlockedBy,
+    `locked_at` = `locked_at` + interval -1 * 1000 microsecond
+  where `name` = :name
+    and `locked_by` = :lockedBy;
 
--- release
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
+---- releaseSeen
+-- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+update `shedlock`
+  set `lock_until` = utc_timestamp(3),
+    `locked_by` = :unlockedBy
+  where `name` = :name
+    and `locked_by` = :lockedBy
+    and `lock_until` > utc_timestamp(3)
+    and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1;
 
--- releaseLater
-update `app`.`JobLock`
-  set `until` =
-  case
-  when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
-  else `until` end, `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
+---- pause
+-- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
+update `shedlock`
+  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `lock_until` <= utc_timestamp(3);
 
--- releaseSlot
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
+---- fencingToken
+-- Reads the fencing token of a lock that is held.
+select (select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000
+    from `shedlock`
+    where `name` = :name
+      and `locked_by` = :lockedBy
+      and `lock_until` > utc_timestamp(3)) as `token`,
+    @@global.read_only not in ('0', 'OFF') as `read_only`;
 
--- releaseSlotLater
-update `app`.`JobLock`
-  set `until` =
-  case
-  when utc_timestamp(3) + interval :keepFor * 1000 microsecond < `until` then utc_timestamp(3) + interval :keepFor * 1000 microsecond
-  else `until` end, `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
+---- list
+-- Reads all locks: `listLocks`, the page and the command line.
+select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
+    hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`,
+    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+    timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+    case
+    when `lock_until` <= utc_timestamp(3) then 0
+    else 1 end as `is_held`,
+    case
+    when `name` is null then @@global.read_only not in ('0', 'OFF')
+    else 0 end as `read_only`
+  from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on 1 = 1 order by `name`;
 
--- releaseUnused
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3), `Who` = :unlockedBy, `at` = `at` + interval -1 * 1000 microsecond
-  where `id` = :name
-  and `Who` = :lockedBy;
+---- find
+-- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
+    hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`,
+    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+    timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+    case
+    when `lock_until` <= utc_timestamp(3) then 0
+    else 1 end as `is_held`,
+    case
+    when `name` is null then @@global.read_only not in ('0', 'OFF')
+    else 0 end as `read_only`
+  from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on `name` = :name;
 
--- releaseSeen
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > utc_timestamp(3)
-  and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1;
+---- findSeveral
+-- Reads several locks: `overdueLocks`.
+select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
+    hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`,
+    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+    timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
+    case
+    when `lock_until` <= utc_timestamp(3) then 0
+    else 1 end as `is_held`,
+    case
+    when `name` is null then @@global.read_only not in ('0', 'OFF')
+    else 0 end as `read_only`
+  from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on `name` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
--- pause
-update `app`.`JobLock`
-  set `until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond, `Who` = :lockedBy
-  where `id` = :name
-  and `until` <= utc_timestamp(3);
-
--- fencingToken
-select (select timestampdiff(microsecond, '1970-01-01', `at`) div 1000
-  from `app`.`JobLock`
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > utc_timestamp(3)) as `token`, @@global.read_only not in ('0', 'OFF') as `read_only`;
-
--- list
-select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
-  case
-  when `until` <= utc_timestamp(3) then 0
-  else 1 end as `is_held`,
-  case
-  when `id` is null then @@global.read_only not in ('0', 'OFF')
-  else 0 end as `read_only`
-  from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on 1 = 1 order by `id`;
-
--- find
-select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
-  case
-  when `until` <= utc_timestamp(3) then 0
-  else 1 end as `is_held`,
-  case
-  when `id` is null then @@global.read_only not in ('0', 'OFF')
-  else 0 end as `read_only`
-  from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on `id` = :name;
-
--- findSeveral
-select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
-  case
-  when `until` <= utc_timestamp(3) then 0
-  else 1 end as `is_held`,
-  case
-  when `id` is null then @@global.read_only not in ('0', 'OFF')
-  else 0 end as `read_only`
-  from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on `id` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
--- now
+---- now
+-- Reads the clock, for the message that a slot is too far ahead.
 select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`;
 
--- describe
-select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
-  case c.is_nullable
-  when _utf8mb4'YES' then 1
-  else 0 end as nullable, @@autocommit as autocommit, (select count(*)
-  from information_schema.statistics s
-  where s.table_schema = coalesce(:schema, database())
-  and s.table_name = :table
-  and s.non_unique = 0
-  and s.sub_part is null
-  and s.column_name = c.column_name
-  and not exists (
-  select 1
-  from information_schema.statistics o
-  where o.table_schema = coalesce(:schema, database())
-  and o.table_name = :table
-  and o.index_name = s.index_name
-  and o.seq_in_index > 1)) as unique_keys
+---- describe
+-- Reads the columns of the table, once for each provider before its first lock.
+select c.column_name as column_name,
+    c.column_type as column_type,
+    c.character_maximum_length as max_length,
+    case c.is_nullable
+    when _utf8mb4'YES' then 1
+    else 0 end as nullable,
+    @@autocommit as autocommit,
+    (select count(*)
+    from information_schema.statistics s
+    where s.table_schema = coalesce(:schema, database())
+      and s.table_name = :table
+      and s.non_unique = 0
+      and s.sub_part is null
+      and s.column_name = c.column_name
+      and not exists (select 1
+      from information_schema.statistics o
+      where o.table_schema = coalesce(:schema, database())
+        and o.table_name = :table
+        and o.index_name = s.index_name
+        and o.seq_in_index > 1)) as unique_keys
   from information_schema.columns c
   where c.table_schema = coalesce(:schema, database())
-  and c.table_name = :table;
+    and c.table_name = :table;
 
--- pin: read
+---- pin
+-- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
 select 1
-  from `app`.`JobLock` 
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > utc_timestamp(3) lock in share mode;
+  from `shedlock`
+  where `name` = :name
+    and `locked_by` = :lockedBy
+    and `lock_until` > utc_timestamp(3) lock in share mode;
 
--- drop table
-drop table if exists `app`.`JobLock`;
-
--- fix
-create schema if not exists `app`;
-
--- fix
-create table if not exists `app`.`JobLock` (
-  `id` varchar(64) not null,
-  `until` datetime(3) not null,
-  `at` datetime(3) not null,
-  `Who` varchar(255) not null,
-  primary key (`id`)
+---- The table: create
+create table if not exists `shedlock` (
+  `name` varchar(64) not null,
+  `lock_until` datetime(3) not null,
+  `locked_at` datetime(3) not null,
+  `locked_by` varchar(255) not null,
+  primary key (`name`)
 ) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
 
--- fix
-alter table `app`.`JobLock` modify `id` varchar(64) character set utf8mb4 collate utf8mb4_bin not null;
+---- The table: drop
+drop table if exists `shedlock`;
 
--- fix
-alter table `app`.`JobLock` add `until` datetime(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table `app`.`JobLock` add `at` datetime(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table `app`.`JobLock` add `Who` varchar(255) default '-' not null;
-
--- fix
-create unique index `JobLock_name` on `app`.`JobLock` (`id`);
-
--- fix
-alter table `app`.`JobLock` modify `until` datetime(3) not null;
-
--- fix
-alter table `app`.`JobLock` modify `at` datetime(3) not null;
-
--- fix
-alter table `app`.`JobLock` modify `Who` varchar(255) character set utf8mb4 collate utf8mb4_bin not null;
-
----------- Default names, where more than the names differs
-
-
----------- Only with custom names
-
--- fix
+---- The table: repair, each statement if the check of the table advises it
 create schema if not exists `app`;
+create table if not exists `shedlock` (
+  `name` varchar(64) not null,
+  `lock_until` datetime(3) not null,
+  `locked_at` datetime(3) not null,
+  `locked_by` varchar(255) not null,
+  primary key (`name`)
+) engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin;
+alter table `shedlock` modify `name` varchar(64) character set utf8mb4 collate utf8mb4_bin not null;
+alter table `shedlock` add `lock_until` datetime(3) default '1970-01-01 00:00:00' not null;
+alter table `shedlock` add `locked_at` datetime(3) default '1970-01-01 00:00:00' not null;
+alter table `shedlock` add `locked_by` varchar(255) default '-' not null;
+create unique index `shedlock_name` on `shedlock` (`name`);
+alter table `shedlock` modify `lock_until` datetime(3) not null;
+alter table `shedlock` modify `locked_at` datetime(3) not null;
+alter table `shedlock` modify `locked_by` varchar(255) character set utf8mb4 collate utf8mb4_bin not null;

@@ -1,292 +1,293 @@
----------- Custom names
+-- The SQL of the dialect oracle. Values are bound; here each has its name after a colon.
 
--- create table
-create table "app"."JobLock" (
-  "id" varchar2(64 char) not null,
-  "until" timestamp(3) not null,
-  "at" timestamp(3) not null,
-  "Who" varchar2(255 char) not null,
-  primary key ("id")
-);
-
--- acquire, step 1: refusal
-select "Who" as "owner",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",
-  case
-  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-  else 0 end as "read_only"
-  from "app"."JobLock"
-  where "id" = :name
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
-
--- acquire, step 2: acquired
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" =
-  case
-  when "at" < cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
-  else "at" + numtodsinterval(1 / 1000, 'second') end, "Who" = :lockedBy
-  where "id" = :name
-  and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
-
--- acquire, step 3: acquired
-insert into "app"."JobLock" ("id", "until", "at", "Who")
-  select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), :lockedBy
+---- acquire
+-- Acquires a lock without a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 3 if it has no row yet.
+-- Step 1 of 3: reads whether something refuses the lock: if so, there is no further step
+select "LOCKED_BY" as "owner",
+    extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",
+    case
+    when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+    else 0 end as "read_only"
+  from "SHEDLOCK"
+  where "NAME" = :name
+    and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+-- Step 2 of 3: if it changes a row, the lock is acquired
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
+    "LOCKED_AT" = case
+    when "LOCKED_AT" < cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+    else "LOCKED_AT" + numtodsinterval(1 / 1000, 'second') end,
+    "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+    and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+-- Step 3 of 3: if it changes a row, the lock is acquired
+insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
+  select :name,
+    cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
+    cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)),
+    :lockedBy
   from dual
-  where not exists (select 1
-  from "app"."JobLock"
-  where "id" = :name);
+  where not exists (select 1 from "SHEDLOCK" where "NAME" = :name);
 
--- acquire a slot, step 1: refusal
-select
-  case
-  when max("until") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
-  when max("at") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
-  when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(60000 / 1000, 'second') then 'slot-too-far-ahead'
-  else 'free' end as "outcome",
-  case
-  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-  else 0 end as "read_only"
-  from "app"."JobLock"
-  where "id" = :name;
-
--- acquire a slot, step 2: acquired
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "Who" = :lockedBy
-  where "id" = :name
-  and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
-  and "at" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second');
-
--- acquire a slot, step 3: acquired
-insert into "app"."JobLock" ("id", "until", "at", "Who")
-  select :name, cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), :lockedBy
+---- acquireSlot
+-- Acquires a lock with a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 3 if it has no row yet.
+-- Step 1 of 3: reads whether something refuses the lock: if so, there is no further step
+select case
+    when max("LOCK_UNTIL") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
+    when max("LOCKED_AT") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
+    when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(60000 / 1000, 'second') then 'slot-too-far-ahead'
+    else 'free' end as "outcome",
+    case
+    when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+    else 0 end as "read_only"
+  from "SHEDLOCK"
+  where "NAME" = :name;
+-- Step 2 of 3: if it changes a row, the lock is acquired
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
+    "LOCKED_AT" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'),
+    "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+    and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+    and "LOCKED_AT" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second');
+-- Step 3 of 3: if it changes a row, the lock is acquired
+insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
+  select :name,
+    cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
+    timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'),
+    :lockedBy
   from dual
-  where not exists (select 1
-  from "app"."JobLock"
-  where "id" = :name);
+  where not exists (select 1 from "SHEDLOCK" where "NAME" = :name);
 
--- acquireAgain
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "at" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'), "Who" = :lockedBy
-  where "id" = :name
-  and "Who" = :seenBy
-  and  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 = :seenAt
-  and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+---- acquireAgain
+-- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
+    "LOCKED_AT" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'),
+    "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+    and "LOCKED_BY" = :seenBy
+    and extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 = :seenAt
+    and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- extend
-update "app"."JobLock"
-  set "until" =
-  case
-  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') > "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second')
-  else "until" + numtodsinterval(1 / 1000, 'second') end
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+---- extend
+-- Extends a lock that is held: `extend`, and `keepAlive` again and again.
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = case
+    when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') > "LOCK_UNTIL" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second')
+    else "LOCK_UNTIL" + numtodsinterval(1 / 1000, 'second') end
+  where "NAME" = :name
+    and "LOCKED_BY" = :lockedBy
+    and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- release
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- release
+-- Releases a lock without a slot, at the end of a run.
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = case
+    when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "LOCK_UNTIL" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
+    when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then "LOCK_UNTIL"
+    else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) end,
+    "LOCKED_BY" = :unlockedBy
+  where "NAME" = :name
+    and "LOCKED_BY" = :lockedBy;
 
--- releaseLater
-update "app"."JobLock"
-  set "until" =
-  case
-  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
-  else "until" end, "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- releaseSlot
+-- Releases a lock with a slot, at the end of a run.
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = case
+    when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "LOCK_UNTIL" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
+    when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then "LOCK_UNTIL"
+    else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) end,
+    "LOCKED_BY" = :unlockedBy
+  where "NAME" = :name
+    and "LOCKED_BY" = :lockedBy;
 
--- releaseSlot
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- releaseUnused
+-- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = case
+    when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "LOCK_UNTIL" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
+    when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then "LOCK_UNTIL"
+    else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) end,
+    "LOCKED_BY" = :unlockedBy,
+    "LOCKED_AT" = "LOCKED_AT" + numtodsinterval(-1 / 1000, 'second')
+  where "NAME" = :name
+    and "LOCKED_BY" = :lockedBy;
 
--- releaseSlotLater
-update "app"."JobLock"
-  set "until" =
-  case
-  when cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second') < "until" then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:keepFor / 1000, 'second')
-  else "until" end, "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- releaseSeen
+-- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)),
+    "LOCKED_BY" = :unlockedBy
+  where "NAME" = :name
+    and "LOCKED_BY" = :lockedBy
+    and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+    and abs(coalesce(extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000, 253402300799999) - (extract(day from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 1000)) < 1;
 
--- releaseUnused
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy, "at" = "at" + numtodsinterval(-1 / 1000, 'second')
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- pause
+-- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
+update "SHEDLOCK"
+  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
+    "LOCKED_BY" = :lockedBy
+  where "NAME" = :name
+    and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 
--- releaseSeen
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
-  and abs(coalesce( extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000, 253402300799999) - ( extract(day from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (timestamp '1970-01-01 00:00:00' + numtodsinterval(:seenUntil / 1000, 'second') - timestamp '1970-01-01 00:00:00')) * 1000)) < 1;
-
--- pause
-update "app"."JobLock"
-  set "until" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'), "Who" = :lockedBy
-  where "id" = :name
-  and "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
-
--- fencingToken
-select (select  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000
-  from "app"."JobLock"
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))) as "token",
-  case
-  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-  else 0 end as "read_only"
+---- fencingToken
+-- Reads the fencing token of a lock that is held.
+select (select extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000
+    from "SHEDLOCK"
+    where "NAME" = :name
+      and "LOCKED_BY" = :lockedBy
+      and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))) as "token",
+    case
+    when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+    else 0 end as "read_only"
   from dual;
 
--- list
-select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
-  case
-  when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
-  else 1 end as "is_held",
-  case
-  when "id" is null then
-  case
-  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-  else 0 end
-  else 0 end as "read_only"
-  from (select 1 as shedlock_one
-  from dual) shedlock_one left join "app"."JobLock" on 1 = 1 order by "id";
+---- list
+-- Reads all locks: `listLocks`, the page and the command line.
+select "NAME" as "lock_name",
+    "LOCKED_BY" as "owner",
+    extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",
+    extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",
+    extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+    case
+    when "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+    else 1 end as "is_held",
+    case
+    when "NAME" is null then case
+    when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+    else 0 end
+    else 0 end as "read_only"
+  from (select 1 as shedlock_one from dual) shedlock_one left join "SHEDLOCK" on 1 = 1 order by "NAME";
 
--- find
-select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
-  case
-  when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
-  else 1 end as "is_held",
-  case
-  when "id" is null then
-  case
-  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-  else 0 end
-  else 0 end as "read_only"
-  from (select 1 as shedlock_one
-  from dual) shedlock_one left join "app"."JobLock" on "id" = :name;
+---- find
+-- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+select "NAME" as "lock_name",
+    "LOCKED_BY" as "owner",
+    extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",
+    extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",
+    extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+    case
+    when "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+    else 1 end as "is_held",
+    case
+    when "NAME" is null then case
+    when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+    else 0 end
+    else 0 end as "read_only"
+  from (select 1 as shedlock_one from dual) shedlock_one left join "SHEDLOCK" on "NAME" = :name;
 
--- findSeveral
-select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
-  case
-  when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
-  else 1 end as "is_held",
-  case
-  when "id" is null then
-  case
-  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-  else 0 end
-  else 0 end as "read_only"
-  from (select 1 as shedlock_one
-  from dual) shedlock_one left join "app"."JobLock" on "id" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
+---- findSeveral
+-- Reads several locks: `overdueLocks`.
+select "NAME" as "lock_name",
+    "LOCKED_BY" as "owner",
+    extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",
+    extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",
+    extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
+    case
+    when "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
+    else 1 end as "is_held",
+    case
+    when "NAME" is null then case
+    when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
+    else 0 end
+    else 0 end as "read_only"
+  from (select 1 as shedlock_one from dual) shedlock_one left join "SHEDLOCK" on "NAME" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
--- now
-select  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now"
+---- now
+-- Reads the clock, for the message that a slot is too far ahead.
+select extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now"
   from dual;
 
--- describe
-select c.column_name as "column_name", c.data_type as "column_type", c.char_length as "max_length",
-  case c.nullable
-  when 'Y' then 1
-  else 0 end as "nullable",
-  case
-  when c.owner = user then (
-  select count(*)
-  from all_ind_columns k join all_indexes i on i.owner = k.index_owner
-  and i.index_name = k.index_name
-  where k.table_owner = c.owner
-  and k.table_name = c.table_name
-  and k.column_name = c.column_name
-  and k.column_position = 1
-  and i.uniqueness = 'UNIQUE'
-  and not exists (
-  select 1
-  from all_ind_columns o
-  where o.index_owner = k.index_owner
-  and o.index_name = k.index_name
-  and o.column_position > 1) ) + (
-  select count(*)
-  from all_cons_columns k join all_constraints n on n.owner = k.owner
-  and n.constraint_name = k.constraint_name
-  where k.owner = c.owner
-  and k.table_name = c.table_name
-  and k.column_name = c.column_name
-  and n.constraint_type in ('P', 'U')
-  and n.status = 'ENABLED'
-  and n.deferrable = 'NOT DEFERRABLE'
-  and not exists (
-  select 1
-  from all_cons_columns o
-  where o.owner = k.owner
-  and o.constraint_name = k.constraint_name
-  and o.column_name <> k.column_name) ) end as "unique_keys"
+---- describe
+-- Reads the columns of the table, once for each provider before its first lock.
+select c.column_name as "column_name",
+    c.data_type as "column_type",
+    c.char_length as "max_length",
+    case c.nullable
+    when 'Y' then 1
+    else 0 end as "nullable",
+    case
+    when c.owner = user then (select count(*)
+    from all_ind_columns k join all_indexes i on i.owner = k.index_owner
+      and i.index_name = k.index_name
+    where k.table_owner = c.owner
+      and k.table_name = c.table_name
+      and k.column_name = c.column_name
+      and k.column_position = 1
+      and i.uniqueness = 'UNIQUE'
+      and not exists (select 1
+      from all_ind_columns o
+      where o.index_owner = k.index_owner
+        and o.index_name = k.index_name
+        and o.column_position > 1) ) + (select count(*)
+    from all_cons_columns k join all_constraints n on n.owner = k.owner
+      and n.constraint_name = k.constraint_name
+    where k.owner = c.owner
+      and k.table_name = c.table_name
+      and k.column_name = c.column_name
+      and n.constraint_type in ('P', 'U')
+      and n.status = 'ENABLED'
+      and n.deferrable = 'NOT DEFERRABLE'
+      and not exists (select 1
+      from all_cons_columns o
+      where o.owner = k.owner
+        and o.constraint_name = k.constraint_name
+        and o.column_name <> k.column_name) ) end as "unique_keys"
   from all_tab_columns c
-  where (c.owner, c.table_name) in (
-  select coalesce(:schema, sys_context('userenv', 'current_schema')), :table
-  from dual
-  union all
-  select table_owner, table_name
-  from all_synonyms
-  where synonym_name = :table
-  and owner in (coalesce(:schema, sys_context('userenv', 'current_schema')), 'PUBLIC'));
+  where (c.owner, c.table_name) in (select coalesce(:schema, sys_context('userenv', 'current_schema')),
+      :table
+    from dual union all
+    select table_owner,
+      table_name
+    from all_synonyms
+    where synonym_name = :table
+      and owner in (coalesce(:schema, sys_context('userenv', 'current_schema')), 'PUBLIC'));
 
--- schemasOf
+---- schemasOf
+-- Finds the schemas with such a table, for messages about a table that is missing.
 select owner as "table_schema"
   from all_tables
   where table_name = :table order by owner;
 
--- pin: read
+---- pin
+-- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
 select 1
-  from "app"."JobLock" 
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) for update;
+  from "SHEDLOCK"
+  where "NAME" = :name
+    and "LOCKED_BY" = :lockedBy
+    and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) for
+  update;
 
--- drop table
-drop table "app"."JobLock";
-
--- fix
-create table "app"."JobLock" (
-  "id" varchar2(64 char) not null,
-  "until" timestamp(3) not null,
-  "at" timestamp(3) not null,
-  "Who" varchar2(255 char) not null,
-  primary key ("id")
+---- The table: create
+create table "SHEDLOCK" (
+  "NAME" varchar2(64 char) not null,
+  "LOCK_UNTIL" timestamp(3) not null,
+  "LOCKED_AT" timestamp(3) not null,
+  "LOCKED_BY" varchar2(255 char) not null,
+  primary key ("NAME")
 );
 
--- fix
-alter table "app"."JobLock" modify ("id" varchar2(64 char));
+---- The table: drop
+drop table "SHEDLOCK";
 
--- fix
-alter table "app"."JobLock" add ("until" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
-
--- fix
-alter table "app"."JobLock" add ("at" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
-
--- fix
-alter table "app"."JobLock" add ("Who" varchar2(255 char) default '-' not null);
-
--- fix
-alter table "app"."JobLock" modify ("id" varchar2(64 char) not null);
-
--- fix
-create unique index "JobLock_name" on "app"."JobLock" ("id");
-
--- fix
-alter table "app"."JobLock" modify ("until" timestamp(3) not null);
-
--- fix
-alter table "app"."JobLock" modify ("at" timestamp(3) not null);
-
--- fix
-alter table "app"."JobLock" modify ("Who" varchar2(255 char) not null);
-
----------- Default names, where more than the names differs
-
-
----------- Only with custom names
-
+---- The table: repair, each statement if the check of the table advises it
+create table "SHEDLOCK" (
+  "NAME" varchar2(64 char) not null,
+  "LOCK_UNTIL" timestamp(3) not null,
+  "LOCKED_AT" timestamp(3) not null,
+  "LOCKED_BY" varchar2(255 char) not null,
+  primary key ("NAME")
+);
+alter table "SHEDLOCK" modify ("NAME" varchar2(64 char));
+alter table "SHEDLOCK" add ("LOCK_UNTIL" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
+alter table "SHEDLOCK" add ("LOCKED_AT" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
+alter table "SHEDLOCK" add ("LOCKED_BY" varchar2(255 char) default '-' not null);
+alter table "SHEDLOCK" modify ("NAME" varchar2(64 char) not null);
+create unique index "SHEDLOCK_name" on "SHEDLOCK" ("NAME");
+alter table "SHEDLOCK" modify ("LOCK_UNTIL" timestamp(3) not null);
+alter table "SHEDLOCK" modify ("LOCKED_AT" timestamp(3) not null);
+alter table "SHEDLOCK" modify ("LOCKED_BY" varchar2(255 char) not null);

@@ -1,300 +1,256 @@
----------- Custom names
+-- The SQL of the dialect spanner. Values are bound; here each has its name after a colon.
 
--- create table
-create table if not exists `app`.`JobLock` (
-  `id` string(64) not null,
-  `until` timestamp not null,
-  `at` timestamp not null,
-  `Who` string(255) not null
-) primary key (`id`);
+---- acquire
+-- Acquires a lock without a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
+-- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
+select `locked_by` as `owner`,
+    unix_millis(`lock_until`) as `lock_until`
+  from `shedlock`
+  where `name` = :name
+    and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+-- Step 2 of 4: if it changes a row, the lock is acquired
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
+    `locked_at` = case
+    when `locked_at` < timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
+    else timestamp_add(`locked_at`, interval 1 millisecond) end,
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
+-- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
+select `locked_by` as `owner`,
+    unix_millis(`lock_until`) as `lock_until`
+  from `shedlock`
+  where `name` = :name
+    and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
+-- Step 4 of 4: if it changes a row, the lock is acquired
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
+  values (:name,
+      timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
+      timestamp_trunc(current_timestamp(), millisecond),
+      :lockedBy);
 
--- create table
-update `app`.`JobLock` set `until` = `until`, `at` = `at`, `Who` = `Who` where `id` = '';
+---- acquireSlot
+-- Acquires a lock with a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
+-- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
+select case
+    when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+    when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+    when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
+    else 'free' end as `outcome`
+  from `shedlock`
+  where `name` = :name;
+-- Step 2 of 4: if it changes a row, the lock is acquired
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
+    `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond),
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
+    and `locked_at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
+-- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
+select case
+    when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+    when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
+    when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
+    else 'free' end as `outcome`
+  from `shedlock`
+  where `name` = :name;
+-- Step 4 of 4: if it changes a row, the lock is acquired
+insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
+  values (:name,
+      timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
+      timestamp_add(timestamp_seconds(0), interval :slot millisecond),
+      :lockedBy);
 
--- acquire, step 1: refusal
-select `Who` as `owner`, unix_millis(`until`) as `lock_until`
-  from `app`.`JobLock`
-  where `id` = :name
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+---- acquireAgain
+-- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
+    `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond),
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `locked_by` = :seenBy
+    and unix_millis(`locked_at`) = :seenAt
+    and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 2: acquired
-update `app`.`JobLock`
-  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` =
-  case
-  when `at` < timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
-  else timestamp_add(`at`, interval 1 millisecond) end, `Who` = :lockedBy
-  where `id` = :name
-  and `until` <= timestamp_trunc(current_timestamp(), millisecond);
+---- extend
+-- Extends a lock that is held: `extend`, and `keepAlive` again and again.
+update `shedlock`
+  set `lock_until` = case
+    when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) > `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond)
+    else timestamp_add(`lock_until`, interval 1 millisecond) end
+  where `name` = :name
+    and `locked_by` = :lockedBy
+    and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire, step 3: refusal
-select `Who` as `owner`, unix_millis(`until`) as `lock_until`
-  from `app`.`JobLock`
-  where `id` = :name
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+---- release
+-- Releases a lock without a slot, at the end of a run.
+update `shedlock`
+  set `lock_until` = case
+    when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
+    when `lock_until` > timestamp_trunc(current_timestamp(), millisecond) then `lock_until`
+    else timestamp_trunc(current_timestamp(), millisecond) end,
+    `locked_by` = :unlockedBy
+  where `name` = :name
+    and `locked_by` = :lockedBy;
 
--- acquire, step 4: acquired
-insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
-  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_trunc(current_timestamp(), millisecond), :lockedBy);
+---- releaseSlot
+-- Releases a lock with a slot, at the end of a run.
+update `shedlock`
+  set `lock_until` = case
+    when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
+    when `lock_until` > timestamp_trunc(current_timestamp(), millisecond) then `lock_until`
+    else timestamp_trunc(current_timestamp(), millisecond) end,
+    `locked_by` = :unlockedBy
+  where `name` = :name
+    and `locked_by` = :lockedBy;
 
--- acquire a slot, step 1: refusal
-select
-  case
-  when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
-  when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
-  else 'free' end as `outcome`
-  from `app`.`JobLock`
-  where `id` = :name;
+---- releaseUnused
+-- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
+update `shedlock`
+  set `lock_until` = case
+    when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `lock_until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
+    when `lock_until` > timestamp_trunc(current_timestamp(), millisecond) then `lock_until`
+    else timestamp_trunc(current_timestamp(), millisecond) end,
+    `locked_by` = :unlockedBy,
+    `locked_at` = timestamp_add(`locked_at`, interval -1 millisecond)
+  where `name` = :name
+    and `locked_by` = :lockedBy;
 
--- acquire a slot, step 2: acquired
-update `app`.`JobLock`
-  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `Who` = :lockedBy
-  where `id` = :name
-  and `until` <= timestamp_trunc(current_timestamp(), millisecond)
-  and `at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
+---- releaseSeen
+-- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+update `shedlock`
+  set `lock_until` = timestamp_trunc(current_timestamp(), millisecond),
+    `locked_by` = :unlockedBy
+  where `name` = :name
+    and `locked_by` = :lockedBy
+    and `lock_until` > timestamp_trunc(current_timestamp(), millisecond)
+    and abs(coalesce(unix_millis(`lock_until`), 253402300799999) - (unix_millis(timestamp_add(timestamp_seconds(0), interval :seenUntil millisecond)))) < 1;
 
--- acquire a slot, step 3: refusal
-select
-  case
-  when max(`until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
-  when max(`at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
-  when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
-  else 'free' end as `outcome`
-  from `app`.`JobLock`
-  where `id` = :name;
+---- pause
+-- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
+update `shedlock`
+  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
+    `locked_by` = :lockedBy
+  where `name` = :name
+    and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
 
--- acquire a slot, step 4: acquired
-insert into `app`.`JobLock` (`id`, `until`, `at`, `Who`)
-  values (:name, timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), timestamp_add(timestamp_seconds(0), interval :slot millisecond), :lockedBy);
+---- fencingToken
+-- Reads the fencing token of a lock that is held.
+select (select unix_millis(`locked_at`)
+    from `shedlock`
+    where `name` = :name
+      and `locked_by` = :lockedBy
+      and `lock_until` > timestamp_trunc(current_timestamp(), millisecond)) as `token`;
 
--- acquireAgain
-update `app`.`JobLock`
-  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond), `Who` = :lockedBy
-  where `id` = :name
-  and `Who` = :seenBy
-  and unix_millis(`at`) = :seenAt
-  and `until` <= timestamp_trunc(current_timestamp(), millisecond);
+---- list
+-- Reads all locks: `listLocks`, the page and the command line.
+select `name` as `lock_name`,
+    `locked_by` as `owner`,
+    unix_millis(`locked_at`) as `locked_at`,
+    unix_millis(`lock_until`) as `lock_until`,
+    unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+    case
+    when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+    else 1 end as `is_held`
+  from `shedlock`
+  where 1 = 1 order by `name`;
 
--- extend
-update `app`.`JobLock`
-  set `until` =
-  case
-  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) > `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond)
-  else timestamp_add(`until`, interval 1 millisecond) end
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
+---- find
+-- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+select `name` as `lock_name`,
+    `locked_by` as `owner`,
+    unix_millis(`locked_at`) as `locked_at`,
+    unix_millis(`lock_until`) as `lock_until`,
+    unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+    case
+    when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+    else 1 end as `is_held`
+  from `shedlock`
+  where `name` = :name;
 
--- release
-update `app`.`JobLock`
-  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
+---- findSeveral
+-- Reads several locks: `overdueLocks`.
+select `name` as `lock_name`,
+    `locked_by` as `owner`,
+    unix_millis(`locked_at`) as `locked_at`,
+    unix_millis(`lock_until`) as `lock_until`,
+    unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
+    case
+    when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
+    else 1 end as `is_held`
+  from `shedlock`
+  where `name` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
--- releaseLater
-update `app`.`JobLock`
-  set `until` =
-  case
-  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
-  else `until` end, `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseSlot
-update `app`.`JobLock`
-  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseSlotLater
-update `app`.`JobLock`
-  set `until` =
-  case
-  when timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond) < `until` then timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :keepFor millisecond)
-  else `until` end, `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseUnused
-update `app`.`JobLock`
-  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy, `at` = timestamp_add(`at`, interval -1 millisecond)
-  where `id` = :name
-  and `Who` = :lockedBy;
-
--- releaseSeen
-update `app`.`JobLock`
-  set `until` = timestamp_trunc(current_timestamp(), millisecond), `Who` = :unlockedBy
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond)
-  and abs(coalesce(unix_millis(`until`), 253402300799999) - (unix_millis(timestamp_add(timestamp_seconds(0), interval :seenUntil millisecond)))) < 1;
-
--- pause
-update `app`.`JobLock`
-  set `until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond), `Who` = :lockedBy
-  where `id` = :name
-  and `until` <= timestamp_trunc(current_timestamp(), millisecond);
-
--- fencingToken
-select (select unix_millis(`at`)
-  from `app`.`JobLock`
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond)) as `token`;
-
--- list
-select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
-  case
-  when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
-  else 1 end as `is_held`
-  from `app`.`JobLock`
-  where 1 = 1 order by `id`;
-
--- find
-select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
-  case
-  when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
-  else 1 end as `is_held`
-  from `app`.`JobLock`
-  where `id` = :name;
-
--- findSeveral
-select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
-  case
-  when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
-  else 1 end as `is_held`
-  from `app`.`JobLock`
-  where `id` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
--- now
+---- now
+-- Reads the clock, for the message that a slot is too far ahead.
 select unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`;
 
--- describe
-SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
-  case c.is_nullable
-  when 'YES' then 1
-  else 0 end as nullable, (select count(*)
-  from information_schema.indexes i
-  where i.table_schema = c.table_schema
-  and i.table_name = c.table_name
-  and i.is_unique
-  and exists (
-  select 1
-  from information_schema.index_columns k
-  where k.table_schema = i.table_schema
-  and k.table_name = i.table_name
-  and k.index_name = i.index_name
-  and k.column_name = c.column_name
-  and k.ordinal_position = 1)
-  and not exists (
-  select 1
-  from information_schema.index_columns o
-  where o.table_schema = i.table_schema
-  and o.table_name = i.table_name
-  and o.index_name = i.index_name
-  and o.ordinal_position > 1)) as unique_keys
-  from information_schema.columns c
-  where c.table_schema = :schema
-  and c.table_name = :table;
-
--- pin: write
-update `app`.`JobLock`
-  set `Who` = `Who`
-  where `id` = :name
-  and `Who` = :lockedBy
-  and `until` > timestamp_trunc(current_timestamp(), millisecond);
-
--- drop table
-drop table if exists `app`.`JobLock`;
-
--- fix
-create table if not exists `app`.`JobLock` (
-  `id` string(64) not null,
-  `until` timestamp not null,
-  `at` timestamp not null,
-  `Who` string(255) not null
-) primary key (`id`);
-
--- fix
-alter table `app`.`JobLock` alter column `id` string(64) not null;
-
--- fix
-alter table `app`.`JobLock` add column `until` timestamp not null default ('1970-01-01 00:00:00');
-
--- fix
-alter table `app`.`JobLock` add column `at` timestamp not null default ('1970-01-01 00:00:00');
-
--- fix
-alter table `app`.`JobLock` add column `Who` string(255) not null default ('-');
-
--- fix
-create unique index `JobLock_name` on `app`.`JobLock` (`id`);
-
--- fix
-alter table `app`.`JobLock` alter column `until` timestamp not null;
-
--- fix
-alter table `app`.`JobLock` alter column `at` timestamp not null;
-
--- fix
-alter table `app`.`JobLock` alter column `Who` string(255) not null;
-
----------- Default names, where more than the names differs
-
--- describe
-SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
-  case c.is_nullable
-  when 'YES' then 1
-  else 0 end as nullable, (select count(*)
-  from information_schema.indexes i
-  where i.table_schema = c.table_schema
-  and i.table_name = c.table_name
-  and i.is_unique
-  and exists (
-  select 1
-  from information_schema.index_columns k
-  where k.table_schema = i.table_schema
-  and k.table_name = i.table_name
-  and k.index_name = i.index_name
-  and k.column_name = c.column_name
-  and k.ordinal_position = 1)
-  and not exists (
-  select 1
-  from information_schema.index_columns o
-  where o.table_schema = i.table_schema
-  and o.table_name = i.table_name
-  and o.index_name = i.index_name
-  and o.ordinal_position > 1)) as unique_keys
+---- describe
+-- Reads the columns of the table, once for each provider before its first lock.
+SELECT c.column_name as column_name,
+    c.spanner_type as column_type,
+    safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
+    case c.is_nullable
+    when 'YES' then 1
+    else 0 end as nullable,
+    (select count(*)
+    from information_schema.indexes i
+    where i.table_schema = c.table_schema
+      and i.table_name = c.table_name
+      and i.is_unique
+      and exists (select 1
+      from information_schema.index_columns k
+      where k.table_schema = i.table_schema
+        and k.table_name = i.table_name
+        and k.index_name = i.index_name
+        and k.column_name = c.column_name
+        and k.ordinal_position = 1)
+      and not exists (select 1
+      from information_schema.index_columns o
+      where o.table_schema = i.table_schema
+        and o.table_name = i.table_name
+        and o.index_name = i.index_name
+        and o.ordinal_position > 1)) as unique_keys
   from information_schema.columns c
   where c.table_schema = ''
-  and c.table_name = :table;
+    and c.table_name = :table;
 
----------- Only with custom names
+---- pin
+-- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
+update `shedlock`
+  set `locked_by` = `locked_by`
+  where `name` = :name
+    and `locked_by` = :lockedBy
+    and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 
--- describe
-SELECT c.column_name as column_name, c.spanner_type as column_type, safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
-  case c.is_nullable
-  when 'YES' then 1
-  else 0 end as nullable, (select count(*)
-  from information_schema.indexes i
-  where i.table_schema = c.table_schema
-  and i.table_name = c.table_name
-  and i.is_unique
-  and exists (
-  select 1
-  from information_schema.index_columns k
-  where k.table_schema = i.table_schema
-  and k.table_name = i.table_name
-  and k.index_name = i.index_name
-  and k.column_name = c.column_name
-  and k.ordinal_position = 1)
-  and not exists (
-  select 1
-  from information_schema.index_columns o
-  where o.table_schema = i.table_schema
-  and o.table_name = i.table_name
-  and o.index_name = i.index_name
-  and o.ordinal_position > 1)) as unique_keys
-  from information_schema.columns c
-  where c.table_schema = :schema
-  and c.table_name = :table;
+---- The table: create
+create table if not exists `shedlock` (
+  `name` string(64) not null,
+  `lock_until` timestamp not null,
+  `locked_at` timestamp not null,
+  `locked_by` string(255) not null
+) primary key (`name`);
+update `shedlock` set `lock_until` = `lock_until`, `locked_at` = `locked_at`, `locked_by` = `locked_by` where `name` = '';
+
+---- The table: drop
+drop table if exists `shedlock`;
+
+---- The table: repair, each statement if the check of the table advises it
+create table if not exists `shedlock` (
+  `name` string(64) not null,
+  `lock_until` timestamp not null,
+  `locked_at` timestamp not null,
+  `locked_by` string(255) not null
+) primary key (`name`);
+alter table `shedlock` alter column `name` string(64) not null;
+alter table `shedlock` add column `lock_until` timestamp not null default ('1970-01-01 00:00:00');
+alter table `shedlock` add column `locked_at` timestamp not null default ('1970-01-01 00:00:00');
+alter table `shedlock` add column `locked_by` string(255) not null default ('-');
+create unique index `shedlock_name` on `shedlock` (`name`);
+alter table `shedlock` alter column `lock_until` timestamp not null;
+alter table `shedlock` alter column `locked_at` timestamp not null;
+alter table `shedlock` alter column `locked_by` string(255) not null;

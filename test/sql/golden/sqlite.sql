@@ -1,215 +1,228 @@
----------- Custom names
+-- The SQL of the dialect sqlite. Values are bound; here each has its name after a colon.
 
--- create table
-create table if not exists "app"."JobLock" (
-  "id" varchar(64) not null,
-  "until" datetime(3) not null,
-  "at" datetime(3) not null,
-  "Who" varchar(255) not null,
-  primary key ("id")
-);
+---- acquire
+-- Acquires a lock without a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 2 if it has no row yet.
+-- Step 1 of 2: reads whether something refuses the lock: if so, there is no further step
+select "locked_by" as "owner",
+    cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until"
+  from "shedlock"
+  where "name" = :name
+    and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+-- Step 2 of 2: if it changes a row, the lock is acquired, otherwise it is held
+insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  values (:name,
+      strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
+      strftime('%Y-%m-%d %H:%M:%f', 'now'),
+      :lockedBy)
+  on conflict ("name") do update
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
+    "locked_at" = case
+    when held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
+    else strftime('%Y-%m-%d %H:%M:%f', held."locked_at", (1 / 1000.0) || ' seconds') end,
+    "locked_by" = :lockedBy
+  where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- create table
-update "app"."JobLock" set "until" = "until", "at" = "at", "Who" = "Who" where "id" = '';
+---- acquireSlot
+-- Acquires a lock with a slot.
+-- Round trips: 1 if it is refused, 2 if its row is free, 2 if it has no row yet.
+-- Step 1 of 2: reads whether something refuses the lock: if so, there is no further step
+select case
+    when max("lock_until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
+    when max("locked_at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
+    when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (60000 / 1000.0) || ' seconds') then 'slot-too-far-ahead'
+    else 'free' end as "outcome"
+  from "shedlock"
+  where "name" = :name;
+-- Step 2 of 2: if it changes a row, the lock is acquired
+insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
+  values (:name,
+      strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
+      strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'),
+      :lockedBy)
+  on conflict ("name") do update
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
+    "locked_at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'),
+    "locked_by" = :lockedBy
+  where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+    and held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds');
 
--- acquire, step 1: refusal
-select "Who" as "owner", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until"
-  from "app"."JobLock"
-  where "id" = :name
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+---- acquireAgain
+-- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
+    "locked_at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'),
+    "locked_by" = :lockedBy
+  where "name" = :name
+    and "locked_by" = :seenBy
+    and cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) = :seenAt
+    and "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- acquire, step 2: acquired or held
-insert into "app"."JobLock" as held ("id", "until", "at", "Who")
-  values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', 'now'), :lockedBy)
-  on conflict ("id")
-  do update
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" =
-  case
-  when held."at" < strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
-  else strftime('%Y-%m-%d %H:%M:%f', held."at", (1 / 1000.0) || ' seconds') end, "Who" = :lockedBy
-  where held."until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
+---- extend
+-- Extends a lock that is held: `extend`, and `keepAlive` again and again.
+update "shedlock"
+  set "lock_until" = case
+    when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') > "lock_until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds')
+    else strftime('%Y-%m-%d %H:%M:%f', "lock_until", (1 / 1000.0) || ' seconds') end
+  where "name" = :name
+    and "locked_by" = :lockedBy
+    and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- acquire a slot, step 1: refusal
-select
-  case
-  when max("until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
-  when max("at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
-  when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (60000 / 1000.0) || ' seconds') then 'slot-too-far-ahead'
-  else 'free' end as "outcome"
-  from "app"."JobLock"
-  where "id" = :name;
+---- release
+-- Releases a lock without a slot, at the end of a run.
+update "shedlock"
+  set "lock_until" = case
+    when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "lock_until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
+    when "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then "lock_until"
+    else strftime('%Y-%m-%d %H:%M:%f', 'now') end,
+    "locked_by" = :unlockedBy
+  where "name" = :name
+    and "locked_by" = :lockedBy;
 
--- acquire a slot, step 2: acquired
-insert into "app"."JobLock" as held ("id", "until", "at", "Who")
-  values (:name, strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), :lockedBy)
-  on conflict ("id")
-  do update
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "Who" = :lockedBy
-  where held."until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
-  and held."at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds');
+---- releaseSlot
+-- Releases a lock with a slot, at the end of a run.
+update "shedlock"
+  set "lock_until" = case
+    when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "lock_until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
+    when "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then "lock_until"
+    else strftime('%Y-%m-%d %H:%M:%f', 'now') end,
+    "locked_by" = :unlockedBy
+  where "name" = :name
+    and "locked_by" = :lockedBy;
 
--- acquireAgain
-update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'), "Who" = :lockedBy
-  where "id" = :name
-  and "Who" = :seenBy
-  and cast(round((julianday("at") - 2440587.5) * 86400000) as integer) = :seenAt
-  and "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
+---- releaseUnused
+-- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
+update "shedlock"
+  set "lock_until" = case
+    when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "lock_until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
+    when "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now') then "lock_until"
+    else strftime('%Y-%m-%d %H:%M:%f', 'now') end,
+    "locked_by" = :unlockedBy,
+    "locked_at" = strftime('%Y-%m-%d %H:%M:%f', "locked_at", (-1 / 1000.0) || ' seconds')
+  where "name" = :name
+    and "locked_by" = :lockedBy;
 
--- extend
-update "app"."JobLock"
-  set "until" =
-  case
-  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') > "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds')
-  else strftime('%Y-%m-%d %H:%M:%f', "until", (1 / 1000.0) || ' seconds') end
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+---- releaseSeen
+-- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', 'now'),
+    "locked_by" = :unlockedBy
+  where "name" = :name
+    and "locked_by" = :lockedBy
+    and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now')
+    and abs(coalesce(cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer), 253402300799999) - (cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:seenUntil / 1000.0) || ' seconds')) - 2440587.5) * 86400000) as integer))) < 1;
 
--- release
-update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- pause
+-- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
+update "shedlock"
+  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
+    "locked_by" = :lockedBy
+  where "name" = :name
+    and "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- releaseLater
-update "app"."JobLock"
-  set "until" =
-  case
-  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
-  else "until" end, "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- fencingToken
+-- Reads the fencing token of a lock that is held.
+select (select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer)
+    from "shedlock"
+    where "name" = :name
+      and "locked_by" = :lockedBy
+      and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now')) as "token";
 
--- releaseSlot
-update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- list
+-- Reads all locks: `listLocks`, the page and the command line.
+select "name" as "lock_name",
+    "locked_by" as "owner",
+    cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at",
+    cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until",
+    cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+    case
+    when "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+    else 1 end as "is_held"
+  from "shedlock"
+  where 1 = 1 order by "name";
 
--- releaseSlotLater
-update "app"."JobLock"
-  set "until" =
-  case
-  when strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds') < "until" then strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:keepFor / 1000.0) || ' seconds')
-  else "until" end, "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- find
+-- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+select "name" as "lock_name",
+    "locked_by" as "owner",
+    cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at",
+    cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until",
+    cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+    case
+    when "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+    else 1 end as "is_held"
+  from "shedlock"
+  where "name" = :name;
 
--- releaseUnused
-update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy, "at" = strftime('%Y-%m-%d %H:%M:%f', "at", (-1 / 1000.0) || ' seconds')
-  where "id" = :name
-  and "Who" = :lockedBy;
+---- findSeveral
+-- Reads several locks: `overdueLocks`.
+select "name" as "lock_name",
+    "locked_by" as "owner",
+    cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at",
+    cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until",
+    cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
+    case
+    when "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
+    else 1 end as "is_held"
+  from "shedlock"
+  where "name" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
 
--- releaseSeen
-update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', 'now'), "Who" = :unlockedBy
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now')
-  and abs(coalesce(cast(round((julianday("until") - 2440587.5) * 86400000) as integer), 253402300799999) - (cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:seenUntil / 1000.0) || ' seconds')) - 2440587.5) * 86400000) as integer))) < 1;
-
--- pause
-update "app"."JobLock"
-  set "until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'), "Who" = :lockedBy
-  where "id" = :name
-  and "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
-
--- fencingToken
-select (select cast(round((julianday("at") - 2440587.5) * 86400000) as integer)
-  from "app"."JobLock"
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now')) as "token";
-
--- list
-select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
-  case
-  when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where 1 = 1 order by "id";
-
--- find
-select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
-  case
-  when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" = :name;
-
--- findSeveral
-select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
-  case
-  when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
--- now
+---- now
+-- Reads the clock, for the message that a slot is too far ahead.
 select cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now";
 
--- describe
-select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable, (select count(*)
-  from pragma_index_list(:table, coalesce(:schema, 'main')) l
-  where l."unique"
-  and not l.partial
-  and (select group_concat(i.name, char(0))
-  from pragma_index_info(l.name, coalesce(:schema, 'main')) i) = c.name) as unique_keys
+---- describe
+-- Reads the columns of the table, once for each provider before its first lock.
+select c.name as column_name,
+    c.type as column_type,
+    c."notnull" = 0 as nullable,
+    (select count(*)
+    from pragma_index_list(:table, coalesce(:schema, 'main')) l
+    where l."unique"
+      and not l.partial
+      and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, coalesce(:schema, 'main')) i) = c.name) as unique_keys
   from pragma_table_info(:table, coalesce(:schema, 'main')) c;
 
--- pin: write
-update "app"."JobLock"
-  set "Who" = "Who"
-  where "id" = :name
-  and "Who" = :lockedBy
-  and "until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
+---- pin
+-- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
+update "shedlock"
+  set "locked_by" = "locked_by"
+  where "name" = :name
+    and "locked_by" = :lockedBy
+    and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now');
 
--- drop table
-drop table if exists "app"."JobLock";
-
--- fix
-create table if not exists "app"."JobLock" (
-  "id" varchar(64) not null,
-  "until" datetime(3) not null,
-  "at" datetime(3) not null,
-  "Who" varchar(255) not null,
-  primary key ("id")
+---- The table: create
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" datetime(3) not null,
+  "locked_at" datetime(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
 );
+update "shedlock" set "lock_until" = "lock_until", "locked_at" = "locked_at", "locked_by" = "locked_by" where "name" = '';
 
--- fix
-alter table "app"."JobLock" add "until" datetime(3) default '1970-01-01 00:00:00' not null;
+---- The table: drop
+drop table if exists "shedlock";
 
--- fix
-alter table "app"."JobLock" add "at" datetime(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table "app"."JobLock" add "Who" varchar(255) default '-' not null;
-
--- fix
-create table if not exists "app"."JobLock_new" (
-  "id" varchar(64) not null,
-  "until" datetime(3) not null,
-  "at" datetime(3) not null,
-  "Who" varchar(255) not null,
-  primary key ("id")
+---- The table: repair, each statement if the check of the table advises it
+create table if not exists "shedlock" (
+  "name" varchar(64) not null,
+  "lock_until" datetime(3) not null,
+  "locked_at" datetime(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
 );
-
--- fix
-insert into "app"."JobLock_new" ("id", "until", "at", "Who") select "id", "until", "at", "Who" from "app"."JobLock";
-
--- fix
-drop table "app"."JobLock";
-
--- fix
-alter table "app"."JobLock_new" rename to "JobLock";
-
--- fix
-create unique index "JobLock_name" on "app"."JobLock" ("id");
-
----------- Default names, where more than the names differs
-
-
----------- Only with custom names
-
+alter table "shedlock" add "lock_until" datetime(3) default '1970-01-01 00:00:00' not null;
+alter table "shedlock" add "locked_at" datetime(3) default '1970-01-01 00:00:00' not null;
+alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
+create table if not exists "shedlock_new" (
+  "name" varchar(64) not null,
+  "lock_until" datetime(3) not null,
+  "locked_at" datetime(3) not null,
+  "locked_by" varchar(255) not null,
+  primary key ("name")
+);
+insert into "shedlock_new" ("name", "lock_until", "locked_at", "locked_by") select "name", "lock_until", "locked_at", "locked_by" from "shedlock";
+drop table "shedlock";
+alter table "shedlock_new" rename to "shedlock";
+create unique index "shedlock_name" on "shedlock" ("name");
