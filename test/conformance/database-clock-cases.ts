@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Lease } from '../../src/core/internal'
-import { expectLockError, newConfiguration, prepare, until } from '../../src/testing/expectations'
+import { expectLockError, newConfiguration, prepare } from '../../src/testing/expectations'
 import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
 import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 

@@ -7,7 +7,6 @@ import {
   expectRefused,
   newConfiguration,
   prepare,
-  until,
   untilFree,
 } from '../../src/testing/expectations'
 import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
