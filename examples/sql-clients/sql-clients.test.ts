@@ -1,9 +1,10 @@
 import { DataSource } from 'typeorm'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { lockProviderSuite, sqlLockProviderSuite } from 'shedlock-orm/testing'
+import { lockProviderSuite } from 'shedlock-orm/testing'
 import { availableBackends, type TestDatabase } from '../../test/backends'
 import { register, registerOn } from '../../test/conformance/register'
 import { createAppTables, sqlEnvironment, type SqlClient } from '../../test/conformance/sql-environment'
+import { sqlLockProviderSuite } from '../../test/conformance/sql-lock-provider-suite'
 import { ON_MYSQL, ON_POSTGRES, type OpenClient } from './clients'
 
 const APPS = 4

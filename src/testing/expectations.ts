@@ -4,47 +4,66 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   checkLockConfiguration,
   LockError,
-  type Lock,
+  type Acquisition,
   type LockConfiguration,
   type LockErrorCode,
   type LockProvider,
+  type Refusal,
   type RefusalReason,
 } from '../core/internal'
-import type {
-  LockProviderEnvironment,
-  LockRow,
-  SqlLockProviderEnvironment,
-} from './lock-provider-environment'
+import type { LockProviderEnvironment } from './lock-provider-environment'
 
 /** A configuration with a unique name, and a lease longer than any test. */
 export function newConfiguration(rest: Partial<LockConfiguration> = {}): LockConfiguration {
   return { name: randomUUID(), lockAtMostFor: '5m', ...rest }
 }
 
-/** Creates a provider and a configuration with a unique name. */
+/** Creates two providers, as two instances of the app have them, and a configuration with a unique name. */
 export async function prepare(environment: LockProviderEnvironment, rest?: Partial<LockConfiguration>) {
-  return { provider: await environment.createProvider(), configuration: newConfiguration(rest) }
+  return {
+    provider: await environment.createProvider(),
+    other: await environment.createProvider(),
+    configuration: newConfiguration(rest),
+  }
 }
 
-export async function acquire(provider: LockProvider, configuration: LockConfiguration): Promise<Lock> {
-  const lock = await provider.lock(configuration)
-  assert(lock, `lock '${configuration.name}' should be free, but was refused`)
-  return lock
+/**
+ * Makes one attempt. The cases call the storage directly, because a `Lock` refuses by its own clock whatever comes late, and the
+ * storage would not be asked.
+ */
+async function attempt(
+  provider: LockProvider,
+  configuration: LockConfiguration,
+): Promise<Acquisition | Refusal> {
+  return provider.acquire(checkLockConfiguration(configuration).configuration)
+}
+
+export async function acquire(
+  provider: LockProvider,
+  configuration: LockConfiguration,
+): Promise<Acquisition> {
+  const answer = await attempt(provider, configuration)
+  if ('reason' in answer)
+    assert.fail(`lock '${configuration.name}' should be free, but was refused as ${answer.reason}`)
+  return answer
 }
 
 export async function acquireAndRelease(
   provider: LockProvider,
   configuration: LockConfiguration,
 ): Promise<void> {
-  await (await acquire(provider, configuration)).unlock()
+  await (await acquire(provider, configuration)).unlock(undefined)
 }
 
-/** Acquires a lock with a unique name. */
-export async function acquireNew(
-  environment: LockProviderEnvironment,
-  rest?: Partial<LockConfiguration>,
-): Promise<Lock> {
-  return acquire(await environment.createProvider(), newConfiguration(rest))
+/** Polls until the lock is acquired, as another instance of the app does. */
+export async function acquireWhenFree(
+  provider: LockProvider,
+  configuration: LockConfiguration,
+): Promise<Acquisition> {
+  return until(async () => {
+    const answer = await attempt(provider, configuration)
+    return 'reason' in answer ? false : answer
+  }, `lock '${configuration.name}' is acquired`)
 }
 
 export async function expectRefused(
@@ -52,12 +71,21 @@ export async function expectRefused(
   configuration: LockConfiguration,
   expected: RefusalReason = 'held',
 ): Promise<void> {
-  const answer = await provider.acquire(checkLockConfiguration(configuration).configuration)
+  const answer = await attempt(provider, configuration)
   assert(
     'reason' in answer,
     `lock '${configuration.name}' should be refused as ${expected}, but was acquired`,
   )
   assert.equal(answer.reason, expected)
+}
+
+/** Expects that an extension or a token is refused: it resolves to `undefined`, or rejects if the storage cannot tell. */
+export async function expectLost(late: Promise<unknown>): Promise<void> {
+  const answer = await late.catch((error: unknown) => {
+    assert(error instanceof LockError, `expected undefined or a LockError, not ${String(error)}`)
+    return undefined
+  })
+  assert.equal(answer, undefined, 'a request is granted although the lock is lost')
 }
 
 export async function expectHeld(environment: LockProviderEnvironment, name: string): Promise<void> {
@@ -68,10 +96,10 @@ export async function expectFree(environment: LockProviderEnvironment, name: str
   assert.equal(await environment.isHeld(name), false, `lock '${name}' should be free`)
 }
 
-export async function expectRow(environment: SqlLockProviderEnvironment, name: string): Promise<LockRow> {
-  const row = await environment.findRow(name)
-  assert(row, `lock '${name}' has no row in the table`)
-  return row
+/** Expects that the holder no longer trusts a lease, because another caller has just acquired the lock. */
+export function expectOver(lease: Acquisition['lease'] | undefined): void {
+  assert(lease, 'the extension was refused, although the lock was held')
+  assert.equal(lease.remaining(), 0, 'the lock was acquired while its first holder still trusted its lease')
 }
 
 /** Waits until the lock is free, by the storage's own clock. */
@@ -79,10 +107,13 @@ export async function untilFree(environment: LockProviderEnvironment, name: stri
   await until(async () => !(await environment.isHeld(name)), `lock '${name}' becomes free`)
 }
 
-export async function until(condition: () => Promise<boolean> | boolean, what: string): Promise<void> {
+/** Polls until `condition` returns something other than `false`, and returns that. */
+export async function until<T>(condition: () => Promise<T | false> | T | false, what: string): Promise<T> {
   const deadline = performance.now() + 30_000
   // Many cases wait at the same time, some for seconds, so the interval grows: their polling must not overload the database.
-  for (let interval = 5; !(await condition()); interval = Math.min(2 * interval, 100)) {
+  for (let interval = 5; ; interval = Math.min(2 * interval, 100)) {
+    const found = await condition()
+    if (found !== false) return found
     assert(performance.now() < deadline, `waited 30 seconds in vain until ${what}`)
     await sleep(interval)
   }
@@ -94,4 +125,13 @@ export async function expectLockError(work: Promise<unknown>, code: LockErrorCod
     assert.equal(error.code, code, error.message)
     return true
   })
+}
+
+export function expectGrowing(tokens: readonly number[]): void {
+  assert(
+    tokens.every((token) => Number.isSafeInteger(token) && token > 0),
+    `not all tokens are positive safe integers: ${tokens.join(', ')}`,
+  )
+  const sorted = [...new Set(tokens)].sort((one, other) => one - other)
+  assert.deepEqual(tokens, sorted, 'the tokens do not grow with every acquisition')
 }

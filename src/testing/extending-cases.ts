@@ -1,85 +1,85 @@
 import assert from 'node:assert/strict'
 import { Lease } from '../core/internal'
-import { acquireNew, expectFree, expectHeld, expectLockError, until, untilFree } from './expectations'
-import type { Cases, LockProviderEnvironment } from './lock-provider-environment'
+import {
+  acquire,
+  acquireWhenFree,
+  expectFree,
+  expectHeld,
+  expectLost,
+  expectOver,
+  expectRefused,
+  prepare,
+  until,
+  untilFree,
+} from './expectations'
+import type { Cases } from './lock-provider-environment'
 
-export const extendingCases: Cases<LockProviderEnvironment> = {
-  'extends a lock beyond its first lease': async (environment) => {
-    const lock = await acquireNew(environment, { lockAtMostFor: '2s' })
+const MINUTE = 60_000
+
+export const extendingCases: Cases = {
+  'extends a lock beyond its first lease, three times': async (environment) => {
+    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
+    const lock = await acquire(provider, configuration)
     const first = new Lease(2_000)
-    assert.equal(await lock.extend('5m'), lock, 'extend() returned another lock')
+    for (let time = 1; time <= 3; time++) {
+      const extended = await lock.extend(time * MINUTE, undefined)
+      assert(Number(extended?.remaining()) > 2_000, 'the holder has no longer lease')
+    }
     await until(() => first.remaining() === 0, 'the first lease is over')
-    await expectHeld(environment, lock.name)
-    assert(lock.remaining() > 0, 'an extended lock has no time left')
-    await lock.unlock()
-    await expectFree(environment, lock.name)
+    await expectRefused(other, configuration)
+    await lock.unlock(undefined)
+    await expectFree(environment, configuration.name)
   },
-  'extends a lock three times': async (environment) => {
-    const lock = await acquireNew(environment, { lockAtMostFor: '2s' })
-    const first = new Lease(2_000)
-    for (let time = 0; time < 3; time++) await lock.extend('5m')
-    await until(() => first.remaining() === 0, 'the first lease is over')
-    await expectHeld(environment, lock.name)
-    await lock.unlock()
-    await expectFree(environment, lock.name)
+  'lets an extended lock expire, but not while its holder trusts it': async (environment) => {
+    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
+    const lock = await acquire(provider, configuration)
+    const extended = await lock.extend(3_000, undefined)
+    await acquireWhenFree(other, configuration)
+    expectOver(extended)
   },
   'does not shorten a lease that is extended by less than what is left': async (environment) => {
-    const lock = await acquireNew(environment)
-    const requested = new Lease(100)
-    const before = lock.remaining()
-    await lock.extend('100ms')
-    assert(lock.remaining() > 100 && lock.remaining() <= before + 100, 'the holder assumes a wrong lease')
-    await until(() => requested.remaining() === 0, 'the requested time is over')
-    await expectHeld(environment, lock.name)
-    await lock.unlock()
-    await expectFree(environment, lock.name)
+    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '3s' })
+    const lock = await acquire(provider, configuration)
+    const extended = await lock.extend(100, undefined)
+    await acquireWhenFree(other, configuration)
+    expectOver(lock.lease)
+    expectOver(extended)
   },
-  'does not extend a lock that is released': async (environment) => {
-    const lock = await acquireNew(environment)
-    await lock.unlock()
-    await expectLockError(lock.extend('10s'), 'NOT_LOCKED')
-    await expectFree(environment, lock.name)
-  },
-  'does not extend a lock whose lease is over': async (environment) => {
-    const lock = await acquireNew(environment, { lockAtMostFor: '2s' })
-    await untilFree(environment, lock.name)
-    await expectLockError(lock.extend('10s'), 'LOCK_LOST')
-    await expectFree(environment, lock.name)
+  'does not extend a lock whose lease is over, even if no other caller acquired it': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
+    const lock = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await expectLost(lock.extend(5 * MINUTE, undefined))
+    await expectFree(environment, configuration.name)
   },
   'honours the lockAtLeastFor of an extension': async (environment) => {
-    const lock = await acquireNew(environment, { lockAtMostFor: '10m' })
-    await lock.extend('10m', '9m')
-    await lock.unlock()
-    await expectHeld(environment, lock.name)
+    const { provider, configuration } = await prepare(environment)
+    const lock = await acquire(provider, configuration)
+    await lock.extend(10 * MINUTE, 9 * MINUTE)
+    await lock.unlock(undefined)
+    await expectHeld(environment, configuration.name)
   },
   'keeps the previous lockAtLeastFor when an extension omits it': async (environment) => {
-    const lock = await acquireNew(environment, { lockAtMostFor: '10m', lockAtLeastFor: '9m' })
-    await lock.extend('10m')
-    await lock.unlock()
-    await expectHeld(environment, lock.name)
+    const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '4m' })
+    const lock = await acquire(provider, configuration)
+    await lock.extend(10 * MINUTE, undefined)
+    await lock.unlock(undefined)
+    await expectHeld(environment, configuration.name)
   },
   'drops the previous lockAtLeastFor when an extension sets it to 0': async (environment) => {
-    const lock = await acquireNew(environment, { lockAtMostFor: '10m', lockAtLeastFor: '9m' })
-    await lock.extend('10m', 0)
-    await lock.unlock()
-    await untilFree(environment, lock.name)
+    const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '4m' })
+    const lock = await acquire(provider, configuration)
+    await lock.extend(10 * MINUTE, 0)
+    await lock.unlock(undefined)
+    await expectFree(environment, configuration.name)
   },
   'counts the lockAtLeastFor of an extension from the acquisition': async (environment) => {
-    const lock = await acquireNew(environment)
-    // What is left when the acquisition resolves: the lease began some time before.
-    const acquired = lock.remaining()
-    await until(() => lock.remaining() < acquired - 1_500, 'the lock is a second and a half old')
-    await lock.extend('5m', '1s')
-    await lock.unlock()
-    await expectFree(environment, lock.name)
-  },
-  'refuses an extension that can never work, and leaves the lock as it is': async (environment) => {
-    const lock = await acquireNew(environment)
-    for (const lockAtMostFor of [0, -1, NaN, Infinity, '10foo']) {
-      await expectLockError(lock.extend(lockAtMostFor), 'INVALID_CONFIGURATION')
-    }
-    await expectLockError(lock.extend('1s', '2s'), 'INVALID_CONFIGURATION')
-    await expectHeld(environment, lock.name)
-    await lock.unlock()
+    const { provider, configuration } = await prepare(environment)
+    const lock = await acquire(provider, configuration)
+    const acquired = lock.lease.remaining()
+    await until(() => lock.lease.remaining() < acquired - 1_500, 'the lock is a second and a half old')
+    await lock.extend(5 * MINUTE, 1_000)
+    await lock.unlock(undefined)
+    await expectFree(environment, configuration.name)
   },
 }

@@ -4,13 +4,7 @@
  * @module shedlock-orm/testing
  */
 export { InMemoryLockProvider, makeAllAssertsPass } from '../core/internal'
-export type {
-  CallerTransaction,
-  LockProviderEnvironment,
-  LockRow,
-  SqlLockProviderEnvironment,
-  TableNames,
-} from './lock-provider-environment'
-export { lockProviderSuite, sqlLockProviderSuite } from './lock-provider-suite'
+export type { LockProviderEnvironment } from './lock-provider-environment'
+export { lockProviderSuite } from './lock-provider-suite'
 export type { SuiteCase, SuiteOptions } from './lock-provider-suite'
 export { alwaysFree, assertFree, assertHeld, assumeLocked, FakeClock } from './unit-test-support'

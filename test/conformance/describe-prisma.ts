@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import { lockProviderSuite, sqlLockProviderSuite } from '../../src/testing'
+import { lockProviderSuite } from '../../src/testing'
 import { conformanceBackends, describeBackends } from '../backends'
 import {
   prismaBackends,
@@ -11,6 +11,7 @@ import {
 import { prismaClient, type Connected } from './prisma-client'
 import { register, registerOn } from './register'
 import { createAppTables, sqlEnvironment, type Observer } from './sql-environment'
+import { sqlLockProviderSuite } from './sql-lock-provider-suite'
 
 /**
  * The ways in which apps connect to a backend, where there are several. The journal is the file's, and what differs with it

@@ -6,7 +6,7 @@ import {
   type DialectName,
   type Sql,
 } from '../../src/sql/internal'
-import type { LockRow, TableNames } from '../../src/testing'
+import type { LockRow, TableNames } from './sql-lock-provider-environment'
 import { drivers } from '../../src/drivers/internal'
 
 /** A TypeORM DataSource, or what behaves like one. */

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { LockProvider } from '../../src/core/internal'
 import { dialects, type DialectName, type SqlLockProviderOptions } from '../../src/sql/internal'
-import type { CallerTransaction, SqlLockProviderEnvironment, TableNames } from '../../src/testing'
+import type {
+  CallerTransaction,
+  SqlLockProviderEnvironment,
+  TableNames,
+} from './sql-lock-provider-environment'
 import { drivers } from '../../src/drivers/internal'
 import { observeLockTable, type Observer } from './lock-table-observer'
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe } from '@jest/globals'
 import { DataSource, type DataSourceOptions } from 'typeorm'
-import { lockProviderSuite, sqlLockProviderSuite, type SuiteCase } from '../../src/testing'
+import { lockProviderSuite } from '../../src/testing'
 import { conformanceBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
 import { register, registerOn } from './register'
 import { createAppTables, sqlEnvironment } from './sql-environment'
+import { sqlLockProviderSuite, type SqlSuiteCase } from './sql-lock-provider-suite'
 import type { Observer } from './lock-table-observer'
 import { spannerObserver } from './spanner-observer'
 import { typeOrmClient } from './typeorm-client'
@@ -25,7 +26,7 @@ function variantsOf({ name }: Backend): readonly Variant[] {
 }
 
 /** What a stand-in for the real server cannot show. */
-function seenOn({ name }: Backend): (one: SuiteCase) => SuiteCase {
+function seenOn({ name }: Backend): (one: SqlSuiteCase) => SqlSuiteCase {
   return (one) =>
     name === 'spanner' && /eight workers|never loses/.test(one.title)
       ? { ...one, skip: 'its emulator aborts all transactions but one' }

@@ -26,7 +26,9 @@ const sources = ['test', 'src/testing']
 
 function exists(path: string): boolean {
   return ['', '.ts', '.test.ts'].some((ending) =>
-    ['', 'test/core/', 'src/testing/'].some((folder) => existsSync(join(root, folder + path + ending))),
+    ['', 'test/core/', 'src/testing/', 'test/conformance/'].some((folder) =>
+      existsSync(join(root, folder + path + ending)),
+    ),
   )
 }
 

@@ -13,7 +13,7 @@ import { shedLockCoordinator } from '../../src/node-cron'
 import { openTelemetryListener, openTelemetryTracingListener } from '../../src/opentelemetry'
 import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
-import { alwaysFree, lockProviderSuite, sqlLockProviderSuite } from '../../src/testing'
+import { alwaysFree, lockProviderSuite } from '../../src/testing'
 import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
@@ -131,9 +131,6 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'openTelemetryTracingListener(options)': (change) => openTelemetryTracingListener(change),
   'lockPage(options)': async (change) => lockPage(await sqlProvider(), { authorize: () => true, ...change }),
   'lockProviderSuite(options)': (change) => lockProviderSuite(environment, change),
-  'sqlLockProviderSuite(options)': (change) => sqlLockProviderSuite(environment as never, change),
-  'SqlLockProviderEnvironment.reasons': (change) =>
-    sqlLockProviderSuite({ ...environment, reasons: change } as never),
 }
 
 /** What else a caller passes, and why it may have properties that the package does not know. */
@@ -156,8 +153,7 @@ const others: Readonly<Record<string, string>> = {
   ...{ PrismaClientLike: 'of Prisma', Prisma8ClientLike: 'of Prisma' },
   ...{ 'lockStatementName(options)': 'of Prisma' },
   ...{ PageVisitor: "may be the app's own user" },
-  ...{ LockProviderEnvironment: 'a test', SqlLockProviderEnvironment: 'a test' },
-  ...{ CallerTransaction: 'a test', LockRow: 'a row' },
+  ...{ LockProviderEnvironment: 'a test' },
   ...{ Sql: 'made by the package', SqlValues: 'made by the package', StatementResult: 'of a client' },
   ...{ Attempt: 'made by the package', AcquireOptions: 'made by the package' },
   ...{ LockRecord: 'a row', LastRun: 'part of a row' },

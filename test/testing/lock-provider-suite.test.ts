@@ -9,13 +9,13 @@ const environment = {
   isHeld: (name: string) => storage.isLocked(name),
 }
 
-it('A case tells how long it may take: a minute, or what the suite was told', () => {
+it('The timeLimit of a case is a minute, or what the options of the suite say', () => {
   expect(new Set(lockProviderSuite(environment).map(({ timeLimit }) => timeLimit))).toEqual(new Set([60_000]))
   const patient = lockProviderSuite(environment, { timeLimit: '5m' })
   expect(new Set(patient.map(({ timeLimit }) => timeLimit))).toEqual(new Set([300_000]))
 })
 
-it('A case that fails says what went wrong', async () => {
+it('A case that fails says which lock is in which state', async () => {
   const cases = lockProviderSuite({
     ...environment,
     createProvider: () =>
@@ -26,6 +26,6 @@ it('A case that fails says what went wrong', async () => {
           : { ...acquired, extend: () => Promise.resolve(acquired.lease) }
       }),
   })
-  const extending = cases.find(({ title }) => title === 'extends a lock beyond its first lease')
+  const extending = cases.find(({ title }) => title === 'honours the lockAtLeastFor of an extension')
   await expect(extending?.run()).rejects.toThrow(/^lock '.*' should be held/)
 })

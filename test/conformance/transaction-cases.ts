@@ -1,28 +1,25 @@
 import assert from 'node:assert/strict'
 import {
-  acquire,
   expectFree,
   expectHeld,
   expectRefused,
-  expectRow,
   newConfiguration,
   until,
-} from './expectations'
-import type { Cases, CasesThatNeed, SqlLockProviderEnvironment } from './lock-provider-environment'
+} from '../../src/testing/expectations'
+import { fuzz } from '../../src/testing/race-cases'
+import { acquireLock, expectRow } from './sql-expectations'
+import type { CasesThatNeed, SqlCases } from './sql-lock-provider-environment'
 
 /** How the caller's transaction may end. */
 const ENDS = ['rollback', 'commit'] as const
 
 /** Cases that hold both in a transaction that has only read and in one that has written. */
-function casesIn(
-  which: string,
-  needs: 'beginTransaction' | 'beginWritingTransaction',
-): CasesThatNeed<SqlLockProviderEnvironment> {
-  const cases: Cases<SqlLockProviderEnvironment> = {
+function casesIn(which: string, needs: 'beginTransaction' | 'beginWritingTransaction'): CasesThatNeed {
+  const cases: SqlCases = {
     [`keeps a lock that is acquired inside ${which}, after its commit or rollback`]: async (environment) => {
       for (const end of ENDS) {
         const transaction = await environment[needs]()
-        const lock = await acquire(transaction.provider, newConfiguration())
+        const lock = await acquireLock(transaction.provider, newConfiguration())
         await expectHeld(environment, lock.name)
         await transaction[end]()
         await expectHeld(environment, lock.name)
@@ -35,7 +32,7 @@ function casesIn(
     ) => {
       for (const end of ENDS) {
         const transaction = await environment[needs]()
-        const lock = await acquire(transaction.provider, newConfiguration())
+        const lock = await acquireLock(transaction.provider, newConfiguration())
         await lock.extend('1h')
         await lock.unlock()
         await expectFree(environment, lock.name)
@@ -50,7 +47,7 @@ function casesIn(
           const began = await environment.clock()
           await until(async () => (await environment.clock()) > began + 50, 'the clock moves on')
           const before = await environment.clock()
-          const lock = await acquire(transaction.provider, newConfiguration({ lockAtMostFor: '1m' }))
+          const lock = await acquireLock(transaction.provider, newConfiguration({ lockAtMostFor: '1m' }))
           const acquired = await expectRow(environment, lock.name)
           assert(acquired.lockedAt >= before && acquired.lockUntil >= before + 60_000)
           await lock.extend('1m')
@@ -64,12 +61,12 @@ function casesIn(
     ) => {
       const other = await environment.createProvider()
       const configuration = newConfiguration()
-      const held = await acquire(other, configuration)
+      const held = await acquireLock(other, configuration)
       const transaction = await environment[needs]()
       try {
         await expectRefused(transaction.provider, configuration)
         await held.unlock()
-        const lock = await acquire(transaction.provider, configuration)
+        const lock = await acquireLock(transaction.provider, configuration)
         await expectRefused(other, configuration)
         await lock.unlock()
       } finally {
@@ -80,7 +77,7 @@ function casesIn(
   return { needs, cases }
 }
 
-export const transactionCases: readonly CasesThatNeed<SqlLockProviderEnvironment>[] = [
+export const transactionCases: readonly CasesThatNeed[] = [
   casesIn("the caller's transaction", 'beginTransaction'),
   casesIn("the caller's transaction that has written", 'beginWritingTransaction'),
   {
@@ -90,7 +87,7 @@ export const transactionCases: readonly CasesThatNeed<SqlLockProviderEnvironment
         for (const end of ENDS) {
           const transaction = await environment.beginWritingTransaction()
           const configuration = newConfiguration()
-          const lock = await acquire(transaction.provider, configuration)
+          const lock = await acquireLock(transaction.provider, configuration)
           await expectRefused(transaction.provider, configuration)
           await lock.extend('10s')
           await lock.unlock()
@@ -102,4 +99,28 @@ export const transactionCases: readonly CasesThatNeed<SqlLockProviderEnvironment
       },
     },
   },
+  {
+    needs: 'beginTransaction',
+    cases: {
+      'never lets two of eight workers in open transactions run under one lock at the same time': (
+        environment,
+      ) =>
+        fuzz(async (work) => {
+          const transaction = await environment.beginTransaction()
+          try {
+            await work(transaction.provider)
+          } finally {
+            await transaction.rollback()
+          }
+        }),
+    },
+  },
 ]
+
+export const counterCases: SqlCases = {
+  'never loses an update of a counter that is changed in the database under a lock': (environment) =>
+    fuzz(
+      async (work) => work(await environment.createProvider()),
+      () => environment.createCounter(),
+    ),
+}

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { LockingTaskExecutor } from '../core/internal'
-import { acquire, expectRow, prepare, untilFree } from './expectations'
-import type { Cases, SqlLockProviderEnvironment } from './lock-provider-environment'
+import { LockingTaskExecutor } from '../../src/core/internal'
+import { prepare, untilFree } from '../../src/testing/expectations'
+import { acquireLock, expectRow } from './sql-expectations'
+import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 
 /** Expects that `locked_by` matches `ending`, and returns the match. */
 async function expectEnding(
@@ -14,12 +15,12 @@ async function expectEnding(
   return lockedBy.match(ending) ?? []
 }
 
-export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
+export const lastRunCases: SqlCases = {
   'records in locked_by how a run ended and how long it took': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const began = performance.now()
     for (const outcome of ['succeeded', 'failed', undefined] as const) {
-      const lock = await acquire(provider, configuration)
+      const lock = await acquireLock(provider, configuration)
       await lock.unlock({ outcome })
       const ending = new RegExp(`/(\\d+)(\\+\\d+)? ${outcome ?? 'unlocked'}$`)
       const [, took] = await expectEnding(environment, configuration.name, ending)
@@ -41,7 +42,7 @@ export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
   'records how and when a run ended, even while lockAtLeastFor keeps the lock held': async (environment) => {
     const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '2m' })
     const before = await environment.clock()
-    const lock = await acquire(provider, configuration)
+    const lock = await acquireLock(provider, configuration)
     await lock.unlock({ outcome: 'succeeded' })
     const after = await environment.clock()
     const [, keeps] = await expectEnding(environment, configuration.name, /\/\d+\+(\d+) succeeded$/)
@@ -51,23 +52,23 @@ export const lastRunCases: Cases<SqlLockProviderEnvironment> = {
   },
   'records no outcome for a run that never began, nor for one that has not ended': async (environment) => {
     const { provider, configuration } = await prepare(environment)
-    const lock = await acquire(provider, configuration)
+    const lock = await acquireLock(provider, configuration)
     await expectEnding(environment, configuration.name, /[\da-f]{12}$/)
     await lock.unlock({ outcome: 'unused' })
     await expectEnding(environment, configuration.name, /\/unlocked$/)
-    await (await acquire(provider, configuration)).unlock()
+    await (await acquireLock(provider, configuration)).unlock()
     await expectEnding(environment, configuration.name, /\d unlocked$/)
   },
   'records a late outcome only for the last holder': async (environment) => {
     const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
-    const late = await acquire(provider, configuration)
+    const late = await acquireLock(provider, configuration)
     await untilFree(environment, configuration.name)
     await late.unlock({ outcome: 'succeeded' })
     await expectEnding(environment, configuration.name, / succeeded$/)
     assert.equal(await environment.isHeld(configuration.name), false, 'a late release brought the lock back')
-    const outdated = await acquire(provider, configuration)
+    const outdated = await acquireLock(provider, configuration)
     await untilFree(environment, configuration.name)
-    await acquire(provider, { ...configuration, lockAtMostFor: '5m' })
+    await acquireLock(provider, { ...configuration, lockAtMostFor: '5m' })
     const row = await expectRow(environment, configuration.name)
     await outdated.unlock({ outcome: 'failed' })
     assert.deepEqual(await expectRow(environment, configuration.name), row)

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import {
-  acquire,
-  acquireAndRelease,
   expectFree,
   expectHeld,
   expectRefused,
-  expectRow,
   newConfiguration,
   untilFree,
-} from './expectations'
-import type { CasesThatNeed, SqlLockProviderEnvironment } from './lock-provider-environment'
+} from '../../src/testing/expectations'
+import { acquireLock, expectRow } from './sql-expectations'
+import type { CasesThatNeed } from './sql-lock-provider-environment'
 
 const ZONES = ['America/New_York', 'UTC', 'Asia/Tokyo', 'Europe/Prague']
 
@@ -19,7 +17,7 @@ function gapInSpring(year: number): number {
   return lastDay.setUTCDate(31 - lastDay.getUTCDay())
 }
 
-export const timeZoneCases: CasesThatNeed<SqlLockProviderEnvironment> = {
+export const timeZoneCases: CasesThatNeed = {
   needs: 'createProviderInTimeZone',
   cases: {
     'excludes sessions in other time zones while the lock is held, and no longer': async (environment) => {
@@ -28,29 +26,29 @@ export const timeZoneCases: CasesThatNeed<SqlLockProviderEnvironment> = {
         for (const zone of ZONES) {
           const other = await environment.createProviderInTimeZone(zone)
           const configuration = newConfiguration({ lockAtMostFor: '1m' })
-          const lock = await acquire(provider, configuration)
+          const lock = await acquireLock(provider, configuration)
           await expectRefused(other, configuration)
           await lock.extend('1m')
           await expectHeld(environment, configuration.name)
           await expectRefused(other, configuration)
           await lock.unlock()
           await expectFree(environment, configuration.name)
-          await acquireAndRelease(other, configuration)
+          await (await acquireLock(other, configuration)).unlock()
         }
       }
     },
     'lets a lock expire for sessions in other time zones': async (environment) => {
       const configuration = newConfiguration({ lockAtMostFor: '2s' })
-      await acquire(await environment.createProviderInTimeZone('Asia/Tokyo'), configuration)
+      await acquireLock(await environment.createProviderInTimeZone('Asia/Tokyo'), configuration)
       await untilFree(environment, configuration.name)
-      await acquire(await environment.createProviderInTimeZone('America/New_York'), configuration)
+      await acquireLock(await environment.createProviderInTimeZone('America/New_York'), configuration)
     },
     'writes the same time in every time zone': async (environment) => {
       for (const zone of ZONES) {
         const configuration = newConfiguration({ lockAtLeastFor: '1m' })
         const provider = await environment.createProviderInTimeZone(zone)
         const before = await environment.clock()
-        await acquireAndRelease(provider, configuration)
+        await (await acquireLock(provider, configuration)).unlock()
         const row = await expectRow(environment, configuration.name)
         assert(row.lockedAt >= before && row.lockedAt <= (await environment.clock()), zone)
         const kept = row.lockUntil - row.lockedAt
@@ -63,21 +61,21 @@ export const timeZoneCases: CasesThatNeed<SqlLockProviderEnvironment> = {
       const year = new Date(now).getUTCFullYear()
       const gap = gapInSpring(gapInSpring(year) > now ? year : year + 1)
       const configuration = newConfiguration({ lockAtMostFor: gap - now })
-      await acquire(provider, configuration)
+      await acquireLock(provider, configuration)
       const row = await expectRow(environment, configuration.name)
       assert(row.lockUntil >= gap && row.lockUntil <= gap + ((await environment.clock()) - now))
     },
   },
 }
 
-export const summerTimeCases: CasesThatNeed<SqlLockProviderEnvironment> = {
+export const summerTimeCases: CasesThatNeed = {
   needs: 'createProviderAtTime',
   cases: {
     'acquires and releases a lock in the hour that a time zone skips in spring': async (environment) => {
       const gap = gapInSpring(2024)
       const provider = await environment.createProviderAtTime('Europe/Prague', gap)
       const configuration = newConfiguration({ lockAtMostFor: '1m', lockAtLeastFor: '30s' })
-      const lock = await acquire(provider, configuration)
+      const lock = await acquireLock(provider, configuration)
       assert.equal((await expectRow(environment, configuration.name)).lockedAt, gap)
       await expectRefused(provider, configuration)
       await lock.extend('1h')

@@ -1,25 +1,22 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import {
-  acquire,
-  acquireAndRelease,
-  acquireNew,
   expectFree,
   expectHeld,
   expectLockError,
   expectRefused,
-  expectRow,
   newConfiguration,
   prepare,
   untilFree,
-} from './expectations'
+} from '../../src/testing/expectations'
+import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
 import type {
-  Cases,
   CasesThatNeed,
   LockRow,
+  SqlCases,
   SqlLockProviderEnvironment,
   TableNames,
-} from './lock-provider-environment'
+} from './sql-lock-provider-environment'
 
 const HOSTILE_NAMES: readonly TableNames[] = [
   {
@@ -44,7 +41,7 @@ const HOSTILE_NAMES: readonly TableNames[] = [
 async function cycle(environment: SqlLockProviderEnvironment): Promise<void> {
   const { provider, configuration } = await prepare(environment)
   for (const lockAtLeastFor of [0, 1]) {
-    const lock = await acquire(provider, { ...configuration, lockAtLeastFor })
+    const lock = await acquireLock(provider, { ...configuration, lockAtLeastFor })
     await expectHeld(environment, configuration.name)
     await expectRefused(provider, configuration)
     await lock.extend('10s')
@@ -60,17 +57,17 @@ async function expiredRow(environment: SqlLockProviderEnvironment): Promise<Lock
   return row
 }
 
-export const tableCases: Cases<SqlLockProviderEnvironment> = {
+export const tableCases: SqlCases = {
   'acquires an expired row that another program created': async (environment) => {
     const { name } = await expiredRow(environment)
     await expectFree(environment, name)
-    const lock = await acquire(await environment.createProvider(), newConfiguration({ name }))
+    const lock = await acquireLock(await environment.createProvider(), newConfiguration({ name }))
     await expectHeld(environment, name)
     await lock.unlock()
     await expectFree(environment, name)
   },
   "does not extend a lease that is over by the database's clock": async (environment) => {
-    const lock = await acquireNew(environment)
+    const lock = await acquireNewLock(environment)
     const row = await expectRow(environment, lock.name)
     const over = { ...row, lockUntil: (await environment.clock()) - 1_000 }
     await environment.deleteRow(lock.name)
@@ -91,7 +88,7 @@ export const tableCases: Cases<SqlLockProviderEnvironment> = {
     const { provider, configuration } = await prepare(environment)
     const owners = new Set<string>()
     for (let round = 0; round < 3; round++) {
-      const lock = await acquire(provider, configuration)
+      const lock = await acquireLock(provider, configuration)
       owners.add((await environment.findRow(configuration.name))?.lockedBy ?? '')
       await lock.unlock()
     }
@@ -101,35 +98,35 @@ export const tableCases: Cases<SqlLockProviderEnvironment> = {
   'never touches another row': async (environment) => {
     const provider = await environment.createProvider()
     const [row, other] = [await expiredRow(environment), await expiredRow(environment)]
-    const lock = await acquire(provider, newConfiguration({ name: row.name, lockAtLeastFor: '1s' }))
+    const lock = await acquireLock(provider, newConfiguration({ name: row.name, lockAtLeastFor: '1s' }))
     await lock.extend('1m')
     await lock.unlock()
     assert.deepEqual(await environment.findRow(other.name), other)
   },
   'acquires a lock again if its row was deleted while it was held': async (environment) => {
     const { provider, configuration } = await prepare(environment)
-    const late = await acquire(provider, configuration)
+    const late = await acquireLock(provider, configuration)
     await environment.deleteRow(configuration.name)
-    const lock = await acquire(provider, configuration)
+    const lock = await acquireLock(provider, configuration)
     await expectLockError(late.extend('10s'), 'LOCK_LOST')
     await expectHeld(environment, configuration.name)
     await lock.unlock()
   },
   'acquires a lock again if its row was deleted after it was released': async (environment) => {
     const { provider, configuration } = await prepare(environment)
-    await acquireAndRelease(provider, configuration)
+    await (await acquireLock(provider, configuration)).unlock()
     await environment.deleteRow(configuration.name)
-    await acquireAndRelease(provider, configuration)
+    await (await acquireLock(provider, configuration)).unlock()
   },
   'releases a lock without an error if its row is gone': async (environment) => {
-    const lock = await acquireNew(environment)
+    const lock = await acquireNewLock(environment)
     await environment.deleteRow(lock.name)
     await lock.unlock()
     assert.equal(await environment.findRow(lock.name), undefined, 'the release created a row')
   },
 }
 
-export const tableNameCases: CasesThatNeed<SqlLockProviderEnvironment> = {
+export const tableNameCases: CasesThatNeed = {
   needs: 'withTable',
   cases: {
     'finds a table that was created after start-up, dropped and created again': async (environment) => {
@@ -139,7 +136,7 @@ export const tableNameCases: CasesThatNeed<SqlLockProviderEnvironment> = {
         await other.dropTable()
         await expectLockError(provider.lock(newConfiguration()), 'TABLE_MISSING')
         await other.createTable()
-        await acquireAndRelease(provider, newConfiguration())
+        await (await acquireLock(provider, newConfiguration())).unlock()
       }
       await other.dropTable()
     },

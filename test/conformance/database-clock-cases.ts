@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { Lease } from '../../src/core/internal'
+import { expectLockError, newConfiguration, prepare } from '../../src/testing/expectations'
+import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
+import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+/** Cases about the times in the row: they are those of the database's clock, in UTC. */
+export const databaseClockCases: SqlCases = {
+  ...Object.fromEntries(
+    [10_000, 60_000, 60 * DAY, 36_500 * DAY].map((lockAtMostFor) => [
+      `writes the times of a lease of ${lockAtMostFor} ms by the clock of the database, in UTC`,
+      async (environment: SqlLockProviderEnvironment) => {
+        const before = await environment.clock()
+        const lock = await acquireNewLock(environment, { lockAtMostFor })
+        const after = await environment.clock()
+        const acquired = await expectRow(environment, lock.name)
+        assertBetween(acquired.lockedAt, before, after, 'locked_at')
+        assertBetween(acquired.lockUntil, before + lockAtMostFor, after + lockAtMostFor, 'lock_until')
+
+        await lock.extend(lockAtMostFor)
+        const extended = await expectRow(environment, lock.name)
+        assert.equal(extended.lockedAt, acquired.lockedAt, 'an extension is not an acquisition')
+        const extendedAt = await environment.clock()
+        assertBetween(
+          extended.lockUntil,
+          after + lockAtMostFor,
+          // An extension moves lock_until by at least a millisecond.
+          extendedAt + lockAtMostFor + 1,
+          'lock_until after extend',
+        )
+
+        await lock.unlock()
+        const unlocked = await expectRow(environment, lock.name)
+        assertBetween(unlocked.lockUntil, extendedAt, await environment.clock(), 'lock_until after unlock')
+        const readable = acquired.lockedBy.replace(/\/[^/]*$/, '')
+        assert(unlocked.lockedBy.startsWith(readable), `locked_by is '${unlocked.lockedBy}'`)
+      },
+    ]),
+  ),
+  'leaves the lock held until lockAtLeastFor after the acquisition, and not for much longer': async (
+    environment,
+  ) => {
+    const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '2m' })
+    const began = new Lease(120_000)
+    await (await acquireLock(provider, configuration)).unlock()
+    const took = 120_000 - began.remaining()
+    const row = await expectRow(environment, configuration.name)
+    const kept = row.lockUntil - row.lockedAt
+    assert(kept >= 120_000, `the lock is kept for ${kept} ms from the acquisition, which is too short`)
+    assert(
+      kept <= 120_000 + took + 2,
+      `the lock is kept for ${kept} ms, although it was unlocked after ${took} ms`,
+    )
+  },
+  'never lets the holder consider its lock held for longer than the database does': async (environment) => {
+    const lock = await acquireNewLock(environment)
+    const row = await expectRow(environment, lock.name)
+    const left = row.lockUntil - (await environment.clock())
+    // Both of the database's times are truncated to milliseconds.
+    assert(
+      lock.remaining() <= left + 2,
+      `the holder has ${lock.remaining()} ms left, but the database only ${left} ms`,
+    )
+  },
+  'has no fencing token once the row is gone, and aborts the signal of its holder': async (environment) => {
+    const lock = await acquireNewLock(environment)
+    await environment.deleteRow(lock.name)
+    await expectLockError(lock.fencingToken(), 'LOCK_LOST')
+    assert(lock.signal.aborted)
+    assert.equal(lock.remaining(), 0)
+  },
+  'keeps the fencing token and the slot in locked_at': async (environment) => {
+    const provider = await environment.createProvider()
+    const { name, lockAtMostFor } = newConfiguration()
+    // The last digits would show a rounding error of a millisecond.
+    for (const slot of [1, 1_700_000_000_999, Date.now() - MINUTE]) {
+      const lock = await acquireLock(provider, { name, lockAtMostFor, slot })
+      assert.equal((await environment.findRow(name))?.lockedAt, slot)
+      assert.equal(await lock.fencingToken(), slot)
+      await lock.unlock()
+    }
+    const lock = await acquireLock(provider, { name, lockAtMostFor })
+    assert.equal((await environment.findRow(name))?.lockedAt, await lock.fencingToken())
+    await lock.unlock()
+  },
+}
+
+function assertBetween(value: number, from: number, to: number, what: string): void {
+  assert(value >= from && value <= to, `${what} is ${value}, not between ${from} and ${to}`)
+}

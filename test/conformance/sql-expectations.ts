@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import type { Lock, LockConfiguration, LockProvider } from '../../src/core/internal'
+import type { LockProviderEnvironment } from '../../src/testing'
+import { newConfiguration } from '../../src/testing/expectations'
+import type { LockRow, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+
+/** Acquires a lock as an app does by hand. */
+export async function acquireLock(provider: LockProvider, configuration: LockConfiguration): Promise<Lock> {
+  const lock = await provider.lock(configuration)
+  assert(lock, `lock '${configuration.name}' should be free, but was refused`)
+  return lock
+}
+
+/** Acquires a lock with a unique name. */
+export async function acquireNewLock(
+  environment: LockProviderEnvironment,
+  rest?: Partial<LockConfiguration>,
+): Promise<Lock> {
+  return acquireLock(await environment.createProvider(), newConfiguration(rest))
+}
+
+export async function expectRow(environment: SqlLockProviderEnvironment, name: string): Promise<LockRow> {
+  const row = await environment.findRow(name)
+  assert(row, `lock '${name}' has no row in the table`)
+  return row
+}

@@ -1,0 +1,89 @@
+import type { LockProvider } from '../../src/core/internal'
+import type { LockProviderEnvironment } from '../../src/testing'
+import type { Counter } from '../../src/testing/race-cases'
+
+/** A row of the lock table. */
+export interface LockRow {
+  readonly name: string
+  /** Milliseconds since 1970 in UTC, as stored. */
+  readonly lockUntil: number
+  /** Milliseconds since 1970 in UTC, as stored. */
+  readonly lockedAt: number
+  readonly lockedBy: string
+}
+
+/** An open transaction of the app, on the same client that `provider` uses. */
+export interface CallerTransaction {
+  readonly provider: LockProvider
+  /** Returns whether other sessions can see what the transaction wrote. */
+  isVisible(): Promise<boolean>
+  /** Ends the transaction and keeps what it wrote. */
+  commit(): Promise<void>
+  /** Ends the transaction and undoes what it wrote. */
+  rollback(): Promise<void>
+}
+
+/** The names of a lock table, as in the options of every provider. */
+export interface TableNames {
+  readonly tableName?: string
+  readonly columnNames?: {
+    readonly name?: string
+    readonly lockUntil?: string
+    readonly lockedAt?: string
+    readonly lockedBy?: string
+  }
+}
+
+/** What the cases for SQL need. A database that cannot support an optional member omits it. */
+export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
+  /** Why optional members are omitted: the reasons with which their cases are skipped. */
+  readonly reasons?: Partial<
+    Record<
+      | 'createProviderInTimeZone'
+      | 'createProviderAtTime'
+      | 'beginTransaction'
+      | 'beginWritingTransaction'
+      | 'withTable',
+      string
+    >
+  >
+  /** Reads the database's clock: whole milliseconds since 1970. */
+  clock(): Promise<number>
+  /** Reads a row directly, not through the provider; `undefined` if it does not exist. */
+  findRow(name: string): Promise<LockRow | undefined>
+  /** Inserts a row directly, not through the provider. */
+  insertRow(row: LockRow): Promise<void>
+  /** Deletes a row directly, not through the provider. */
+  deleteRow(name: string): Promise<void>
+  /** Creates the lock table, as a migration would. */
+  createTable(): Promise<void>
+  /** Drops the lock table. */
+  dropTable(): Promise<void>
+  /** Creates a counter that starts at 0, in a row of its own. Reading and writing it are deliberately separate statements. */
+  createCounter(): Promise<Counter>
+
+  /** Creates a provider whose sessions have this time zone, such as `America/New_York`. */
+  createProviderInTimeZone?(zone: string): Promise<LockProvider>
+  /** Creates a provider whose sessions have this time zone, and whose clock stands still at `time`, in milliseconds since 1970. */
+  createProviderAtTime?(zone: string, time: number): Promise<LockProvider>
+  /** Begins a transaction and reads in it, so that its snapshot and its time are fixed. */
+  beginTransaction?(): Promise<CallerTransaction>
+  /** Begins a transaction, and reads and writes in it. */
+  beginWritingTransaction?(): Promise<CallerTransaction>
+  /** Returns an environment for the same database with a different, new lock table. */
+  withTable?(names: TableNames): Promise<SqlLockProviderEnvironment>
+}
+
+/** The names of the members that an environment may omit. */
+export type OptionalAbility = keyof NonNullable<SqlLockProviderEnvironment['reasons']>
+
+/** The tests of one topic, by title. */
+export type SqlCases = Readonly<
+  Record<string, (environment: Required<SqlLockProviderEnvironment>) => Promise<void>>
+>
+
+/** Cases that are skipped if the environment omits a member. */
+export interface CasesThatNeed {
+  readonly needs: OptionalAbility
+  readonly cases: SqlCases
+}

@@ -1,0 +1,36 @@
+import { databaseClockCases } from './database-clock-cases'
+import { lastRunCases } from './last-run-cases'
+import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+import { tableCases, tableNameCases } from './table-cases'
+import { summerTimeCases, timeZoneCases } from './time-zone-cases'
+import { counterCases, transactionCases } from './transaction-cases'
+
+/** One test, as in the suite for every storage, but it may be skipped. */
+export interface SqlSuiteCase {
+  readonly title: string
+  /** Why the test cannot run here. */
+  readonly skip?: string | undefined
+  readonly run: () => Promise<void>
+}
+
+/**
+ * Returns what a provider for SQL must do, beyond what every provider must. The cases must not run in parallel if the database has
+ * only one connection.
+ */
+export function sqlLockProviderSuite(environment: SqlLockProviderEnvironment): SqlSuiteCase[] {
+  const bound = (cases: SqlCases, skip?: string): SqlSuiteCase[] =>
+    Object.entries(cases).map(([title, run]) => ({
+      title,
+      skip,
+      run: () => run(environment as Required<SqlLockProviderEnvironment>),
+    }))
+  return [
+    ...[tableCases, databaseClockCases, lastRunCases, counterCases].flatMap((cases) => bound(cases)),
+    ...[tableNameCases, timeZoneCases, summerTimeCases, ...transactionCases].flatMap(({ needs, cases }) =>
+      bound(
+        cases,
+        environment[needs] ? undefined : (environment.reasons?.[needs] ?? `the environment has no ${needs}`),
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,297 @@
+import { join } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, it } from '@jest/globals'
+import * as core from '../../src/core'
+import * as testing from '../../src/testing'
+import { programs } from '../documentation/programs'
+
+/** What stands in the documented storage, and what stands there instead. */
+type Fault = readonly [right: string, wrong: string]
+
+const OWNER = 'if (this.rows.get(name) !== row) return'
+const IS_MINE = 'this.rows.get(name) === row && this.isHeld(name)'
+const HELD = "if (this.isHeld(name)) return { reason: 'held' }"
+const KEPT_UNTIL = 'Math.min(freeAt, row.until)'
+const TOKEN = '(isMine() ? row.lockedAt : undefined)'
+const NOW = 'const now = Date.now()'
+const AT_LEAST = 'if (atLeast !== undefined) freeAt = now + atLeast'
+const HAS_RUN = 'if (lockedAt <= before)'
+const EXTENDED_UNTIL = 'row.until = Math.max(row.until, Date.now() + mostFromNow)'
+const EXTENDED_LEASE = 'new Lease(mostFromNow - 1)'
+const LEASE = 'new Lease(lockAtMostFor - 1)'
+const REFUSES_EXTENSION = 'if (!isMine()) return undefined'
+const RETRIES = 'untilSucceeded && !succeeded'
+
+const named = (name: string): Fault => [NOW, `${NOW}; name = ${name}`]
+const ownerIsTheToken: Fault = [
+  IS_MINE,
+  'this.rows.get(name)?.lockedAt === row.lockedAt && this.isHeld(name)',
+]
+const memoryOfEachInstance: Fault = ['super()', 'super(); this.rows = new Map(rows)']
+const acquiresInTwoSteps: Fault = [HELD, `${HELD}; await new Promise((resolve) => setTimeout(resolve, 1))`]
+const releasesAnyRow: Fault = [OWNER, '']
+
+/** By the title of each case: faults of a storage that this case must notice. */
+const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
+  'acquires a lock, refuses it to every instance while it is held, and releases it': {
+    'has a memory for each instance': memoryOfEachInstance,
+    'lets the instance in that holds the lock': [
+      HELD,
+      `if (this.isHeld(name) && this.rows.get(name) !== this.last) return { reason: 'held' }
+      queueMicrotask(() => { this.last = this.rows.get(name) })`,
+    ],
+    'never releases': [OWNER, 'return'],
+    'says that a held lock has run': [HELD, "if (this.isHeld(name)) return { reason: 'already-run' }"],
+  },
+  'is never refused in 200 acquisitions right after a release': {
+    'keeps a lock for a millisecond': [KEPT_UNTIL, `${KEPT_UNTIL} + 1`],
+  },
+  'keeps locks of different names apart': {
+    'has one lock': named("'all'"),
+    'releases all locks': [OWNER, 'this.rows.clear()'],
+  },
+  'distinguishes names that differ only in case, accents or composition': {
+    'ignores case': named('name.toLowerCase()'),
+    'composes names': named("name.normalize('NFC')"),
+    'resolves ligatures': named("name.normalize('NFKC')"),
+    'ignores accents': named(String.raw`name.normalize('NFD').replace(/\p{M}/gu, '')`),
+  },
+  'distinguishes names of 64 characters that differ only in the last one': {
+    'cuts names': named('name.slice(0, 63)'),
+  },
+  'has locks with names that are SQL, placeholders, escapes or not ASCII': {
+    'replaces quotes': named("name.replace(/['`]/g, '_')"),
+    'knows only ASCII': named(String.raw`name.replace(/[^\x20-\x7e]/g, '?')`),
+  },
+  'does not let a late holder release the lock of its successor': {
+    'releases whatever row there is': releasesAnyRow,
+    'releases whatever row there is if nothing ran': [OWNER, `if (outcome !== 'unused') { ${OWNER} }`],
+  },
+  'does not let a late holder change the lease of its successor': {
+    'takes every held row for its own': [IS_MINE, 'this.isHeld(name)'],
+    'ends the lease when it refuses an extension': [
+      REFUSES_EXTENSION,
+      'if (!isMine()) { this.rows.get(name).until = 0; return undefined }',
+    ],
+    'sets the lockAtLeastFor of the successor': [OWNER, 'if (this.rows.get(name) !== row) freeAt = 0'],
+  },
+  'does nothing when a lock is released twice': {
+    'releases whatever row there is': releasesAnyRow,
+    'extends the lease with the second release': [
+      OWNER,
+      'if (this.rows.get(name) !== row) { this.rows.get(name).until = now + lockAtMostFor; return }',
+    ],
+  },
+  'grants its holder nothing after the release, even while lockAtLeastFor keeps the lock held': {
+    'takes the token for the owner': ownerIsTheToken,
+    'extends what it released': [REFUSES_EXTENSION, 'if (false) return undefined'],
+  },
+  'does not bring a lock back that is released after its lease': {
+    'counts lockAtLeastFor from the release': [KEPT_UNTIL, 'Date.now() + lockAtLeastFor'],
+    'holds a lock after which nothing ran': ['{ until: 0,', '{ until: Date.now() + 1_000,'],
+  },
+  'lets a lock expire that is never released, but not while its holder trusts it': {
+    'grants the lock a second before its lease ends': [
+      HELD,
+      "if ((this.rows.get(name)?.until ?? 0) - 1_000 > now) return { reason: 'held' }",
+    ],
+    'holds the lock for a tenth less than its lease': [
+      'until: now + lockAtMostFor',
+      'until: now + 0.9 * lockAtMostFor',
+    ],
+    'returns a lease that is too long': [LEASE, 'new Lease(lockAtMostFor + 1_000)'],
+    'returns a lease that is over': [LEASE, 'new Lease(0)'],
+  },
+  'keeps the lock for lockAtLeastFor, even if the task ends sooner': {
+    'ignores lockAtLeastFor': [KEPT_UNTIL, 'Date.now()'],
+    'ignores lockAtLeastFor after a failure': [KEPT_UNTIL, `outcome === 'failed' ? 0 : ${KEPT_UNTIL}`],
+  },
+  'counts lockAtLeastFor from the acquisition, not from the release': {
+    'counts it from the release': [KEPT_UNTIL, 'Date.now() + lockAtLeastFor'],
+    'keeps the lock for its whole lease': [KEPT_UNTIL, 'Math.max(freeAt, row.until)'],
+  },
+  'releases a lock under which nothing ran at once, whatever lockAtLeastFor says': {
+    'keeps it for lockAtLeastFor': ['{ until: 0,', '{ until: freeAt,'],
+    'keeps it for the lockAtLeastFor of an extension': [
+      '{ until: 0,',
+      '{ until: freeAt === now + lockAtLeastFor ? 0 : freeAt,',
+    ],
+  },
+  'holds a lease of 49.7 days, of which a 32-bit number of milliseconds keeps nothing': {
+    'has signed 32-bit leases': ['now + lockAtMostFor', 'now + (lockAtMostFor | 0)'],
+    'has unsigned 32-bit leases': ['now + lockAtMostFor', 'now + (lockAtMostFor >>> 0)'],
+    'has a 32-bit lockAtLeastFor': ['now + lockAtLeastFor', 'now + (lockAtLeastFor | 0)'],
+  },
+  'extends a lock beyond its first lease, three times': {
+    'does not extend': [EXTENDED_UNTIL, ''],
+    'returns the first lease': ['return extended', 'return lease'],
+  },
+  'lets an extended lock expire, but not while its holder trusts it': {
+    'returns a lease that is a minute too long': [EXTENDED_LEASE, 'new Lease(mostFromNow + 60_000)'],
+    'returns both leases together': [EXTENDED_LEASE, 'new Lease(lease.remaining() + mostFromNow)'],
+    'extends by half': [EXTENDED_UNTIL, 'row.until = Math.max(row.until, Date.now() + mostFromNow / 2)'],
+  },
+  'does not shorten a lease that is extended by less than what is left': {
+    'shortens it': [EXTENDED_UNTIL, 'row.until = Date.now() + mostFromNow'],
+  },
+  'does not extend a lock whose lease is over, even if no other caller acquired it': {
+    'revives it': [REFUSES_EXTENSION, 'if (this.rows.get(name) !== row) return undefined'],
+    'revives it and refuses': [
+      REFUSES_EXTENSION,
+      'if (!isMine()) { row.until = Date.now() + mostFromNow; return undefined }',
+    ],
+  },
+  'honours the lockAtLeastFor of an extension': { 'ignores it': [AT_LEAST, ''] },
+  'keeps the previous lockAtLeastFor when an extension omits it': {
+    'drops it': [AT_LEAST, 'freeAt = now + (atLeast ?? 0)'],
+  },
+  'drops the previous lockAtLeastFor when an extension sets it to 0': {
+    'keeps it': [AT_LEAST, 'if (atLeast) freeAt = now + atLeast'],
+  },
+  'counts the lockAtLeastFor of an extension from the acquisition': {
+    'counts it from the extension': [AT_LEAST, 'if (atLeast !== undefined) freeAt = Date.now() + atLeast'],
+  },
+  'acquires a slot only once, and returns why it refuses the slot afterwards': {
+    'acquires the last slot again': [HAS_RUN, 'if (lockedAt < before)'],
+    'says that the lock is held': ["{ reason: 'already-run' }", "{ reason: 'held' }"],
+  },
+  'acquires any later slot, but no slot before one that was acquired': {
+    'refuses only the last slot': [HAS_RUN, 'if (lockedAt === before)'],
+    'refuses slots within the same second': [HAS_RUN, 'if (lockedAt < before + 1_000)'],
+  },
+  'does not acquire the slot of a dead holder again, but acquires the next one': {
+    'forgets rows that were not released': [
+      'this.rows.get(name) ?? {}',
+      "'succeeded' in (this.rows.get(name) ?? {}) ? this.rows.get(name) : {}",
+    ],
+  },
+  'does not acquire a slot that was due before a run without a slot': {
+    'counts runs instead of times': ['slot ?? Math.max(now, before + 1)', 'slot ?? before + 1'],
+  },
+  'acquires a lock without a slot after any slot, even one in the future': {
+    'believes the clock': ['Math.max(now, before + 1)', 'now'],
+  },
+  'refuses a slot more than a minute in the future, and leaves no trace': {
+    'allows an hour': ['slot > now + MINUTE', 'slot > now + 60 * MINUTE'],
+    'refuses every slot in the future': [HAS_RUN, 'if (lockedAt <= before || lockedAt > now + 1_000)'],
+    'writes the slot': [
+      'slot > now + MINUTE',
+      'slot > now + MINUTE && this.rows.set(name, { until: 0, lockedAt: slot })',
+    ],
+  },
+  'counts lockAtLeastFor from the acquisition, not from the slot, also after an extension': {
+    'counts it from the slot': ['now + lockAtLeastFor', '(slot ?? now) + lockAtLeastFor'],
+    'counts that of an extension from the slot': [
+      AT_LEAST,
+      'if (atLeast !== undefined) freeAt = (slot ?? now) + atLeast',
+    ],
+  },
+  'acquires a slot again, but no earlier one, if nothing ran, even if its lease is over': {
+    'keeps the slot': ['row.lockedAt - 1', 'row.lockedAt'],
+    'forgets all slots': ['row.lockedAt - 1', '0'],
+    'ignores a late release': [OWNER, 'if (!isMine()) return'],
+    'gives a slot back that another instance ran': releasesAnyRow,
+  },
+  'acquires a slot again until it has succeeded, with a greater token each time': {
+    'acquires it again after a success': [RETRIES, 'untilSucceeded'],
+    'acquires it again with the same token': ['tokenOfRetry(lockedAt, before)', 'before'],
+    'takes a run without an outcome for a success': ["outcome === 'succeeded'", "outcome !== 'failed'"],
+  },
+  'does not acquire a slot again after a later slot, even if the later one failed': {
+    'acquires any slot after a failure': ['tokenOfRetry(lockedAt, before)', 'before + 1'],
+  },
+  'acquires the slot of a dead holder again with untilSucceeded, even if the slot before succeeded': {
+    'keeps the success of the slot before': [
+      'lockAtMostFor, lockedAt }',
+      'lockAtMostFor, lockedAt, succeeded }',
+    ],
+    'takes a dead holder for a success': ['succeeded = false }', 'succeeded = true }'],
+  },
+  'counts a success that is reported after the lease, if the lock was not acquired since': {
+    'ignores a late outcome': [OWNER, 'if (!isMine()) return'],
+    'writes a late outcome into any row': [OWNER, 'Object.assign(row, this.rows.get(name))'],
+  },
+  'keeps the first outcome when a lock is released twice': {
+    'takes the token for the owner': [OWNER, 'if (this.rows.get(name)?.lockedAt !== row.lockedAt) return'],
+  },
+  'does not acquire a failed slot again without untilSucceeded': {
+    'repeats every failed slot': [RETRIES, '!succeeded'],
+  },
+  'keeps a failed slot for lockAtLeastFor, so that an instance with a late timer does not repeat it at once':
+    {
+      'ignores lockAtLeastFor after a failure': [KEPT_UNTIL, `outcome === 'failed' ? 0 : ${KEPT_UNTIL}`],
+    },
+  'has a fencing token that grows with every acquisition': {
+    'counts seconds': [TOKEN, '(isMine() ? Math.floor(row.lockedAt / 1_000) : undefined)'],
+    'counts down': [TOKEN, '(isMine() ? 1e15 - row.lockedAt : undefined)'],
+    'begins with 0': [TOKEN, '(isMine() ? row.lockedAt - lockedAt : undefined)'],
+  },
+  'has a greater fencing token after one that lies in the future': {
+    'believes the clock': [TOKEN, '(isMine() ? now : undefined)'],
+  },
+  'has the same fencing token after an extension': {
+    'has another one': [EXTENDED_UNTIL, `row.lockedAt++; ${EXTENDED_UNTIL}`],
+  },
+  'has no fencing token for a holder that lost the lock, and a greater one for the next holder': {
+    'remembers the token': [TOKEN, 'row.lockedAt'],
+    'has a token until another caller acquires the lock': [
+      TOKEN,
+      '(this.rows.get(name) === row ? row.lockedAt : undefined)',
+    ],
+    'has a token while any caller holds the lock': [TOKEN, '(this.isHeld(name) ? row.lockedAt : undefined)'],
+  },
+  'has no fencing token after the release, even while lockAtLeastFor keeps the lock held': {
+    'takes the token for the owner': ownerIsTheToken,
+  },
+  'never lets two of eight workers that share a provider run under one lock at the same time': {
+    'acquires in two steps': acquiresInTwoSteps,
+  },
+  'never lets two of eight workers with separate providers run under one lock at the same time': {
+    'acquires in two steps': acquiresInTwoSteps,
+    'has a memory for each instance': memoryOfEachInstance,
+  },
+  'runs each slot exactly once if the clocks of sixteen contenders differ by at most one interval': {
+    'acquires the last slot again': [HAS_RUN, 'if (lockedAt < before)'],
+  },
+  'runs no slot twice if the clocks of sixteen contenders differ by eight intervals': {
+    'refuses only the last slot': [HAS_RUN, 'if (lockedAt === before)'],
+  },
+}
+
+const page = programs(join(__dirname, '../..'), 'docs/guides/a-storage-of-your-own.md')
+const [storage = ''] = page
+  .map(({ text }) => text)
+  .join('\n')
+  .split('\nconst rows =')
+
+/** Returns the suite for the documented storage, with a fault. */
+function suiteOf([right, wrong]: Fault): testing.SuiteCase[] {
+  expect(storage.split(right)).toHaveLength(2)
+  const program = `${storage.replace(right, () => wrong)}\nexports.Storage = MapLockProvider`
+  const { outputText } = ts.transpileModule(program, {
+    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS },
+  })
+  const exports = {} as { Storage: Storage }
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval
+  const run = new Function('exports', 'require', outputText) as (...all: unknown[]) => void
+  run(exports, (name: string) => (name === 'shedlock-orm' ? core : testing))
+  const { Storage } = exports
+  const rows = new Map<string, unknown>()
+  return testing.lockProviderSuite({
+    createProvider: () => new Storage(rows),
+    isHeld: (name) => new Storage(rows).isHeld(name),
+  })
+}
+
+type Storage = new (rows: Map<string, unknown>) => core.LockProvider & { isHeld(name: string): boolean }
+
+it('Every case of the suite notices a wrong storage', () => {
+  expect(Object.keys(FAULTS)).toEqual(suiteOf(['super()', 'super()']).map(({ title }) => title))
+})
+
+describe.each(Object.entries(FAULTS))('the case "%s"', (title, faults) => {
+  it.concurrent.each(Object.entries(faults))('notices a storage that %s', async (_, fault) => {
+    const found = suiteOf(fault).find((one) => one.title === title)
+    await expect(found?.run()).rejects.toMatchObject({ code: 'ERR_ASSERTION' })
+  })
+})
