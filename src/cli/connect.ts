@@ -14,8 +14,14 @@ import {
 } from '../sql/internal'
 import { databaseFailure, wrongUsage, type CommandError } from './command-error'
 import { connectDataSource } from './data-source'
-import { lockTableOptions } from './names-in-code'
-import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags, type OptionName } from './options'
+import {
+  addOptions,
+  CONNECTION_OPTIONS,
+  lockTableOptions,
+  type ConnectionOption,
+  type Flags,
+  type OptionName,
+} from './options'
 import { warn } from './output'
 import { connectUrl } from './url-connection'
 

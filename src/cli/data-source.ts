@@ -158,7 +158,8 @@ async function importModule(path: string): Promise<object> {
   return (await import(pathToFileURL(path).href)) as object
 }
 
-function isCommonJs(path: string): boolean {
+/** Whether Node.js loads a file of the project as CommonJS. */
+export function isCommonJs(path: string): boolean {
   const extension = extname(path)
   if (extension === '.mjs' || extension === '.mts') return false
   if (extension === '.cjs' || extension === '.cts') return true

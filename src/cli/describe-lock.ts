@@ -30,23 +30,23 @@ const COLUMNS: Readonly<Record<string, (lock: LockRecord) => Cell>> = {
   'LOCKED AT': lockedAt,
   'LOCK UNTIL': lockUntil,
 }
-/** The number of columns that a terminal shows without `--wide`. */
-const NARROW = 4
+/** The width from which a terminal shows the owner, however long the other columns are. */
+const WITH_OWNER = 75
 /** The columns to cut, with their minimum widths. The owner is cut before the name, which matters more. */
 const ELASTIC = [
   [3, 18],
-  [0, 10],
+  [0, 4],
 ] as const
-const ALL_ELASTIC = Object.keys(COLUMNS).map((_, index) => [index, 4] as const)
 
-/** One line for each lock, trouble first. If the width is limited, only the columns that matter are shown, unless `wide` is set. */
-export function table(locks: readonly LockRecord[], width: number, wide = false): string {
+/** One line for each lock, trouble first. If the width is limited, only the columns that matter are shown. */
+export function table(locks: readonly LockRecord[], width: number): string {
   if (locks.length === 0) return 'There are no locks.'
-  const titles = Object.keys(COLUMNS).slice(0, wide || width === Infinity ? undefined : NARROW)
+  const shown = width === Infinity ? undefined : width < WITH_OWNER ? 3 : 4
+  const titles = Object.keys(COLUMNS).slice(0, shown)
   const sorted = [...locks].sort((one, other) => Number(isInTrouble(other)) - Number(isInTrouble(one)))
   const rows = sorted.map((lock) => titles.map((title) => COLUMNS[title]?.(lock) ?? ''))
   const header = titles.map((title): Cell => [title, 'bold'])
-  return columns([header, ...rows], wide ? ALL_ELASTIC : ELASTIC, width)
+  return columns([header, ...rows], ELASTIC, width)
 }
 
 export function details(lock: LockRecord): string {

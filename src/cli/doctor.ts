@@ -4,7 +4,6 @@ import { describePlace, printable, raw, sql, type Dialect, type SqlRow } from '.
 import { ExitCode } from './command-error'
 import { onDatabase, placeOf, type Connection, type Session } from './connect'
 import { labelled, type Cell } from './layout'
-import { inFlags } from './names-in-code'
 import { print, printJson } from './output'
 
 interface Diagnosis {
@@ -111,10 +110,7 @@ export function addDoctorCommand(program: Command): void {
       'Checks the table (columns, types, lengths, key, case of names), the privileges of this user, the clocks of this host and of the database, settings of the database that affect locks, and whether there is a pooler in between. Changes nothing: it prints the SQL that fixes what is wrong. Stop the jobs before you run that SQL. Exit status 1 if there is an error, so that it can stop a deploy.',
     )
   onDatabase(doctor, ['strict', 'json'], async (connection, { strict, json }) => {
-    const findings = (await diagnose(connection)).map((finding) => ({
-      ...finding,
-      message: inFlags(finding.message),
-    }))
+    const findings = await diagnose(connection)
     if (json) printJson(findings)
     else print(report(findings))
     const bad = findings.some(({ severity }) => severity === 'error' || (strict && severity === 'warning'))

@@ -4,7 +4,6 @@ import type { SqlLockProvider } from '../sql/internal'
 import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
 import { holding } from './describe-lock'
-import { inFlags } from './names-in-code'
 import { addOptions, CONNECTION_OPTIONS, type ConnectionOption, type Flags } from './options'
 import { oneLine, warn } from './output'
 import { endSoon, runCommand, Signals, statusOf } from './run-command'
@@ -23,7 +22,7 @@ export function addExecCommand(program: Command): void {
     .usage('<name> [options] -- <command...>')
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
-      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded elsewhere. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command. Durations need a unit. Set --lock-at-most-for or --wait.",
+      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded elsewhere. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
   addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
@@ -118,7 +117,7 @@ async function whoHolds(provider: SqlLockProvider, name: string): Promise<string
 }
 
 function onLockLost({ error }: { error: Error }): void {
-  warn(`${inFlags(oneLine(error))} The command is being stopped.`)
+  warn(`${oneLine(error)} The command is being stopped.`)
 }
 
 function onUnlockFailed({ error }: { error: unknown }): void {

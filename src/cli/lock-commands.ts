@@ -7,7 +7,6 @@ import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from '
 import { readDuration } from './flag-values'
 import { labelled, terminalWidth } from './layout'
 import { print, printJson } from './output'
-import { watchLocks } from './watch-locks'
 
 export type Limits = Readonly<Record<string, string>>
 
@@ -15,28 +14,21 @@ export type Limits = Readonly<Record<string, string>>
 export function addLockCommands(program: Command): void {
   const list = program
     .command('list')
-    .summary('list the locks: who holds what, since when, until when')
+    .argument('[name]', 'show only this lock, with all that is known of it')
+    .summary('list the locks, or show one: who holds what, since when, until when')
     .description(
-      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that matter, cut to its width; --wide shows all, with times in UTC and by the clock of the database. With --watch it keeps running until Ctrl-C: on a terminal it shows a table, elsewhere it prints a line for each change.',
+      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that fit its width; --wide shows all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
     )
-  onDatabase(list, ['held', 'wide', 'watch', 'json'], async ({ provider }, flags) => {
-    const read = async () => (await provider.listLocks()).filter(({ held }) => held || !flags.held)
-    if (flags.watch) await watchLocks(read, flags)
-    else if (flags.json) printJson((await read()).map(forJson))
-    else print(table(await read(), flags.wide ? Infinity : terminalWidth()))
-  })
-
-  const show = program
-    .command('show')
-    .argument('<name>', 'the name of the lock')
-    .summary('show one lock')
-    .description(
-      'Shows one lock, with times in UTC and by the clock of the database. Exit status 1 if there is no such lock.',
-    )
-  onDatabase(show, ['json'], async ({ provider }, { json }, name: string) => {
-    const lock = await existingLock(provider, name)
-    if (json) printJson(forJson(lock))
-    else print(details(lock))
+  onDatabase(list, ['held', 'wide', 'json'], async ({ provider }, { held, wide, json }, name?: string) => {
+    if (name !== undefined) {
+      const lock = await existingLock(provider, name)
+      if (json) printJson(forJson(lock))
+      else print(details(lock))
+      return
+    }
+    const locks = (await provider.listLocks()).filter((lock) => lock.held || !held)
+    if (json) printJson(locks.map(forJson))
+    else print(table(locks, wide ? Infinity : terminalWidth()))
   })
 
   const check = program

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { LockError } from '../core/internal'
 import { addDoctorCommand } from './doctor'
 import { addExecCommand } from './exec-command'
 import { ExitCode, exitCodeOf, scrub } from './command-error'
 import { addLockCommands } from './lock-commands'
 import { addOperateCommands } from './operate-commands'
-import { inFlags } from './names-in-code'
+import { flagOf } from './options'
 import { COMMAND, oneLine, warn } from './output'
 import { addPrintCommands } from './print-commands'
 import { addWebCommand } from './web-command'
@@ -55,7 +56,8 @@ async function main(): Promise<void> {
     if (error instanceof CommanderError)
       process.exitCode = error.exitCode === 0 ? ExitCode.ok : ExitCode.usage
     else {
-      warn(inFlags(oneLine(error)))
+      const flag = error instanceof LockError ? flagOf(error.option) : undefined
+      warn(flag === undefined ? oneLine(error) : `${flag}: ${oneLine(error)}`)
       process.exitCode = exitCodeOf(error)
     }
   }

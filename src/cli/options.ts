@@ -1,14 +1,16 @@
 import { Option, type Command } from 'commander'
+import type { LockTableOptions } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { exitStatus, notBlank, port, positiveDuration, readDuration, time } from './flag-values'
 
 interface OptionEntry {
   readonly flags: string
   readonly says: string
+  /** The option's name in code, and so in messages, if it differs. */
+  readonly inCode?: string
   /** Parses the option's value. */
   readonly read?: (text: string) => unknown
   readonly required?: boolean
-  readonly choices?: readonly string[]
   readonly default?: unknown
 }
 
@@ -22,17 +24,27 @@ export const OPTIONS = {
   // Not --env-file, because Node.js takes that as its own option wherever it stands.
   env: { flags: '--env <file>', says: 'read the environment from this file first, such as .env' },
   schema: { flags: '--schema <name>', says: "schema; MySQL: database (default: the connection's)" },
-  table: { flags: '--table <name>', says: 'table (default: shedlock)' },
-  columnName: { flags: '--column-name <name>', says: "column for the lock's name (default: name)" },
+  table: { flags: '--table <name>', inCode: 'tableName', says: 'table (default: shedlock)' },
+  columnName: {
+    flags: '--column-name <name>',
+    inCode: 'columnNames.name',
+    says: "column for the lock's name (default: name)",
+  },
   columnLockUntil: {
     flags: '--column-lock-until <name>',
+    inCode: 'columnNames.lockUntil',
     says: 'column for the end of the lease (default: lock_until)',
   },
   columnLockedAt: {
     flags: '--column-locked-at <name>',
+    inCode: 'columnNames.lockedAt',
     says: 'column for the time of acquisition (default: locked_at)',
   },
-  columnLockedBy: { flags: '--column-locked-by <name>', says: 'column for the owner (default: locked_by)' },
+  columnLockedBy: {
+    flags: '--column-locked-by <name>',
+    inCode: 'columnNames.lockedBy',
+    says: 'column for the owner (default: locked_by)',
+  },
   out: { flags: '-o, --out <file>', says: 'write to this file instead of the output' },
   force: { flags: '--force', says: 'overwrite an existing file' },
   down: { flags: '--down', says: 'print the SQL that removes the table' },
@@ -43,11 +55,6 @@ export const OPTIONS = {
     says: 'print the model for contract.prisma of Prisma 8 instead (postgresql only)',
   },
   entity: { flags: '--entity', says: 'print the entity instead, for entities: […]' },
-  format: {
-    flags: '--format <format>',
-    says: 'module format (default: by the extension of --out, otherwise ts)',
-    choices: ['ts', 'esm', 'cjs'],
-  },
   held: { flags: '--held', says: 'list only the locks that are held now' },
   json: { flags: '--json', says: 'print JSON' },
   quiet: { flags: '-q, --quiet', says: 'print errors only, for crontabs' },
@@ -62,7 +69,6 @@ export const OPTIONS = {
   },
   strict: { flags: '--strict', says: 'treat warnings as errors' },
   wide: { flags: '--wide', says: 'show every column in full, as without a terminal' },
-  watch: { flags: '-w, --watch', says: 'keep running, and show what changes' },
   for: {
     flags: '--for <duration>',
     says: 'how long the pause lasts, unless resume ends it: 8h, 30m, 2d',
@@ -125,11 +131,9 @@ export type Flags<Name extends OptionName> = {
 
 type ValueOf<Entry extends OptionEntry> = Entry extends { read: (text: string) => infer Value }
   ? Value
-  : Entry extends { choices: readonly (infer Choice)[] }
-    ? Choice
-    : Entry extends { flags: `${string}<${string}` }
-      ? string
-      : boolean
+  : Entry extends { flags: `${string}<${string}` }
+    ? string
+    : boolean
 
 export const NAME_OPTIONS = [
   ...(['schema', 'table', 'columnName', 'columnLockUntil'] as const),
@@ -153,10 +157,29 @@ export function addOptions(command: Command, ...names: readonly OptionName[]): C
     const [group] = GROUPS.find(([, members]) => members.includes(name)) ?? []
     if (group !== undefined) option.helpGroup(group)
     if (entry.required) option.makeOptionMandatory()
-    if (entry.choices) option.choices(entry.choices)
     if (entry.read) option.argParser(entry.read)
     if (entry.default !== undefined) option.default(entry.default)
     command.addOption(option)
   }
   return command
+}
+
+/** The flag of an option that code names like this. */
+export function flagOf(option: string | undefined): string | undefined {
+  const entries = Object.entries<OptionEntry>(OPTIONS)
+  const [, entry] = entries.find(([name, { inCode = name }]) => inCode === option) ?? []
+  return entry && new Option(entry.flags).long
+}
+
+/** Converts the flags for the table and its columns to the options in code. */
+export function lockTableOptions(flags: Flags<NameOption>): LockTableOptions {
+  const { schema, table: tableName, columnName: name, columnLockUntil: lockUntil } = flags
+  const { columnLockedAt: lockedAt, columnLockedBy: lockedBy } = flags
+  const columnNames = given({ name, lockUntil, lockedAt, lockedBy })
+  const hasColumns = Object.keys(columnNames).length > 0
+  return given({ schema, tableName, columnNames: hasColumns ? columnNames : undefined })
+}
+
+function given(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }

@@ -9,8 +9,8 @@ export function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }
 
-export function printJson(value: unknown, indent = 2): void {
-  const lines = JSON.stringify(value, undefined, indent).split('\n')
+export function printJson(value: unknown): void {
+  const lines = JSON.stringify(value, undefined, 2).split('\n')
   print(lines.map(printable).join('\n'))
 }
 

@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { Argument, type Command } from 'commander'
 import { prismaContract, prismaMigration, prismaModel, type PrismaProvider } from '../prisma/internal'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql/internal'
 import { wrongUsage } from './command-error'
-import { lockTableOptions } from './names-in-code'
-import { addOptions, NAME_OPTIONS, type Flags, type OptionName } from './options'
+import { isCommonJs } from './data-source'
+import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags, type OptionName } from './options'
 import { print, warn } from './output'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
@@ -70,30 +71,19 @@ export function addPrintCommands(program: Command): void {
     .description(
       "Prints a migration file for TypeORM's command line and dataSource.runMigrations(). Never connects to a database.",
     )
-  addOptions(typeorm, 'entity', 'format', ...OUT_OPTIONS).action((flags: OutFlags<'entity' | 'format'>) => {
+  addOptions(typeorm, 'entity', ...OUT_OPTIONS).action((flags: OutFlags<'entity'>) => {
     const what = flags.entity ? 'entity' : 'migration'
-    printOrWrite(typeOrmSource(what, lockTableOptions(flags), flags.format ?? formatOf(flags.out)), flags)
+    printOrWrite(typeOrmSource(what, lockTableOptions(flags), flags.out), flags)
   })
 }
 
-function formatOf(file = ''): ModuleFormat {
-  if (/\.c?js$/.test(file)) return 'cjs'
-  return file.endsWith('.mjs') ? 'esm' : 'ts'
-}
-
-type ModuleFormat = NonNullable<Flags<'format'>['format']>
-
-/** The source of a file for a TypeORM project. */
-function typeOrmSource(
-  what: 'migration' | 'entity',
-  options: LockTableOptions,
-  format: ModuleFormat,
-): string {
+/** The source of a file for a TypeORM project. It imports unless Node.js would load the file as CommonJS. */
+function typeOrmSource(what: 'migration' | 'entity', options: LockTableOptions, file = ''): string {
   const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
   const name = what === 'migration' ? 'CreateShedLock1735689600000' : 'ShedLock'
   const literal = inspect(options, { compact: true, breakLength: Infinity })
   const call = `${make}(${Object.keys(options).length === 0 ? '' : literal})`
-  return format === 'cjs'
+  return /\.c?js$/.test(file) && isCommonJs(resolve(file))
     ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${call}\n`
     : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport const ${name} = ${call}\n`
 }

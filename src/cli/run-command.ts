@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
 import { warn } from './output'
 
@@ -29,6 +29,7 @@ export async function runCommand(
     child.kill('SIGTERM')
     setTimeout(() => child.kill('SIGKILL'), KILL_AFTER).unref()
   }
+  signals.command = child
   signals.tell((signal) => child.kill(signal))
   stop.addEventListener('abort', kill)
   const status = await new Promise<number>((resolve) => {
@@ -49,6 +50,8 @@ export async function runCommand(
 
 /** Signals that a terminal or a container runtime sends. They are passed on to the command, which decides what to do. */
 const CAUGHT = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
+/** Signals that mean something to the command only, such as to reopen its log. Nothing ends because of them. */
+const PASSED_ON = ['SIGUSR1', 'SIGUSR2'] as const
 const BY_SIGNAL = 128
 
 /** Ends the process soon if it does not end by itself. If the database does not answer, the lock then expires. */
@@ -68,6 +71,8 @@ export function statusOf(signal: NodeJS.Signals): number {
 export class Signals {
   /** The first signal received. */
   received: NodeJS.Signals | undefined
+  /** The command, once it runs. */
+  command: ChildProcess | undefined
   #handle: (signal: NodeJS.Signals) => void = () => undefined
 
   constructor() {
@@ -77,6 +82,7 @@ export class Signals {
         this.#handle(signal)
       })
     }
+    for (const passed of PASSED_ON) process.on(passed, (signal) => this.command?.kill(signal))
   }
 
   /** Replaces the handler of signals. */

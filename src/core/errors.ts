@@ -35,6 +35,8 @@ export interface LockErrorOptions {
   readonly lockName?: string | undefined
   /** The underlying error, such as the driver's own. */
   readonly cause?: unknown
+  /** @internal The option that is wrong, as code names it. */
+  readonly option?: string | undefined
 }
 
 /** The only error class of this library. `instanceof` also recognises errors that another copy of the package created. */
@@ -48,17 +50,20 @@ export class LockError extends Error {
   readonly code: LockErrorCode
   /** The name of the lock that the error is about; `undefined` if it is not about a single lock. */
   readonly lockName: string | undefined
+  /** @internal For the command line, which names its options differently. */
+  readonly option: string | undefined
 
-  constructor(code: LockErrorCode, message: string, { lockName, cause }: LockErrorOptions = {}) {
+  constructor(code: LockErrorCode, message: string, { lockName, cause, option }: LockErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.lockName = lockName
+    this.option = option
   }
 }
 
 /** Creates the error for a configuration that can never work. */
-export function invalid(message: string, lockName?: string): LockError {
-  return new LockError('INVALID_CONFIGURATION', message, { lockName })
+export function invalid(message: string, lockName?: string, option?: string): LockError {
+  return new LockError('INVALID_CONFIGURATION', message, { lockName, option })
 }
 
 /** Names an option as the subject of an error message. */

@@ -161,7 +161,8 @@ export class HeldLock implements Lock {
     const tooLate = 'the answer to its extension arrived after its lease was over'
     // A task that saw its lease expire has stopped, so a late answer must not revive the lock.
     this.#throwUnlessHeld(tooLate)
-    if (!extended) this.#lose('the database refused to extend it, because its lease was over')
+    if (!extended)
+      this.#lose('the database refused to extend it, because it was released by hand, or its row has changed')
     else if (extended.remaining() > this.#lease.remaining()) this.#lease = extended
     // The process may have been suspended for longer than the new lease.
     this.#throwUnlessHeld(tooLate)

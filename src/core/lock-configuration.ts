@@ -105,12 +105,14 @@ export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor
     throw invalid(
       `lockAtMostFor of lock '${name}' is less than one millisecond, so the lock would expire at once – set it to the longest time that the task may run.`,
       name,
+      'lockAtMostFor',
     )
   }
   if (atLeast > atMost) {
     throw invalid(
       `lockAtLeastFor of lock '${name}' (${atLeast} ms) is longer than its lockAtMostFor (${atMost} ms) – shorten it, or make lockAtMostFor longer.`,
       name,
+      'lockAtLeastFor',
     )
   }
   return { lockAtMostFor: atMost, lockAtLeastFor: atLeast }

@@ -3,8 +3,6 @@
  *
  * @module shedlock-orm/nestjs
  */
-export { LeaderElections } from './leader-elections'
-export type { LeaderElectionsConfiguration } from './leader-elections'
 export { LockingTaskExecutors } from './locking-task-executors'
 export type { SchedulerLockDefaultsOptions, SchedulerLockOptions } from './scheduler-lock-options'
 export { SchedulerLock, SchedulerLockDefaults } from './scheduler-lock.decorator'

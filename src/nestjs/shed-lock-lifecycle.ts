@@ -5,23 +5,22 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { invalid, LockError, type LeaderElection } from '../core/internal'
+import { invalid, LockError } from '../core/internal'
 import { schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
 import { configurationOf, isLocked } from './scheduler-lock.decorator'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
 
-/** Checks the locked methods when the application starts, and ends executors, elections and providers when it shuts down. */
+/** Checks the locked methods when the application starts, and ends executors and providers when it shuts down. */
 export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly providers: LockProviders
-  readonly elections: LeaderElection[] = []
+  private readonly providers: LockProviders
   readonly #logger = new Logger('ShedLock')
   readonly #catchUps: (() => Promise<void>)[] = []
 
   /** @throws LockError `INVALID_CONFIGURATION` */
   constructor(
-    readonly options: ShedLockModuleOptions,
+    private readonly options: ShedLockModuleOptions,
     private readonly executors: LockingTaskExecutors,
     private readonly modules: Modules = new Map(),
   ) {
@@ -58,11 +57,11 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   /** Uses the last hook in which the database is still connected: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
     const { shutdownTimeout: timeout } = this.options
-    const ending = [...this.executors.all(), ...this.elections].map((ended) => ended.shutdown({ timeout }))
+    const ending = this.executors.all().map((executor) => executor.shutdown({ timeout }))
     const late = (await Promise.all(ending)).flat()
     if (late.length > 0)
       this.#logger.warn(
-        `Tasks or leaders did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
+        `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
       )
     // Locks acquired by hand and by executeOnce use the providers directly, and may still have releases in the background.
     await Promise.all(Array.from(this.providers.values(), async (provider) => provider.drain?.({ timeout })))

@@ -1,7 +1,6 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
 import { LockingTaskExecutor } from '../core/internal'
-import { LeaderElections } from './leader-elections'
 import { LockingTaskExecutors } from './locking-task-executors'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
 import {
@@ -22,7 +21,7 @@ const MODULES = { token: ModulesContainer, optional: true }
 
 /**
  * Provides the locks for `@SchedulerLock`. Import it once, in the root module; it is global. Services can inject
- * `LockingTaskExecutor`, `LockingTaskExecutors` and `LeaderElections`.
+ * `LockingTaskExecutor` and `LockingTaskExecutors`.
  *
  * At start-up, it logs where the locks are kept and throws if the configuration of a locked method can never work. At shutdown, it
  * aborts the signals of running tasks with a `LockError` `SHUTDOWN`, waits up to `shutdownTimeout` for them to end, and releases
@@ -74,16 +73,11 @@ function shedLockModule(options: Provider, imports: DynamicModule['imports'] = [
           new ShedLockLifecycle(...parameters),
       },
       {
-        provide: LeaderElections,
-        inject: [ShedLockLifecycle],
-        useFactory: (lifecycle: ShedLockLifecycle) => new LeaderElections(lifecycle),
-      },
-      {
         provide: LockingTaskExecutor,
         inject: [LockingTaskExecutors, ShedLockLifecycle],
         useFactory: (executors: LockingTaskExecutors) => executors.get(),
       },
     ],
-    exports: [LockingTaskExecutor, LockingTaskExecutors, LeaderElections],
+    exports: [LockingTaskExecutor, LockingTaskExecutors],
   }
 }

@@ -90,8 +90,10 @@ export function lockTableNames(
     lockedBy: column('lockedBy'),
   }
   for (const [what, name] of Object.entries<unknown>({ schema, tableName, ...columns }))
-    if (name !== undefined && (typeof name !== 'string' || name.trim() === ''))
-      throw invalid(`${what in columns ? `columnNames.${what}` : what} is empty – choose a name.`)
+    if (name !== undefined && (typeof name !== 'string' || name.trim() === '')) {
+      const option = what in columns ? `columnNames.${what}` : what
+      throw invalid(`${option} is empty – choose a name.`, undefined, option)
+    }
   const names = Object.values(columns)
   if (new Set(names.map((name) => name.toLowerCase())).size < names.length) {
     throw invalid(
@@ -127,7 +129,8 @@ function checkIdentifier(
   what: string,
   { name, longestIdentifier, notInIdentifiers }: Identifiers,
 ): string {
-  const fail = (why: string): LockError => invalid(`${what} ${why} – choose a name that ${name} allows.`)
+  const fail = (why: string): LockError =>
+    invalid(`${what} ${why} – choose a name that ${name} allows.`, undefined, what)
   if (/[\p{Cc}\p{Cs}]/u.test(identifier))
     throw fail(`${JSON.stringify(identifier)} contains control characters`)
   if (identifier.endsWith(' ')) throw fail(`'${identifier}' ends with a blank`)

@@ -76,7 +76,7 @@ describeBackends(backends)('on $name', (backend) => {
     expect(list.filter((line) => /^free \d+ +free +paused by \S/.test(line))).toEqual([])
     expect(JSON.parse(await run('list', '--json'))).toHaveLength(names.length)
     for (const index of ODD_OWNERS.keys())
-      for (const state of ['held', 'free']) expect(await run('show', `${state} ${index}`)).toContain(state)
+      for (const state of ['held', 'free']) expect(await run('list', `${state} ${index}`)).toContain(state)
     expect((await run('check', ...names.map((name) => `${name}=1h`))).split('\n')).toHaveLength(
       1 + overdue.length,
     )

@@ -94,9 +94,9 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
       await typeOrmLockProvider(dataSource, { schema: 'app' }).createTable()
       const { status, bad } = await examine()
       expect(status).toBe(1)
-      expect(bad).toMatchObject([{ message: expect.stringContaining("– set --schema to 'app'"), fix: [] }])
+      expect(bad).toMatchObject([{ message: expect.stringContaining("– set schema to 'app'"), fix: [] }])
       const java = await runCli(cli, ['doctor', '--url', url, '--table', 'app.shedlock'])
-      expect(java.stdout).toContain("set --schema to 'app' and --table to 'shedlock'")
+      expect(java.stdout).toContain("set schema to 'app' and tableName to 'shedlock'")
     },
   )
 

@@ -201,6 +201,34 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await held()).toBe(false)
   })
 
+  it.each(['SIGUSR1', 'SIGUSR2'] as const)('passes %s on, and goes on', async (signal) => {
+    const script = `process.on('${signal}', () => console.log('got it')); process.stdin.on('data', () => process.exit(0)); console.log('up')`
+    const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
+      cwd: root,
+    })
+    const ended = once(child, 'exit')
+    let lines = ''
+    child.stdout.on('data', (chunk) => (lines += String(chunk)))
+    await eventually(() => expect(lines).toBe('up\n'))
+    child.kill(signal)
+    await eventually(() => expect(lines).toBe('up\ngot it\n'))
+    expect(await held()).toBe(true)
+    child.stdin.end('stop')
+    expect(await ended).toEqual([0, null])
+    expect(await held()).toBe(false)
+  })
+
+  it('stops the command after a release by hand, and says so', async () => {
+    const forever = node('setInterval(() => 0, 1e6)')
+    const running = exec('exec', 'job', '--lock-at-most-for', '4s', '--keep-alive', ...forever)
+    await eventually(async () => expect(await held()).toBe(true))
+    expect((await exec('release', 'job', '--yes')).status).toBe(0)
+    const { status, stderr } = await running
+    expect(status).toBe(76)
+    expect(stderr).toMatch(/Lock 'job' .* released by hand.* The command is being stopped\.$/m)
+    expect(stderr).not.toContain('lease was over')
+  })
+
   itIf(canMakeNamespaces, 'Linux, and leave to make a namespace')(
     'as the first process of a container: SIGTERM gets to the command, and the lock is freed',
     async () => {
@@ -260,7 +288,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect({ status, stderr }).toEqual({
       status: 76,
       stderr: expect.stringMatching(
-        /^shedlock-orm: Lock 'job' .* no longer extended, .*--keep-alive-at-most.* The command is being stopped\.$/m,
+        /^shedlock-orm: Lock 'job' .* no longer extended, .*keepAlive\.atMost.* The command is being stopped\.$/m,
       ),
     })
     expect(await held()).toBe(false)

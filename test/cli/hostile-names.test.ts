@@ -94,7 +94,7 @@ describeBackends(cases)(
       const names = HOSTILE_LOCK_NAMES
       for (const name of [...names, 'victim']) await provider.lock({ name, lockAtMostFor: '1h' })
       const [first = '', second = ''] = names
-      expect(JSON.parse(await run('show', '--json', '--', first))).toMatchObject({ name: first, held: true })
+      expect(JSON.parse(await run('list', '--json', '--', first))).toMatchObject({ name: first, held: true })
       await run('release', '--yes', '--', first)
       await run('release', '--yes', '--', second)
       const left = JSON.parse(await run('list', '--held', '--json')) as LockRecord[]

@@ -119,14 +119,14 @@ describeBackends(backends)('the command line on $name', (backend) => {
 
   it('shows one lock, or says that there is none', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    expect((await run(['show', 'report'])).stdout).toMatch(
+    expect((await run(['list', 'report'])).stdout).toMatch(
       /^name +report\nstate +held, .*\nlast run +running for \d+s\nowner +host-1\/42\n/,
     )
-    expect(JSON.parse((await run(['show', 'report', '--json'])).stdout)).toMatchObject({
+    expect(JSON.parse((await run(['list', 'report', '--json'])).stdout)).toMatchObject({
       name: 'report',
       held: true,
     })
-    expect(await run(['show', 'Report'])).toEqual({
+    expect(await run(['list', 'Report'])).toEqual({
       status: 1,
       stdout: '',
       stderr: "shedlock-orm: There is no lock 'Report', because it was never acquired.\n",
@@ -144,7 +144,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     const shown = 'a\\u001b[2J\\u202eb\\u009b31m\\u2028\\u000a9 errors'
     for (const command of [
       ['list'],
-      ['show', name],
+      ['list', name],
       ['doctor'],
       ['pause', name, '--for', '1h', '--reason', 'r'],
     ]) {
@@ -155,7 +155,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect((await run(['list'])).stdout).toContain('held for ever')
     for (const command of [
       ['list', '--json'],
-      ['show', '--json', name],
+      ['list', '--json', name],
       ['doctor', '--json'],
     ]) {
       const { stdout } = await run(command)

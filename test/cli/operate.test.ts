@@ -67,7 +67,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect((await run('list')).stdout).toMatch(/^job +free +succeeded \d+s ago +host-1\/42 +[\d.]+s /m)
     expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No lock is overdue.\n' })
     await end('failed')
-    expect((await run('show', 'job')).stdout).toMatch(/^last run +failed \d+s ago\ntook +[\d.]+s$/m)
+    expect((await run('list', 'job')).stdout).toMatch(/^last run +failed \d+s ago\ntook +[\d.]+s$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
       stdout: 'job  its last run failed\n',
@@ -76,7 +76,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     await end()
     expect((await run(...limits)).stdout).toMatch(/^job +its last run is not known to have succeeded\n/)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    expect((await run('show', 'job')).stdout).toMatch(/^last run +running for \d+s$/m)
+    expect((await run('list', 'job')).stdout).toMatch(/^last run +running for \d+s$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(/^job +has been running for \d+s, longer than 1ms\n$/),
@@ -84,19 +84,19 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(0)
     await lock?.unlock({ outcome: 'succeeded' })
     await dataSource.query("update shedlock set locked_by = 'java-host'")
-    expect((await run('show', 'job')).stdout).toMatch(/^last run +unknown, because another program ran it/m)
+    expect((await run('list', 'job')).stdout).toMatch(/^last run +unknown, because another program ran it/m)
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(1)
   })
 
   it('tells a time that lies in the future: show, check and doctor', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: Date.now() })
     await lock?.unlock()
-    const calm = await run('show', 'job')
+    const calm = await run('list', 'job')
     expect(calm.stdout).not.toContain('warning')
     await dataSource.query(
       `update shedlock set locked_by = 'java-host', locked_at = '${new Date(Date.now() + 3_000_000).toISOString().slice(0, -1).replace('T', ' ')}'`,
     )
-    expect((await run('show', 'job')).stdout).toMatch(
+    expect((await run('list', 'job')).stdout).toMatch(
       /\nwarning +locked at is (50|49)m ahead of now: another clock or time zone wrote it – run shedlock-orm doctor\n$/,
     )
     const check = await run('check', 'job=2h')
@@ -127,7 +127,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
         status: 1,
         stderr: expect.stringContaining("Lock 'report' is paused by ann"),
       })
-      expect((await run('show', 'REPORT')).stdout).toMatch(/^name +report\nstate +paused/)
+      expect((await run('list', 'REPORT')).stdout).toMatch(/^name +report\nstate +paused/)
       expect((await run('check', 'Report=1h')).status).toBe(0)
       expect((await run('release', 'Report', '--yes')).stderr).toContain('shedlock-orm resume report')
       expect((await run('resume', 'Report')).stdout).toMatch(/^name +report\nstate +free/)
@@ -216,23 +216,6 @@ describeBackends(backends)('the command line on $name', (backend) => {
     child.kill('SIGTERM')
     expect(await ended).toEqual([143, null])
     expect(await run('exec', 'job', '--wait', '1ms', '--', 'true')).toMatchObject({ status: 75 })
-  })
-
-  it('watches: a line for each change, until Ctrl-C', async () => {
-    const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    const child = spawn(process.execPath, [cli, 'list', '--watch', '--url', database.url], { cwd: root })
-    const ended = once(child, 'exit')
-    let lines = ''
-    child.stdout.on('data', (chunk) => (lines += String(chunk)))
-    await eventually(() => {
-      expect(lines).toMatch(/^\S+Z Lock 'job' is held by host-1\/42 until \S+ \(.* left\)\n$/)
-    })
-    await lock?.unlock()
-    await eventually(() => {
-      expect(lines).toMatch(/\n\S+Z Lock 'job' is free; its last run: unlocked \d+s ago, took [\d.]+s\n$/)
-    })
-    child.kill('SIGINT')
-    expect(await ended).toEqual([0, null])
   })
 })
 

@@ -57,11 +57,14 @@ describe('shedlock-orm sql', () => {
   it.each([
     [['sql', 'db2'], /db2.*Allowed choices are postgres/],
     [['sql'], /missing required argument 'dialect'/],
-    [['sql', 'postgres', '--table', ''], /--table is empty/],
+    [['sql', 'postgres', '--table', ''], /^shedlock-orm: --table: tableName is empty/],
     [['sql', 'postgres', '--table', 'two\nlines'], /control characters/],
     [['sql', 'postgres', '--table', 'x'.repeat(64)], /longer than 63 bytes/],
     [['sql', 'mysql', '--column-name', 'LOCK_UNTIL'], /one name for two columns/],
-    [['sql', 'mysql', '--column-locked-at', ''], /--column-locked-at is empty/],
+    [
+      ['sql', 'mysql', '--column-locked-at', ''],
+      /^shedlock-orm: --column-locked-at: columnNames.lockedAt is empty/,
+    ],
     [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
     [['frobnicate'], /unknown command 'frobnicate'/],
     [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
@@ -84,6 +87,20 @@ describe('shedlock-orm sql', () => {
       status: 2,
       stderr: "shedlock-orm: A DataSource of type 'mongodb' cannot keep locks.\n",
     })
+  })
+
+  it.each([
+    ['a.ts', 'module', 'import'],
+    ['a.mjs', 'commonjs', 'import'],
+    ['a.cjs', 'module', 'require'],
+    ['a.js', 'commonjs', 'require'],
+    ['a.js', 'module', 'import'],
+  ])('writes %s of a package of the type %s with %s', async (name, type, how) => {
+    const app = mkdtempSync(join(folder, 'app-'))
+    writeFileSync(join(app, 'package.json'), JSON.stringify({ type }))
+    const file = join(app, name)
+    expect(await runCli(cli, ['typeorm', '--out', file])).toMatchObject({ status: 0 })
+    expect(readFileSync(file, 'utf8')).toContain(how)
   })
 
   it('writes to a file, but not over one that is there', async () => {
@@ -128,20 +145,14 @@ describe('shedlock-orm prisma', () => {
 })
 
 describe('shedlock-orm --help', () => {
-  it.each([
-    [[]],
-    [['sql']],
-    [['prisma']],
-    [['typeorm']],
-    [['list']],
-    [['show']],
-    [['release']],
-    [['doctor']],
-  ])('explains %j', async (command: readonly string[]) => {
-    const { status, stdout } = await runCli(cli, [...command, '--help'])
-    expect(status).toBe(0)
-    expect(stdout).toContain(`Usage: ${['shedlock-orm', ...command].join(' ')}`)
-  })
+  it.each([[[]], [['sql']], [['prisma']], [['typeorm']], [['list']], [['release']], [['doctor']]])(
+    'explains %j',
+    async (command: readonly string[]) => {
+      const { status, stdout } = await runCli(cli, [...command, '--help'])
+      expect(status).toBe(0)
+      expect(stdout).toContain(`Usage: ${['shedlock-orm', ...command].join(' ')}`)
+    },
+  )
 
   it('tells the exit statuses and the version', async () => {
     expect((await runCli(cli, ['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)

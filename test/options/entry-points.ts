@@ -22,7 +22,6 @@ import {
 } from '../../src/core/internal'
 import {
   ShedLockModule,
-  type LeaderElectionsConfiguration,
   type SchedulerLockDefaultsOptions,
   type SchedulerLockOptions,
 } from '../../src/nestjs'
@@ -38,7 +37,7 @@ export type Option =
   | keyof WrapConfiguration
   | keyof SchedulerLockOptions
   | keyof ExecuteOnceConfiguration
-  | keyof LeaderElectionsConfiguration
+  | keyof LeaderElectionConfiguration
 
 export type Options = Readonly<Partial<Record<Option, unknown>>>
 export type Task = (...args: string[]) => unknown

@@ -8,7 +8,7 @@ import {
   LockingTaskExecutor,
   type LockProvider,
 } from '../../src/core/internal'
-import { LeaderElections, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
+import { SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
 import { shedLockCoordinator } from '../../src/node-cron'
 import { openTelemetryListener, openTelemetryTracingListener } from '../../src/opentelemetry'
 import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
@@ -116,14 +116,6 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
     ShedLockModule.forRootAsync({ useFactory: () => nest, ...change }),
   'ShedLockModuleAsyncOptions.useFactory()': (change) =>
     application(ShedLockModule.forRootAsync({ useFactory: () => ({ ...nest, ...change }) })),
-  'LeaderElections.join(configuration)': async (change) => {
-    const elections = (await application(ShedLockModule.forRoot(nest))).get(LeaderElections)
-    elections.join({ ...lock, ...change }, { onElected: () => undefined })
-  },
-  'LeaderElections.join(callbacks)': async (change) => {
-    const elections = (await application(ShedLockModule.forRoot(nest))).get(LeaderElections)
-    elections.join(lock, { onElected: () => undefined, ...change })
-  },
 
   'shedLockCoordinator(options)': (change) => shedLockCoordinator(provider, change),
   'ShedLockCoordinator.shutdown(options)': (change) => shedLockCoordinator(provider).shutdown(change),

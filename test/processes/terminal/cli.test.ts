@@ -7,7 +7,6 @@ import type { SqlLockProvider } from '../../../src/sql/internal'
 import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { afterFile, afterTest } from '../../after-test'
 import { buildCli, runCli } from '../../cli/built-cli'
-import { eventually } from '../../eventually'
 import { openTerminal, type Screen, type Size } from './terminal'
 
 const LONG_NAME = 'import-customers-of-every-tenant-into-the-data-warehouse-in-eu-1'
@@ -78,6 +77,15 @@ it.each(WIDTHS)(
   },
 )
 
+it('list leaves the owner out where it does not fit', async () => {
+  for (const columns of [50, 74]) {
+    const { lines, wrapped } = await shown(['list'], { columns })
+    expect(wrapped).toEqual([])
+    expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN$/)
+    expect(lines[1]).toMatch(/^import\S*… +free +failed \d+s ago$/)
+  }
+})
+
 it('list --wide shows every column in full', async () => {
   const { lines } = await shown(['list', '--wide'], { columns: 300 })
   expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN +OWNER +TOOK +LOCKED AT +LOCK UNTIL$/)
@@ -94,17 +102,20 @@ it('has colours on a terminal only, and none with NO_COLOR', async () => {
   expect((await runCli(cli, ['list', '--url', url])).stdout).not.toMatch(/[\u001b…]/)
 })
 
-it.each(WIDTHS)('show, check and an error are broken between words in %d columns', async (columns) => {
-  const show = await shown(['show', 'archive'], { columns })
-  expect(show.wrapped).toEqual([])
-  expect(show.lines.map((line) => line.trim()).join(' ')).toContain(`paused by ann: ${REASON}`)
-  const check = await shown(['check', 'java-job=1h', `${LONG_NAME}=1ms`, 'never=25h'], { columns })
-  expect(check.wrapped).toEqual([])
-  expect(check.lines.join()).toContain('is overdue: it was never acquired')
-  const missing = await shown(['list', '--table', 'other'], { columns })
-  expect(missing.wrapped).toEqual([])
-  expect(missing.lines[0]).toMatch(/^shedlock-orm: There is no lock table 'other'/)
-})
+it.each(WIDTHS)(
+  'list of one lock, check and an error are broken between words in %d columns',
+  async (columns) => {
+    const one = await shown(['list', 'archive'], { columns })
+    expect(one.wrapped).toEqual([])
+    expect(one.lines.map((line) => line.trim()).join(' ')).toContain(`paused by ann: ${REASON}`)
+    const check = await shown(['check', 'java-job=1h', `${LONG_NAME}=1ms`, 'never=25h'], { columns })
+    expect(check.wrapped).toEqual([])
+    expect(check.lines.join()).toContain('is overdue: it was never acquired')
+    const missing = await shown(['list', '--table', 'other'], { columns })
+    expect(missing.wrapped).toEqual([])
+    expect(missing.lines[0]).toMatch(/^shedlock-orm: There is no lock table 'other'/)
+  },
+)
 
 it.each(WIDTHS)(
   'doctor prints in %d columns the same SQL as into a pipe, in short lines',
@@ -124,41 +135,4 @@ it('doctor does not call a place right that has no table', async () => {
   const { lines } = await shown(['doctor', '--table', 'other'], { columns: 160 })
   expect(lines[0]).toMatch(/^note +place: looked for table other/)
   expect(lines[1]).toMatch(/^error +table: There is no lock table 'other'/)
-})
-
-it('list --watch shows each lock once, whatever happens to the size of the terminal', async () => {
-  const screen = open(['list', '--watch'], { columns: 100, rows: 20 })
-  const rows = () => screen.visible().filter((line) => /^\S+ .* (free|held|paused)/.test(line))
-  await eventually(() => expect(rows()).toHaveLength(6))
-  for (const columns of [80, 160, 60]) {
-    await screen.resize({ columns })
-    await eventually(() => {
-      expect(rows()).toHaveLength(6)
-      expect(Math.max(...rows().map((line) => line.length))).toBeLessThanOrEqual(columns)
-      expect(rows()[0]?.includes(LONG_NAME)).toBe(columns === 160)
-    })
-  }
-  await screen.resize({ columns: 80, rows: 7 })
-  await eventually(() => {
-    const lines = screen.visible()
-    expect(lines[0]).toMatch(/^\S+Z {2}Ctrl-C ends$/)
-    expect(lines.slice(2).filter((line) => line !== '')).toEqual([
-      expect.stringMatching(/^NAME/),
-      expect.stringMatching(/^import/),
-      expect.stringMatching(/^java-job/),
-      '… and 4 more',
-    ])
-  })
-  screen.type('\u0003')
-  expect(await screen.ended).toBe(0)
-})
-
-it('list --watch keeps what it has read, and says why it reads nothing more', async () => {
-  const screen = open(['list', '--watch'], { columns: 80, rows: 20 })
-  await eventually(() => expect(screen.visible().join()).toContain('java-job'))
-  await dataSource.query('alter table shedlock rename to elsewhere')
-  await eventually(() => expect(screen.visible().join()).toMatch(/There is no lock table.*java-job/))
-  await dataSource.query('alter table elsewhere rename to shedlock')
-  await eventually(() => expect(screen.visible().join()).not.toContain('There is no lock table'))
-  expect(screen.visible().join()).toContain('java-job')
 })
