@@ -20,7 +20,7 @@ export function addLockCommands(program: Command): void {
       'Lists the locks, those whose last run failed or died first. A terminal shows the columns that matter, cut to its width; --wide shows all, with times in UTC and by the clock of the database. With --watch it keeps running until Ctrl-C: on a terminal it shows a table, elsewhere it prints a line for each change.',
     )
   onDatabase(list, ['held', 'wide', 'watch', 'json'], async ({ provider }, flags) => {
-    const read = async () => (await provider.listLocks()).filter(({ held }) => held || !flags.held)
+    const read = async () => (await provider.table.list()).filter(({ held }) => held || !flags.held)
     if (flags.watch) await watchLocks(read, flags)
     else if (flags.json) printJson((await read()).map(forJson))
     else print(table(await read(), flags.wide ? Infinity : terminalWidth()))
@@ -52,7 +52,7 @@ export function addLockCommands(program: Command): void {
     ['mustHaveSucceeded', 'runningAtMost', 'json'],
     async ({ provider }, flags, limits: Limits) => {
       const { mustHaveSucceeded, runningAtMost, json } = flags
-      const overdue = await provider.overdueLocks(limits, { mustHaveSucceeded, runningAtMost })
+      const overdue = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
       if (json)
         printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
       else if (overdue.length === 0) print('No lock is overdue.')

@@ -12,7 +12,7 @@ import {
 import { uncounted } from './calls'
 import { parameter, raw, sql, type Sql, type SqlValues } from './sql'
 import type { Attempt, SqlExecutor, SqlRow } from './sql-executor'
-import type { TableSql } from './table-names'
+import type { TableSql } from './table/names'
 
 // The steps to a lock, and the statements from which the dialects compose them. `slot` is whether the lock has one.
 

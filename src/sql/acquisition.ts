@@ -13,7 +13,7 @@ import { errorKind, LostRace, type DatabaseCall } from './calls'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
 import { lockRecords, NEVER } from './records'
-import type { SqlValues } from './sql'
+import type { LockValues } from './sql'
 import { DriverError, type Attempt } from './sql-executor'
 
 /** One row of the lock table, for one acquisition. */
@@ -99,7 +99,7 @@ export async function pauseRow(
 }
 
 /** Acquires a slot that was acquired before, unless the lock is held or the slot's run has succeeded. */
-async function acquireAgain(table: LockTable, values: SqlValues, attempt: Attempt): Promise<StepResult> {
+async function acquireAgain(table: LockTable, values: LockValues, attempt: Attempt): Promise<StepResult> {
   const { acquireAgain: statement, find } = table.statements
   const rows = await table.executor.query(find, values, attempt)
   const [seen] = lockRecords(rows)

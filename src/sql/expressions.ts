@@ -1,6 +1,6 @@
-import { parameter, raw, SEVERAL_NAMES, sql, type Sql } from './sql'
+import { parameter, raw, sql, type Sql } from './sql'
 import { READ_ONLY_COLUMN } from './sql-executor'
-import type { Identifiers, TableSql } from './table-names'
+import type { Identifiers, TableSql } from './table/names'
 
 /** How one database writes the times and strings of a lock. */
 export interface Expressions extends Pick<Identifiers, 'quote'> {
@@ -28,12 +28,6 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
 /** Matches the row of this lock. */
 export function isNamed(dialect: Expressions, table: TableSql): Sql {
   return sql`${table.name} = ${dialect.text(parameter('name'))}`
-}
-
-/** Matches the rows of several locks. */
-export function isAmong(dialect: Expressions, table: TableSql): Sql {
-  const names = SEVERAL_NAMES.map((key) => dialect.text(parameter(key)))
-  return sql`${table.name} in (${names.reduce((list, item) => sql`${list}, ${item}`)})`
 }
 
 export function isHeld(dialect: Expressions, table: TableSql): Sql {

@@ -51,14 +51,15 @@ export async function guard(
  *   deadlock, busy file), the client's own error is passed on, so that code that retries your transactions recognises it.
  */
 export async function guardTransaction(executor: SqlExecutor, { table, row }: SqlAcquisition): Promise<void> {
-  const lockName = row.name
+  const { name: lockName, lockedBy } = row
+  const values = { name: lockName, lockedBy }
   const { kind, statement } = table.statements.pin
   let pinned: number
   try {
     pinned =
       kind === 'read'
-        ? (await executor.query(statement, row)).length
-        : changedRows(await executor.execute(statement, row))
+        ? (await executor.query(statement, values)).length
+        : changedRows(await executor.execute(statement, values))
   } catch (error) {
     if (error instanceof LockError) throw withName(error, lockName)
     if (!(error instanceof DriverError)) throw error

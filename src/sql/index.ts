@@ -22,6 +22,7 @@ export type {
   SqlLockProviderOptions,
   SqlRow,
   SqlValues,
+  TableOperations,
   TableFinding,
   TableFindingCode,
 } from './internal'

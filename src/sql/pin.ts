@@ -1,6 +1,6 @@
 import { isOwnHeldRow, type Expressions } from './expressions'
 import { raw, sql, type Sql } from './sql'
-import type { TableSql } from './table-names'
+import type { TableSql } from './table/names'
 
 /** Finds (`read`) or changes (`write`) one row if this acquisition still holds the lock, and none otherwise. */
 export interface Pin {

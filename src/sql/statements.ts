@@ -1,9 +1,9 @@
 import { LAST_TIME } from '../core/internal'
 import { updateAgain } from './acquire'
 import type { Dialect } from './dialect'
-import { as, isAmong, isOwnHeldRow, isOwnRow, isNamed, textAs, readOnlyColumn } from './expressions'
+import { as, isOwnHeldRow, isOwnRow, isNamed, textAs, readOnlyColumn } from './expressions'
 import { parameter, raw, sql, type Sql } from './sql'
-import type { TableSql } from './table-names'
+import type { TableSql } from './table/names'
 
 export type LockStatements = ReturnType<typeof lockStatements>
 
@@ -12,7 +12,7 @@ export type LockStatements = ReturnType<typeof lockStatements>
  * Pure; call it once for each table.
  */
 export function lockStatements(dialect: Dialect, lock: TableSql) {
-  const { table, lockUntil, lockedAt, lockedBy, names } = lock
+  const { table, lockUntil, lockedAt, lockedBy } = lock
   const { now } = dialect
   const held = isOwnHeldRow(dialect, lock)
   const extended = dialect.plus(now, parameter('lockAtMostFor'))
@@ -26,8 +26,7 @@ export function lockStatements(dialect: Dialect, lock: TableSql) {
   const atLeast = released(sql`case when ${later} < ${lockUntil} then ${later} else ${lockUntil} end`)
   const cheaply = (assignments: Sql): Sql =>
     counted((dialect.release ?? plainUpdate)(table, assignments, ownRow))
-  const oneRow = dialect.inspection?.from ?? raw('')
-  const nameless = names.schema === undefined ? dialect.shape.defaultSchema : undefined
+  const oneRow = dialect.from ?? raw('')
   return {
     acquire: dialect.acquire(dialect, lock, false),
     /** For a slot: acquires the lock only if `locked_at` is before the slot. */
@@ -71,13 +70,8 @@ export function lockStatements(dialect: Dialect, lock: TableSql) {
     list: readLocks(dialect, lock, sql`1 = 1`, sql`order by ${lock.name}`),
     /** Reads the row whose name is equal to this name by the rules of the database. */
     find: readLocks(dialect, lock, isNamed(dialect, lock)),
-    findSeveral: readLocks(dialect, lock, isAmong(dialect, lock)),
     /** Reads the database's clock in milliseconds since 1970. */
     now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, 'now')} ${oneRow}`,
-    /** Reads the columns of the table. */
-    describe: dialect.shape.describe(nameless ?? parameter('schema'), parameter('table')),
-    /** Finds the schemas that have such a table. */
-    ...(dialect.shape.schemasOf && { schemasOf: dialect.shape.schemasOf(parameter('table')) }),
   }
 }
 
@@ -102,7 +96,7 @@ function plainUpdate(table: Sql, assignments: Sql, condition: Sql): Sql {
 function readLocks(dialect: Dialect, table: TableSql, condition: Sql, order = sql``): Sql {
   if (!dialect.readOnly) return readRows(dialect, table, sql`where ${condition} ${order}`)
   const unknown = sql`case when ${table.name} is null then ${dialect.readOnly} else 0 end`
-  const one = sql`(select 1 as shedlock_one ${dialect.inspection?.from ?? raw('')}) shedlock_one`
+  const one = sql`(select 1 as shedlock_one ${dialect.from ?? raw('')}) shedlock_one`
   return sql`
     select ${recordColumns(dialect, table)}${readOnlyColumn(dialect, unknown)}
     from ${one} left join ${table.table} on ${condition} ${order}`

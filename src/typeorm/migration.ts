@@ -45,14 +45,14 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
 
     async up(queryRunner: QueryRunnerLike): Promise<void> {
       const { dialect, names } = tableUnder(queryRunner, options)
-      // Where the dialect has `create table if not exists`, create before createTable() below inspects the table: SQLite may refuse
+      // Where the dialect has `create table if not exists`, create before table.create() below inspects the table: SQLite may refuse
       // the write lock to a transaction that began with a read.
-      if (dialect.ddl.conditional)
+      if (dialect.table.conditional)
         for (const text of tableDefinition(dialect, names).up)
           await runPlain({ queryRunner, text, values: [] })
       // Rejects an existing table in which locks would not work.
       const executor = queryRunnerSqlExecutor(givenQueryRunner(queryRunner, dialect.name), dialect.name)
-      await new SqlLockProvider(executor, dialect, names).createTable()
+      await new SqlLockProvider(executor, dialect, names).table.create()
     }
 
     async down(queryRunner: QueryRunnerLike): Promise<void> {

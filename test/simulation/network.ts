@@ -5,6 +5,7 @@ import {
   type Sql,
   type SqlExecutor,
   type SqlRow,
+  type LockValues,
   type SqlValues,
 } from '../../src/sql/internal'
 import type { Database, Request, Transaction } from './database'
@@ -54,11 +55,11 @@ export class SimulatedSqlExecutor implements SqlExecutor {
   }
 
   async execute(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<number> {
-    return (await this.#send(statement, values, attempt)).changes.length
+    return (await this.#send(statement, values as LockValues, attempt)).changes.length
   }
 
   async query(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<readonly SqlRow[]> {
-    const { rows } = await this.#send(statement, values, attempt)
+    const { rows } = await this.#send(statement, values as LockValues, attempt)
     checkWritable(rows)
     return rows
   }
@@ -80,7 +81,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
-  async #send(statement: Sql, values: SqlValues, attempt?: Attempt): Promise<Effect> {
+  async #send(statement: Sql, values: LockValues, attempt?: Attempt): Promise<Effect> {
     const { lockedBy: owner, unlockedBy } = values
     const isRelease = unlockedBy !== undefined
     if (owner !== undefined && isRelease) this.#checkRelease(owner)
@@ -115,7 +116,7 @@ export class SimulatedSqlExecutor implements SqlExecutor {
       this.#world.fail('no needless statements', `${process.name} released ${owner} ${releases.late} times`)
   }
 
-  #transmit(statement: Sql, values: SqlValues, attempt: Attempt | undefined): Promise<Effect> {
+  #transmit(statement: Sql, values: LockValues, attempt: Attempt | undefined): Promise<Effect> {
     const { process, database, transaction } = this
     const { random } = process
     const world = this.#world

@@ -73,7 +73,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
       query: noting((...all: Parameters<SqlExecutor['query']>) => executor.query(...all)),
     }
     const provider = new SqlLockProvider(noted, dialects[each.dialect], { timeLimit: '1m' })
-    await provider.listLocks()
+    await provider.table.list()
     const unblock = await block(client.observer, each.dialect)
     const locking = provider.lock(job)
     await eventually(() => expect(failed).toBeGreaterThan(1))

@@ -12,7 +12,7 @@ import {
   type Sql,
 } from '../../src/sql/internal'
 import type { AcquireStep } from '../../src/sql/acquire'
-import { tableFixes } from './table-fixes'
+import { tableFixes, tableReads } from './table-fixes'
 
 /** Names that nothing else has, so that a statement with a name of its own is seen. */
 const CUSTOM: LockTableOptions = {
@@ -37,7 +37,9 @@ function statementsOf(dialect: Dialect, options: LockTableOptions): string[] {
     ...definition.up.map((statement): [string, string] => ['create table', statement]),
     ...steps('acquire', acquire),
     ...steps('acquire a slot', acquireSlot),
-    ...Object.entries(others).map(([name, statement]): [string, string] => [name, text(statement)]),
+    ...Object.entries({ ...others, ...tableReads(dialect, options) }).map(
+      ([name, statement]): [string, string] => [name, text(statement)],
+    ),
     [`pin: ${pin.kind}`, text(pin.statement)],
     ...definition.down.map((statement): [string, string] => ['drop table', statement]),
     ...tableFixes(dialect, options).map((statement): [string, string] => ['fix', statement]),

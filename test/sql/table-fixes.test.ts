@@ -33,7 +33,7 @@ const WRONG: Readonly<Record<string, typeof POSTGRES>> = {
 }
 const backends = availableBackends().filter(({ dialect }) => dialect in WRONG)
 
-describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
+describeBackends(backends)('The SQL of check() on $name', (backend) => {
   const { table, hold, zone, lease } = WRONG[backend.dialect] ?? POSTGRES
   let services: DataSource
   let operator: DataSource
@@ -66,7 +66,7 @@ describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
       await services.query(hold)
       const before = await services.query<unknown[]>(lease)
 
-      const findings = await typeOrmLockProvider(services).checkTable()
+      const findings = await typeOrmLockProvider(services).table.check()
       const fix = findings.flatMap((finding) => finding.fix)
       expect(findings.map(({ severity }) => severity)).toEqual(
         findings.map(({ severity }) => severity).sort(),
@@ -74,12 +74,12 @@ describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
       expect(new Set(fix).size).toBe(fix.length)
       for (const statement of fix) await operator.query(statement)
       expect(await services.query(lease)).toEqual(before)
-      expect(await typeOrmLockProvider(services).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(services).table.check()).toEqual([])
 
       // An index that is there already is refused, and nothing else happens.
       for (const statement of fix) await operator.query(statement).catch(() => undefined)
       expect(await services.query(lease)).toEqual(before)
-      expect(await typeOrmLockProvider(services).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(services).table.check()).toEqual([])
       expect(await typeOrmLockProvider(services).lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
     },
   )

@@ -54,9 +54,9 @@ function fakeQueryRunner(name: DialectName, isThere: boolean) {
 
 const WAYS: Readonly<Record<string, (name: DialectName, queryRunner: QueryRunnerLike) => Promise<void>>> = {
   'the migration of TypeORM': (_, queryRunner) => new (createShedLockMigration())().up(queryRunner),
-  'createTable()': (name, queryRunner) => {
+  'table.create()': (name, queryRunner) => {
     const executor = queryRunnerSqlExecutor(givenQueryRunner(queryRunner, name), name)
-    return new SqlLockProvider(executor, dialects[name]).createTable()
+    return new SqlLockProvider(executor, dialects[name]).table.create()
   },
 }
 const cases = Object.keys(WAYS).flatMap((way) => Object.keys(TYPES).map((name) => [way, name] as const))

@@ -145,14 +145,6 @@ select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(conver
   from "app"."JobLock"
   where "id" = :name::varchar;
 
--- findSeveral
-select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
-  case
-  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" in (:name1::varchar, :name2::varchar, :name3::varchar, :name4::varchar, :name5::varchar, :name6::varchar, :name7::varchar, :name8::varchar, :name9::varchar, :name10::varchar);
-
 -- now
 select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
 
@@ -190,30 +182,6 @@ create table if not exists "app"."JobLock" (
   "Who" varchar(255) not null,
   primary key ("id")
 );
-
--- fix
-alter table "app"."JobLock" alter column "id" type varchar(64), alter column "id" set not null;
-
--- fix
-alter table "app"."JobLock" add "until" timestamp(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table "app"."JobLock" add "at" timestamp(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table "app"."JobLock" add "Who" varchar(255) default '-' not null;
-
--- fix
-create unique index "JobLock_name" on "app"."JobLock" ("id");
-
--- fix
-alter table "app"."JobLock" alter column "until" type timestamp(3), alter column "until" set not null;
-
--- fix
-alter table "app"."JobLock" alter column "at" type timestamp(3), alter column "at" set not null;
-
--- fix
-alter table "app"."JobLock" alter column "Who" type varchar(255), alter column "Who" set not null;
 
 ---------- Default names, where more than the names differs
 

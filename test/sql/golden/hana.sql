@@ -157,14 +157,6 @@ select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp
   from "app"."JobLock"
   where "id" = cast(:name as nvarchar(255));
 
--- findSeveral
-select "id" as "lock_name", "Who" as "owner",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "at") / 10000 as bigint) as "locked_at",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "until") / 10000 as bigint) as "lock_until",  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
-  case
-  when "until" <= current_utctimestamp(3) then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" in (cast(:name1 as nvarchar(255)), cast(:name2 as nvarchar(255)), cast(:name3 as nvarchar(255)), cast(:name4 as nvarchar(255)), cast(:name5 as nvarchar(255)), cast(:name6 as nvarchar(255)), cast(:name7 as nvarchar(255)), cast(:name8 as nvarchar(255)), cast(:name9 as nvarchar(255)), cast(:name10 as nvarchar(255)));
-
 -- now
 select  cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now"
   from dummy;
@@ -213,30 +205,6 @@ create table "app"."JobLock" (
   "Who" nvarchar(255) not null,
   primary key ("id")
 );
-
--- fix
-alter table "app"."JobLock" alter ("id" nvarchar(64) not null);
-
--- fix
-alter table "app"."JobLock" add ("until" timestamp default '1970-01-01 00:00:00' not null);
-
--- fix
-alter table "app"."JobLock" add ("at" timestamp default '1970-01-01 00:00:00' not null);
-
--- fix
-alter table "app"."JobLock" add ("Who" nvarchar(255) default '-' not null);
-
--- fix
-create unique index "JobLock_name" on "app"."JobLock" ("id");
-
--- fix
-alter table "app"."JobLock" alter ("until" timestamp not null);
-
--- fix
-alter table "app"."JobLock" alter ("at" timestamp not null);
-
--- fix
-alter table "app"."JobLock" alter ("Who" nvarchar(255) not null);
 
 ---------- Default names, where more than the names differs
 

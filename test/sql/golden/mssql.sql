@@ -173,19 +173,6 @@ select [id] as [lock_name], [Who] as [owner], datediff_big(millisecond, cast('19
   else 0 end as [read_only]
   from (select 1 as shedlock_one ) shedlock_one left join [app].[JobLock] on [id] = :name;
 
--- findSeveral
-select [id] as [lock_name], [Who] as [owner], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [at]) as [locked_at], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), [until]) as [lock_until], datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now],
-  case
-  when [until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 0
-  else 1 end as [is_held],
-  case
-  when [id] is null then
-  case
-  when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1
-  else 0 end
-  else 0 end as [read_only]
-  from (select 1 as shedlock_one ) shedlock_one left join [app].[JobLock] on [id] in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 -- now
 select datediff_big(millisecond, cast('1970-01-01' as datetime2(3)), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) as [now];
 
@@ -238,9 +225,6 @@ select 1
 drop table [app].[JobLock];
 
 -- fix
-if not exists (select 1 from sys.schemas where quotename(name) = N'[app]') exec (N'create schema [app]');
-
--- fix
 create table [app].[JobLock] (
   [id] nvarchar(64) collate Latin1_General_100_BIN2 not null,
   [until] datetime2(3) not null,
@@ -249,48 +233,8 @@ create table [app].[JobLock] (
   constraint [JobLock_pkey] primary key ([id])
 );
 
--- fix
-declare @drop nvarchar(max) = N''
-select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N'alter table ' + N'[app].[JobLock]' + N' drop constraint ' + quotename(i.name)
-  else N'drop index ' + quotename(i.name) + N' on ' + N'[app].[JobLock]' end + N'; '
-  from sys.indexes i join sys.index_columns c on c.object_id = i.object_id and c.index_id = i.index_id
-  where i.object_id = object_id(N'[app].[JobLock]') and i.is_unique = 1 and c.key_ordinal > 0
-    and quotename(col_name(c.object_id, c.column_id)) = N'[id]'
-exec (@drop);
-
--- fix
-alter table [app].[JobLock] alter column [id] nvarchar(64) collate Latin1_General_100_BIN2 not null;
-
--- fix
-if exists (select 1 from sys.key_constraints where type = 'PK' and parent_object_id = object_id(N'[app].[JobLock]'))
-  create unique index [JobLock_name] on [app].[JobLock] ([id])
-else alter table [app].[JobLock] add constraint [JobLock_pkey] primary key ([id]);
-
--- fix
-alter table [app].[JobLock] add [until] datetime2(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table [app].[JobLock] add [at] datetime2(3) default '1970-01-01 00:00:00' not null;
-
--- fix
-alter table [app].[JobLock] add [Who] nvarchar(255) collate Latin1_General_100_BIN2 default '-' not null;
-
--- fix
-create unique index [JobLock_name] on [app].[JobLock] ([id]);
-
--- fix
-alter table [app].[JobLock] alter column [until] datetime2(3) not null;
-
--- fix
-alter table [app].[JobLock] alter column [at] datetime2(3) not null;
-
--- fix
-alter table [app].[JobLock] alter column [Who] nvarchar(255) collate Latin1_General_100_BIN2 not null;
-
 ---------- Default names, where more than the names differs
 
 
 ---------- Only with custom names
 
--- fix
-if not exists (select 1 from sys.schemas where quotename(name) = N'[app]') exec (N'create schema [app]');

@@ -163,16 +163,6 @@ select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(r
   else 0 end as `read_only`
   from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on `id` = :name;
 
--- findSeveral
-select hex(convert(rtrim(`id`) using utf8mb4)) as `lock_name_hex`, hex(convert(rtrim(`Who`) using utf8mb4)) as `owner_hex`, timestampdiff(microsecond, '1970-01-01', `at`) div 1000 as `locked_at`, timestampdiff(microsecond, '1970-01-01', `until`) div 1000 as `lock_until`, timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
-  case
-  when `until` <= utc_timestamp(3) then 0
-  else 1 end as `is_held`,
-  case
-  when `id` is null then @@global.read_only not in ('0', 'OFF')
-  else 0 end as `read_only`
-  from (select 1 as shedlock_one ) shedlock_one left join `app`.`JobLock` on `id` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 -- now
 select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`;
 

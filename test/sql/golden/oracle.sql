@@ -170,20 +170,6 @@ select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestam
   from (select 1 as shedlock_one
   from dual) shedlock_one left join "app"."JobLock" on "id" = :name;
 
--- findSeveral
-select "id" as "lock_name", "Who" as "owner",  extract(day from ("at" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("at" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("at" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("at" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",  extract(day from ("until" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("until" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("until" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("until" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
-  case
-  when "until" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
-  else 1 end as "is_held",
-  case
-  when "id" is null then
-  case
-  when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-  else 0 end
-  else 0 end as "read_only"
-  from (select 1 as shedlock_one
-  from dual) shedlock_one left join "app"."JobLock" on "id" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 -- now
 select  extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now"
   from dual;
@@ -257,33 +243,6 @@ create table "app"."JobLock" (
   "Who" varchar2(255 char) not null,
   primary key ("id")
 );
-
--- fix
-alter table "app"."JobLock" modify ("id" varchar2(64 char));
-
--- fix
-alter table "app"."JobLock" add ("until" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
-
--- fix
-alter table "app"."JobLock" add ("at" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
-
--- fix
-alter table "app"."JobLock" add ("Who" varchar2(255 char) default '-' not null);
-
--- fix
-alter table "app"."JobLock" modify ("id" varchar2(64 char) not null);
-
--- fix
-create unique index "JobLock_name" on "app"."JobLock" ("id");
-
--- fix
-alter table "app"."JobLock" modify ("until" timestamp(3) not null);
-
--- fix
-alter table "app"."JobLock" modify ("at" timestamp(3) not null);
-
--- fix
-alter table "app"."JobLock" modify ("Who" varchar2(255 char) not null);
 
 ---------- Default names, where more than the names differs
 

@@ -158,16 +158,6 @@ select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(conver
   else 0 end as "read_only"
   from (select 1 as shedlock_one ) shedlock_one left join "app"."JobLock" on "id" = :name::varchar;
 
--- findSeveral
-select encode(convert_to("id", 'UTF8'), 'hex') as "lock_name_hex", encode(convert_to("Who", 'UTF8'), 'hex') as "owner_hex", round(extract(epoch from least(greatest("at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at", round(extract(epoch from least(greatest("until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until", round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
-  case
-  when "until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-  else 1 end as "is_held",
-  case
-  when "id" is null then pg_is_in_recovery()::int
-  else 0 end as "read_only"
-  from (select 1 as shedlock_one ) shedlock_one left join "app"."JobLock" on "id" in (:name1::varchar, :name2::varchar, :name3::varchar, :name4::varchar, :name5::varchar, :name6::varchar, :name7::varchar, :name8::varchar, :name9::varchar, :name10::varchar);
-
 -- now
 select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
 

@@ -158,14 +158,6 @@ select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, 
   from `app`.`JobLock`
   where `id` = :name;
 
--- findSeveral
-select `id` as `lock_name`, `Who` as `owner`, unix_millis(`at`) as `locked_at`, unix_millis(`until`) as `lock_until`, unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
-  case
-  when `until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
-  else 1 end as `is_held`
-  from `app`.`JobLock`
-  where `id` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 -- now
 select unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`;
 
@@ -214,30 +206,6 @@ create table if not exists `app`.`JobLock` (
   `at` timestamp not null,
   `Who` string(255) not null
 ) primary key (`id`);
-
--- fix
-alter table `app`.`JobLock` alter column `id` string(64) not null;
-
--- fix
-alter table `app`.`JobLock` add column `until` timestamp not null default ('1970-01-01 00:00:00');
-
--- fix
-alter table `app`.`JobLock` add column `at` timestamp not null default ('1970-01-01 00:00:00');
-
--- fix
-alter table `app`.`JobLock` add column `Who` string(255) not null default ('-');
-
--- fix
-create unique index `JobLock_name` on `app`.`JobLock` (`id`);
-
--- fix
-alter table `app`.`JobLock` alter column `until` timestamp not null;
-
--- fix
-alter table `app`.`JobLock` alter column `at` timestamp not null;
-
--- fix
-alter table `app`.`JobLock` alter column `Who` string(255) not null;
 
 ---------- Default names, where more than the names differs
 

@@ -139,14 +139,6 @@ select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440
   from "app"."JobLock"
   where "id" = :name;
 
--- findSeveral
-select "id" as "lock_name", "Who" as "owner", cast(round((julianday("at") - 2440587.5) * 86400000) as integer) as "locked_at", cast(round((julianday("until") - 2440587.5) * 86400000) as integer) as "lock_until", cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
-  case
-  when "until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
-  else 1 end as "is_held"
-  from "app"."JobLock"
-  where "id" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 -- now
 select cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now";
 

@@ -1,22 +1,25 @@
-import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../core/internal'
-import type { Dialect } from './dialect'
-import { columns } from './expressions'
-import { raw, render, sql, type Sql } from './sql'
-import { DriverError, type SqlRow } from './sql-executor'
-import { type TableSql, title } from './table-names'
-import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from './records'
-import { readRows } from './statements'
-import type { LockTable } from './lock-table'
-import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
-import { changeColumn } from './table-fixes'
+import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../../core/internal'
+import type { Dialect } from '../dialect'
+import { columns } from '../expressions'
+import { raw, render, sql, type Sql } from '../sql'
+import { DriverError, type SqlExecutor, type SqlRow } from '../sql-executor'
+import { type TableSql, title } from './names'
+import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
+import { readRows } from '../statements'
+import { describeTable, finding, otherSchemas, tableFindings, worstFirst, type TableFinding } from './check'
+import { changeColumn } from './fixes'
 
 /**
  * Inspects the table: its columns and key, whether its names differ by case, its times, and what this user may do. Changes nothing.
  *
  * @throws DriverError if the database does not answer
  */
-export async function inspectTable(inspected: LockTable): Promise<TableFinding[]> {
-  const findings = (await allFindings(inspected)).sort(worstFirst)
+export async function inspectTable(
+  executor: SqlExecutor,
+  dialect: Dialect,
+  table: TableSql,
+): Promise<TableFinding[]> {
+  const findings = (await allFindings({ executor, dialect, table })).sort(worstFirst)
   // Keep each statement only once, so that running all of them does not run one twice.
   const known = new Set<string>()
   return findings.map((one) => {
@@ -27,15 +30,21 @@ export async function inspectTable(inspected: LockTable): Promise<TableFinding[]
   })
 }
 
-async function allFindings(inspected: LockTable): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+interface Inspected {
+  readonly executor: SqlExecutor
+  readonly dialect: Dialect
+  readonly table: TableSql
+}
+
+async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
+  const { executor, dialect, table } = inspected
   const { schema, tableName } = table.names
-  const zone = await answer(inspected, dialect.inspection?.timeZone?.value)
-  const ownSchema = schema === undefined ? await answer(inspected, dialect.inspection?.schema) : undefined
+  const zone = await answer(inspected, dialect.table.timeZone?.value)
+  const ownSchema = schema === undefined ? await answer(inspected, dialect.table.schema) : undefined
   let found: TableFinding[] = []
   const refused = await refusal(inspected, 'describe', async () => {
-    const described = await inspected.describe()
-    const elsewhere = described.length === 0 ? await inspected.otherSchemas() : []
+    const described = await describeTable(executor, dialect, table)
+    const elsewhere = described.length === 0 ? await otherSchemas(executor, dialect, table) : []
     found = [
       ...tableFindings(dialect, table, described, zone, elsewhere),
       ...otherSchema(described, tableName, ownSchema),
@@ -48,7 +57,9 @@ async function allFindings(inspected: LockTable): Promise<TableFinding[]> {
   found.push(...(await lockedInFuture(inspected)))
   const caseIgnored = await caseFindings(inspected)
   // The SQL for a finding about the column's type may fix this as well.
-  const isFixed = caseIgnored.some(({ fix }) => found.some((earlier) => earlier.fix.join() === fix.join()))
+  const isFixed = caseIgnored.some(
+    ({ fix }) => fix.length > 0 && found.some((earlier) => earlier.fix.join() === fix.join()),
+  )
   return isFixed ? found : [...found, ...caseIgnored]
 }
 
@@ -65,8 +76,8 @@ function otherSchema(
 }
 
 /** Tests the privileges with statements that touch no row, because a name is never empty. */
-async function privileges(inspected: LockTable): Promise<TableFinding[]> {
-  const { executor, sql: table } = inspected
+async function privileges(inspected: Inspected): Promise<TableFinding[]> {
+  const { executor, table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
   const nothing = sql`where ${table.name} = ''`
   const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
@@ -80,11 +91,11 @@ async function privileges(inspected: LockTable): Promise<TableFinding[]> {
 }
 
 async function refusal(
-  inspected: LockTable,
+  inspected: Inspected,
   what: 'describe' | 'select' | 'insert' | 'update',
   attempt: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+  const { dialect, table } = inspected
   try {
     await attempt()
     return []
@@ -94,9 +105,9 @@ async function refusal(
       what === 'describe'
         ? `The database refuses to describe table '${title(table.names)}': ${error.message}`
         : `The database refuses ${what} on table '${title(table.names)}': ${error.message}`
-    if (!dialect.inspection?.denied.includes(error.code))
+    if (!dialect.table.denied.includes(error.code))
       return [finding('REFUSED', 'error', `${refused} – connect to the primary, as a user that may write.`)]
-    const grantee = (await answer(inspected, dialect.inspection.grantee)) ?? 'the_user'
+    const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'
     const grant =
       what === 'describe'
         ? `grant usage on schema ${dialect.quote(table.names.schema ?? '')} to ${grantee}`
@@ -110,8 +121,8 @@ async function refusal(
 const LINE = raw('\n  ')
 
 /** Finds rows with a value that is not a time. Their locks are held or free depending on how SQL compares it. */
-async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
+  const { dialect, table } = inspected
   const until = dialect.epochMilliseconds(table.lockUntil)
   const at = dialect.epochMilliseconds(table.lockedAt)
   const wrongUntil = sql`coalesce(${until}, -1) not between 0 and ${raw(String(LAST_TIME - 1))}`
@@ -137,8 +148,8 @@ async function invalidTimes(inspected: LockTable): Promise<TableFinding[]> {
 const OURS = ['%/________-____-8___-____-____________', '%/%succeeded', '%/%failed', '%/%unlocked']
 
 /** Finds times that lie further ahead of the clock than a slot may, because another clock or another time zone wrote them. */
-async function lockedInFuture(inspected: LockTable): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+async function lockedInFuture(inspected: Inspected): Promise<TableFinding[]> {
+  const { dialect, table } = inspected
   const { lockedAt, lockedBy } = table
   const ahead = (limit: number): Sql => sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(limit)))}`
   const isOurs = OURS.map((pattern) => sql`${lockedBy} like ${raw(`'${pattern}'`)}`).reduce(
@@ -161,12 +172,12 @@ function setTime(table: TableSql, column: Sql, time: Sql, condition: Sql): strin
 }
 
 /** Compares two names under the collation of the column, without a row. */
-async function caseFindings({ executor, dialect, sql: table }: LockTable): Promise<TableFinding[]> {
+async function caseFindings({ executor, dialect, table }: Inspected): Promise<TableFinding[]> {
   const rows = await executor
     .query(
       sql`
         select probe.job from (
-          select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${oneRow(dialect)}) probe
+          select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${dialect.from ?? raw('')}) probe
         where probe.job = 'job'`,
       {},
     )
@@ -185,21 +196,19 @@ async function caseFindings({ executor, dialect, sql: table }: LockTable): Promi
   ]
 }
 
-async function rowsWhere({ executor, dialect, sql: table }: LockTable, condition: Sql) {
+async function rowsWhere({ executor, dialect, table }: Inspected, condition: Sql) {
   const rows = await executor.query(readRows(dialect, table, sql`where ${condition}`), {}).catch(answered)
   return lockRecords(rows ?? [])
 }
 
 /** Reads one value as a string; `undefined` if it is not available. */
-async function answer({ executor, dialect }: LockTable, value: Sql | undefined) {
+async function answer({ executor, dialect }: Inspected, value: Sql | undefined) {
   if (!value) return undefined
-  const rows = await executor.query(sql`select ${value} as answer ${oneRow(dialect)}`, {}).catch(answered)
+  const rows = await executor
+    .query(sql`select ${value} as answer ${dialect.from ?? raw('')}`, {})
+    .catch(answered)
   const [text] = Object.values(rows?.[0] ?? {})
   return typeof text === 'string' ? text : undefined
-}
-
-function oneRow({ inspection }: Dialect): Sql {
-  return inspection?.from ?? raw('')
 }
 
 /** Ignores an error that the server returned, because it only leaves one question open. Any other error ends the inspection. */

@@ -1,9 +1,9 @@
-import type { Dialect } from './dialect'
-import { printable } from './owner'
-import { raw, sql } from './sql'
-import { DriverError, type SqlExecutor } from './sql-executor'
-import { lockStatements } from './statements'
-import type { TableSql } from './table-names'
+import type { Dialect } from '../dialect'
+import { raw, sql } from '../sql'
+import { DriverError, type SqlExecutor } from '../sql-executor'
+import { describeTable } from './check'
+import type { TableSql } from './names'
+import { printable } from './printable'
 
 const NOTHING = raw('null')
 
@@ -23,14 +23,11 @@ export async function placeOf(
   dialect: Dialect,
   table: TableSql,
 ): Promise<Place> {
-  const { database = NOTHING, schema = NOTHING, from = raw('') } = dialect.inspection ?? {}
+  const { database = NOTHING, schema = NOTHING } = dialect.table
   const { names } = table
-  const location = sql`select ${database} as place_database, ${schema} as place_schema ${from}`
+  const location = sql`select ${database} as place_database, ${schema} as place_schema ${dialect.from ?? raw('')}`
   const [here = {}] = await executor.query(location, {})
-  const [column] = await executor.query(lockStatements(dialect, table).describe, {
-    schema: names.schema ?? null,
-    table: names.tableName,
-  })
+  const [column] = await describeTable(executor, dialect, table)
   const [ownDatabase, ownSchema] = Object.values(here)
   return {
     dialect: dialect.name,
@@ -43,7 +40,7 @@ export async function placeOf(
 /** Returns the server's own name; `undefined` if it does not report one. */
 export async function serverOf(
   executor: Pick<SqlExecutor, 'query'>,
-  { inspection: { server = NOTHING, from = raw('') } = { denied: [] } }: Dialect,
+  { table: { server = NOTHING }, from = raw('') }: Dialect,
 ): Promise<string | undefined> {
   try {
     const [row = {}] = await executor.query(sql`select ${server} as place_server ${from}`, {})
