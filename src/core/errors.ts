@@ -29,14 +29,6 @@ export type LockErrorCode =
   | 'LOCK_LOST'
   | 'SHUTDOWN'
 
-/** What a `LockError` carries besides its code and message. */
-export interface LockErrorOptions {
-  /** The name of the lock that the error is about. */
-  readonly lockName?: string | undefined
-  /** The underlying error, such as the driver's own. */
-  readonly cause?: unknown
-}
-
 /** The only error class of this library. `instanceof` also recognises errors that another copy of the package created. */
 export class LockError extends Error {
   static {
@@ -49,7 +41,12 @@ export class LockError extends Error {
   /** The name of the lock that the error is about; `undefined` if it is not about a single lock. */
   readonly lockName: string | undefined
 
-  constructor(code: LockErrorCode, message: string, { lockName, cause }: LockErrorOptions = {}) {
+  /** @param options the name of the lock that the error is about, and the underlying error, such as the driver's own */
+  constructor(
+    code: LockErrorCode,
+    message: string,
+    { lockName, cause }: { readonly lockName?: string | undefined; readonly cause?: unknown } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.lockName = lockName

@@ -5,4 +5,4 @@
  * @module shedlock-orm/drivers
  */
 export { drivers, sqlExecutor } from './internal'
-export type { Driver, StatementResult } from './internal'
+export type { AsciiText, Driver, StatementResult } from './internal'

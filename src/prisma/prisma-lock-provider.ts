@@ -65,8 +65,8 @@ export function prismaLockProvider(
   const named = dialect.name === 'postgres'
   const leave = dialect.name === 'mysql' ? () => endReadOnlyConnection(client) : undefined
   const executor = prismaSqlExecutor(dialect.name, use ?? ((work) => work(client)), { named, leave })
-  const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
-  return new SqlLockProvider(executor, { ...dialect, transientErrors }, rest)
+  const ofPrisma = { ...dialect, transientErrors: { ...dialect.transientErrors, ...CONFLICTS } }
+  return new SqlLockProvider(executor, ofPrisma, rest)
 }
 
 /** Options of `shedlock()`: those of `prismaLockProvider` and of `LockingTaskExecutor`. */

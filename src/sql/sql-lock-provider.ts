@@ -3,6 +3,7 @@ import {
   checkDrain,
   checkOptions,
   type AcquireOptions,
+  type Acquisition,
   type CheckedLockConfiguration,
   type DrainOptions,
   type Duration,
@@ -15,7 +16,7 @@ import {
 } from '../core/internal'
 import { acquireRow, SqlAcquisition } from './acquisition'
 import { BackgroundReleases } from './background-releases'
-import type { Dialect } from './dialect'
+import type { Dialect, DialectName } from './dialect'
 import { LockTable } from './lock-table'
 import { checkLockedBy, defaultLockedBy, newOwner } from './owner'
 import { lockHolder } from './records'
@@ -59,16 +60,21 @@ export class SqlLockProvider extends LockProvider {
    *
    * @throws LockError `INVALID_CONFIGURATION`
    */
-  constructor(executor: SqlExecutor, dialect: Dialect, options: SqlLockProviderOptions = {}) {
+  constructor(
+    executor: SqlExecutor,
+    dialect: { readonly name: DialectName },
+    options: SqlLockProviderOptions = {},
+  ) {
     super()
+    const known = dialect as Dialect
     const checked = checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
     const { lockedBy = defaultLockedBy(), timeLimit = 5_000 } = checked
     if (timeLimit === 0)
       throw invalid('timeLimit is 0, so the database could never answer in time – make it longer.')
-    const table = tableSql(dialect, options)
+    const table = tableSql(known, options)
     this.description = `the table ${title(table.names)} (${dialect.name})`
     this.#lockedBy = lockedBy
-    this.#table = new LockTable(executor, dialect, table, Math.min(timeLimit, LONGEST_TIMEOUT))
+    this.#table = new LockTable(executor, known, table, Math.min(timeLimit, LONGEST_TIMEOUT))
     this.#releases = new BackgroundReleases(this.#table.timeLimit)
     this.table = new TableOperations(this.#table, this.#releases, lockedBy)
   }
@@ -81,7 +87,7 @@ export class SqlLockProvider extends LockProvider {
   async acquire(
     configuration: CheckedLockConfiguration,
     { caller }: AcquireOptions = {},
-  ): Promise<SqlAcquisition | Refusal> {
+  ): Promise<Acquisition | Refusal> {
     const { name, slot } = configuration
     this.#releases.use()
     const owned = { name, lockedBy: newOwner(this.#lockedBy), hasSlot: slot !== undefined, caller }

@@ -6,6 +6,7 @@
 export { InMemoryLockProvider, makeAllAssertsPass } from '../core/internal'
 export type {
   CallerTransaction,
+  Counter,
   LockProviderEnvironment,
   LockRow,
   SqlLockProviderEnvironment,

@@ -6,6 +6,7 @@
 export { createShedLockMigration, guard, shedLockEntity, typeOrmLockProvider } from './internal'
 export type {
   DataSourceLike,
+  QueryRunnerLike,
   ShedLock,
   ShedLockEntityOptions,
   ShedLockMigration,

@@ -75,8 +75,8 @@ export class Instance extends LockProvider {
     try {
       const answer = await this.provider.acquire(configuration, options)
       if (!('reason' in answer)) {
-        this.#watch(answer)
-        return answer
+        this.#watch(answer as SqlAcquisition)
+        return answer as SqlAcquisition
       }
       referee.refusals++
       if (answer.reason === 'already-run')

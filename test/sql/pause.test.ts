@@ -82,8 +82,8 @@ describeBackends(availableBackends())('on $name', (backend) => {
       ['postgres', 'cockroachdb', 'mssql'].includes(backend.dialect)
         ? ['held', 'job'].map((name) => `LockError: Lock '${name}' is already held – the task was skipped.`)
         : [
-            `LockError: Lock 'held' is held by host-1/42 until ${until(held)} – the task was skipped.`,
-            `LockError: Lock 'job' is paused by ann: r until ${until(paused)} – the task was skipped.`,
+            `LockError: Lock 'held' is held until ${until(held)} (host-1/42) – the task was skipped.`,
+            `LockError: Lock 'job' is held until ${until(paused)} (paused by ann: r) – the task was skipped.`,
           ],
     )
   })
