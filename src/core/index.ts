@@ -22,6 +22,8 @@ export {
   tokenOfRetry,
 } from './internal'
 export type {
+  CronLike,
+  CronTimeLike,
   AcquireOptions,
   Acquisition,
   ActiveLock,
@@ -41,6 +43,7 @@ export type {
   LockFailureEvent,
   LockHolder,
   LockingTaskExecutorListener,
+  LoggerLike,
   LockingTaskExecutorOptions,
   LockLostEvent,
   LockSkippedEvent,

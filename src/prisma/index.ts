@@ -15,4 +15,5 @@ export type {
   ShedLockClient,
   ShedLockExtension,
   ShedLockExtensionOptions,
+  TransactionClientLike,
 } from './internal'

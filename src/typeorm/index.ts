@@ -10,5 +10,6 @@ export type {
   ShedLock,
   ShedLockEntityOptions,
   ShedLockMigration,
+  TransactionLike,
   TypeOrmLockProviderOptions,
 } from './internal'

@@ -72,7 +72,7 @@ function appOf(entry: string, module: ts.Symbol, checker: ts.TypeChecker): strin
     }
     if (ts.isVariableDeclaration(declaration))
       for (const member of members(checker.getTypeOfSymbol(symbol))) exportOne(`it.${name}.${member}`)
-    if (ts.isClassDeclaration(declaration)) exportOne(`constructed(it.${name})`)
+    if (ts.isClassDeclaration(declaration) && !isTypeOnly(exported)) exportOne(`constructed(it.${name})`)
     if (!ts.isClassDeclaration(declaration) && !ts.isInterfaceDeclaration(declaration)) continue
     const parameters = declaration.typeParameters?.map(() => 'any') ?? []
     const type = `it.${name}${parameters.length > 0 ? `<${parameters.join(', ')}>` : ''}`
@@ -80,6 +80,12 @@ function appOf(entry: string, module: ts.Symbol, checker: ts.TypeChecker): strin
       exportOne(`(one: ${type}) => one.${member}`)
   }
   return lines.join('\n')
+}
+
+function isTypeOnly({ declarations = [] }: ts.Symbol): boolean {
+  return declarations.some(
+    (each) => ts.isExportSpecifier(each) && (each.isTypeOnly || each.parent.parent.isTypeOnly),
+  )
 }
 
 /** The public members that an expression can name. */

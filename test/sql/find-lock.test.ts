@@ -45,7 +45,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(reads.filter((statement) => !/ (where|on) .?name.? (=|in) /i.test(statement))).toEqual([])
   })
 
-  it('reads many locks at once to see whether they are overdue', async () => {
+  it('reads one lock after another to see whether they are overdue', async () => {
     await provider.table.create()
     const names = Array.from({ length: 23 }, (_, number) => `job-${number}`)
     for (const name of names.slice(1)) await (await provider.lock({ name, lockAtMostFor: '1m' }))?.unlock()
@@ -53,8 +53,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await provider.table.overdue(Object.fromEntries(names.map((name) => [name, '1h'])))).toEqual([
       { name: 'job-0', overdueAfter: 3_600_000, reason: 'late' },
     ])
-    // And the one that was not found, by itself.
-    if (backend.dialect !== 'sqlite') expect(log.seen).toHaveLength(4)
+    if (backend.dialect !== 'sqlite') expect(log.seen).toHaveLength(names.length)
   })
 
   itIf(['mysql', 'mariadb'].includes(backend.dialect), 'a collation that ignores case')(

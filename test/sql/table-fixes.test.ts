@@ -18,18 +18,10 @@ const MYSQL = {
   zone: (zone: string) => `set time_zone = '${zone}'`,
   lease: `select name, cast(lock_until as char) as until, cast(locked_at as char) as at from shedlock`,
 }
-/** Its sessions have no time zone. */
-const MSSQL = {
-  table: `create table shedlock (name varchar(20) collate Latin1_General_CI_AS, lock_until datetime, locked_at datetime, locked_by varchar(20))`,
-  hold: `insert into shedlock values ('job', dateadd(minute, 9, sysutcdatetime()), sysutcdatetime(), 'somebody')`,
-  zone: (zone: string) => `select '${zone}' as zone`,
-  lease: `select name, convert(varchar(23), lock_until, 121) as until, convert(varchar(23), locked_at, 121) as at from shedlock`,
-}
 const WRONG: Readonly<Record<string, typeof POSTGRES>> = {
   postgres: POSTGRES,
   mysql: MYSQL,
   mariadb: MYSQL,
-  mssql: MSSQL,
 }
 const backends = availableBackends().filter(({ dialect }) => dialect in WRONG)
 
