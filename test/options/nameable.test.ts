@@ -24,7 +24,7 @@ function hostWith(files: ReadonlyMap<string, string>): ts.CompilerHost {
   const host = ts.createCompilerHost(options)
   delete host.directoryExists
   delete host.realpath
-  const { getSourceFile } = host
+  const getSourceFile = host.getSourceFile.bind(host)
   host.fileExists = (file) => files.has(file) || ts.sys.fileExists(file)
   host.readFile = (file) => files.get(file) ?? ts.sys.readFile(file)
   host.getSourceFile = (file, version, ...rest) => {
