@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { drivers, sqlExecutor } from '../src/drivers/internal'
+import { drivers, sqlClient } from '../src/drivers/internal'
 import {
   dialects,
   sql,
@@ -21,14 +21,14 @@ export function simulatedSqlite(world: World): () => SqlLockProvider {
   )
   database.exec(tableDefinition(dialect).create)
   const prepared = new Map<string, Sqlite.Statement>()
-  const executor = sqlExecutor(drivers.sqlite, (text, values) => {
+  const client = sqlClient(drivers.sqlite, (text, values) => {
     const statement = prepared.get(text) ?? database.prepare(text)
     prepared.set(text, statement)
     return Promise.resolve(
       statement.reader
-        ? { rows: statement.all(...values) as SqlRow[], changed: undefined }
+        ? { rows: statement.all(...values) as SqlRow[] }
         : { rows: [], changed: statement.run(...values).changes },
     )
   })
-  return () => new SqlLockProvider(executor, dialect)
+  return () => new SqlLockProvider(client, dialect)
 }

@@ -41,7 +41,7 @@ const url = process.env.POSTGRES_URL ?? 'postgres://postgres@127.0.0.1:5432/post
 const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
 const tableName = `way_of_a_lock_${process.pid}`
 const provider = typeOrmLockProvider(dataSource, { tableName })
-await provider.createTable()
+await provider.table.create()
 const executor = new LockingTaskExecutor(provider)
 const configuration = { name: 'way', lockAtMostFor: '1m' }
 const acquire = () => provider.lock(configuration)

@@ -23,7 +23,7 @@ const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: re
 
 /** Where a dialect may be called by its name, and why. */
 const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
-  /^sql\/dialects\//,
+  /^sql\/(table\/)?dialects\//,
   /^sql\/dialect\.ts$/, // their list, as a type
   /^drivers\/drivers\.ts$/, // the driver of each
   /^typeorm\/data-source-like\.ts$/, // what TypeORM calls them

@@ -63,7 +63,7 @@ describe.each(cases)('$client on $backend.name', ({ backend, open }) => {
     database = await backend.create()
     observer = await new DataSource(database.typeOrm).initialize()
     await createAppTables(observer)
-    await environment.createTable()
+    await environment.table.create()
     apps = Array.from({ length: APPS }, () => open(database.url))
   })
   afterAll(async () => {
@@ -91,7 +91,7 @@ describe.each(cases)('$client on $backend.name', ({ backend, open }) => {
 
   it('makes its table', async () => {
     const provider = next().createProvider({ tableName: 'made_by_it' })
-    await provider.createTable()
-    expect(await provider.checkTable()).toEqual([])
+    await provider.table.create()
+    expect(await provider.table.check()).toEqual([])
   })
 })

@@ -36,7 +36,7 @@ async function open(wasm: string): typeof opened {
       resolve({ rows, changed: database.getRowsModified() })
     })
   const provider = new SqlLockProvider(sqlExecutor(drivers.sqlite, run), dialects.sqlite)
-  await provider.createTable()
+  await provider.table.create()
   return { run, provider }
 }
 
@@ -61,7 +61,7 @@ self.onmessage = ({ data: wanted }: MessageEvent<Wanted>) => {
       throughTheNetwork(() => {
         connect.postMessage(answer)
       })
-      postMessage(await provider.findLock('send-report'))
+      postMessage(await provider.table.find('send-report'))
     })
   }
 }

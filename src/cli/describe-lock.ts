@@ -1,7 +1,7 @@
-import { isPause } from '../core/internal'
 import {
   displayedOwner,
   foreignClock,
+  isPause,
   isHeldForEver,
   printable,
   readableOwner,
@@ -16,7 +16,7 @@ import { COMMAND } from './output'
 
 /** @throws CommandError if the lock was never acquired */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
-  const lock = await provider.findLock(name)
+  const lock = await provider.table.find(name)
   if (!lock) throw refusal(`There is no lock '${name}', because it was never acquired.`)
   return lock
 }

@@ -19,7 +19,7 @@ const CLOCK_TOLERANCE = 1_000
 /** Checks for anything that could make locks fail, be slow, or be acquired twice. Changes nothing. */
 async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const place = describePlace(await placeOf(connection))
-  const table = await connection.provider.checkTable()
+  const table = await connection.provider.table.check()
   const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
   const findings = [isMissing ? found('place', `looked for ${place}`, 'note') : found('place', place)]
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
@@ -37,7 +37,7 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
 }
 
 async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
-  const now = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.inspection?.from ?? raw('')}`
+  const now = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.from ?? raw('')}`
   // Not timed, because the first query may wait for a connection.
   await session.query(now, {})
   const sent = Date.now()
@@ -52,8 +52,8 @@ async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
   return found('clock', `${differ}. ${advice}`, 'warning')
 }
 
-async function settings({ inspection }: Dialect, session: Session): Promise<Diagnosis[]> {
-  const { settings: known = [], grantee = raw('null'), from = raw('') } = inspection ?? {}
+async function settings({ table, from = raw('') }: Dialect, session: Session): Promise<Diagnosis[]> {
+  const { settings: known = [], grantee = raw('null') } = table
   const user = lastColumn((await session.query(sql`select ${grantee} as grantee ${from}`, {}))[0])
   const findings: Diagnosis[] = []
   for (const { name, read, wrong, severity, message, fix } of known) {
@@ -71,7 +71,8 @@ async function settings({ inspection }: Dialect, session: Session): Promise<Diag
 
 /** Detects a pooler: two open connections have different server sessions, unless a pooler lends one session to both in turn. */
 async function pooler(connection: Connection, session: Session): Promise<Diagnosis[]> {
-  const { session: id, from = raw('') } = connection.dialect.inspection ?? {}
+  const { table, from = raw('') } = connection.dialect
+  const { session: id } = table
   if (!id) return []
   const sessionId = sql`select ${id} as id ${from}`
   const other = await connection.openSession()

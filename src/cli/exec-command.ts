@@ -35,7 +35,7 @@ export function addExecCommand(program: Command): void {
       signals.tell((signal) => process.exit(statusOf(signal)))
       return withConnection(flags, async (connection) => {
         await announce(connection, flags.quiet)
-        if (flags.createTable) await connection.provider.createTable()
+        if (flags.createTable) await connection.provider.table.create()
         process.exitCode = await runLocked(connection.provider, name, command, flags, signals)
       })
     },
@@ -112,7 +112,7 @@ function isRefused(error: unknown): boolean {
 
 /** Queries who holds the lock, for the message about a refusal. */
 async function whoHolds(provider: SqlLockProvider, name: string): Promise<string> {
-  const record = await provider.findLock(name).catch(() => undefined)
+  const record = await provider.table.find(name).catch(() => undefined)
   return record?.held ? holding(record) : `Lock '${name}' was held a moment ago`
 }
 

@@ -26,7 +26,7 @@ export function addLockCommands(program: Command): void {
       else print(details(lock))
       return
     }
-    const locks = (await provider.listLocks()).filter((lock) => lock.held || !held)
+    const locks = (await provider.table.list()).filter((lock) => lock.held || !held)
     if (json) printJson(locks.map(forJson))
     else print(table(locks, wide ? Infinity : terminalWidth()))
   })
@@ -44,7 +44,7 @@ export function addLockCommands(program: Command): void {
     ['mustHaveSucceeded', 'runningAtMost', 'json'],
     async ({ provider }, flags, limits: Limits) => {
       const { mustHaveSucceeded, runningAtMost, json } = flags
-      const overdue = await provider.overdueLocks(limits, { mustHaveSucceeded, runningAtMost })
+      const overdue = await provider.table.overdue(limits, { mustHaveSucceeded, runningAtMost })
       if (json)
         printJson(overdue.map(({ lockedAt = null, age = null, ...each }) => ({ ...each, lockedAt, age })))
       else if (overdue.length === 0) print('No lock is overdue.')

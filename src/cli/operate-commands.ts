@@ -27,7 +27,7 @@ export function addOperateCommands(program: Command): void {
     )
   changes(pause, ['for', 'reason', 'by', 'wait'], async (name, flags, provider, show) => {
     const { by = whoAmI(), reason, wait } = flags
-    const paused = await provider.pauseLock(name, { duration: flags.for, reason, pausedBy: by, wait })
+    const paused = await provider.table.pause(name, { duration: flags.for, reason, pausedBy: by, wait })
     const lock = await existingLock(provider, name)
     if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock.paused)}`)
     show(lock)
@@ -40,7 +40,7 @@ export function addOperateCommands(program: Command): void {
     .description('Ends the pause of a job, no matter who paused it. Exit status 1 if it is not paused.')
   changes(resume, [], async (name, _, provider, show) => {
     const lock = await existingLock(provider, name)
-    if (!(await provider.resumeLock(name))) throw refusal(`${holding(lock)} – it is not paused.`)
+    if (!(await provider.table.resume(name))) throw refusal(`${holding(lock)} – it is not paused.`)
     show(await existingLock(provider, name))
   })
 
@@ -55,7 +55,7 @@ export function addOperateCommands(program: Command): void {
     if (!flags.json) show(lock)
     if (lock.paused) throw refusal(`${holding(lock)} – end the pause with: ${COMMAND} resume ${lock.name}`)
     if (lock.held && !flags.yes) await confirm()
-    if (lock.held && !(await provider.releaseLock(lock)))
+    if (lock.held && !(await provider.table.release(lock)))
       throw refusal(`Lock '${lock.name}' was not released, because it has changed since it was shown.`)
     if (flags.json) show(await existingLock(provider, name))
     else print(lock.held ? 'The lock was released.' : 'Nobody holds the lock.')

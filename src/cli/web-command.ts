@@ -22,7 +22,7 @@ export function addWebCommand(program: Command): void {
   onDatabase(web, ['write', 'by', 'port'], async ({ provider }, flags, limits: Limits) => {
     const { write, by = whoAmI(), port } = flags
     // What is wrong with the table is an error here, and not on the page.
-    await provider.listLocks()
+    await provider.table.list()
     const path = `/${randomBytes(24).toString('base64url')}`
     const page = lockPage(provider, {
       authorize: ({ url }) => isSame(new URL(url).pathname, path) && { user: by },

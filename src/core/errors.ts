@@ -29,16 +29,6 @@ export type LockErrorCode =
   | 'LOCK_LOST'
   | 'SHUTDOWN'
 
-/** What a `LockError` carries besides its code and message. */
-export interface LockErrorOptions {
-  /** The name of the lock that the error is about. */
-  readonly lockName?: string | undefined
-  /** The underlying error, such as the driver's own. */
-  readonly cause?: unknown
-  /** @internal The option that is wrong, as code names it. */
-  readonly option?: string | undefined
-}
-
 /** The only error class of this library. `instanceof` also recognises errors that another copy of the package created. */
 export class LockError extends Error {
   static {
@@ -53,7 +43,24 @@ export class LockError extends Error {
   /** @internal For the command line, which names its options differently. */
   readonly option: string | undefined
 
-  constructor(code: LockErrorCode, message: string, { lockName, cause, option }: LockErrorOptions = {}) {
+  /**
+   * @param options the name of the lock that the error is about, the underlying error, such as the driver's own, and the option that
+   *   is wrong, as code names it
+   */
+  constructor(
+    code: LockErrorCode,
+    message: string,
+    {
+      lockName,
+      cause,
+      option,
+    }: {
+      readonly lockName?: string | undefined
+      readonly cause?: unknown
+      /** @internal */
+      readonly option?: string | undefined
+    } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.lockName = lockName

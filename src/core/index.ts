@@ -22,6 +22,8 @@ export {
   tokenOfRetry,
 } from './internal'
 export type {
+  CronLike,
+  CronTimeLike,
   Acquisition,
   ActiveLock,
   CheckedLockConfiguration,
@@ -39,6 +41,7 @@ export type {
   LockFailureEvent,
   LockHolder,
   LockingTaskExecutorListener,
+  LoggerLike,
   LockingTaskExecutorOptions,
   LockLostEvent,
   LockSkippedEvent,

@@ -234,15 +234,8 @@ const REASONS: Readonly<Record<SkipReason, string>> = {
   shutdown: 'was not acquired, because the executor is shutting down',
 }
 
-/** Returns whether this owner is a pause, during which no task runs. */
-export function isPause(lockedBy: string): boolean {
-  return lockedBy.startsWith('paused by ')
-}
-
 /** Describes the skip as the rest of a sentence whose subject is the lock. */
 export function describeSkip({ reason, holder }: Skip): string {
   if (reason !== 'held' || !holder) return REASONS[reason]
-  const { lockedBy, lockUntil } = holder
-  const by = isPause(lockedBy) ? lockedBy : `held by ${lockedBy}`
-  return `is ${by} until ${lockUntil.toISOString()}`
+  return `is held until ${holder.lockUntil.toISOString()} (${holder.lockedBy})`
 }

@@ -18,9 +18,6 @@ import {
 } from '../core/internal'
 import type { CronTimeClass } from './cron-slot'
 
-/** Creates a lock provider for the application's DataSource or PrismaClient, as `typeOrmLockProvider` and `prismaLockProvider` do. */
-export type LockProviderOfClient = (client: never) => LockProvider
-
 /** Options of `ShedLockModule.forRoot`: where the locks are kept, and the options of the executors. */
 export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
   /**
@@ -28,7 +25,7 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
    * `prismaLockProvider` or `(dataSource: DataSource) => typeOrmLockProvider(dataSource, { schema: 'app' })`. The function is called
    * with the application's only DataSource or PrismaClient, or with the default DataSource if there are several.
    */
-  readonly lockProvider: LockProvider | LockProviderOfClient
+  readonly lockProvider: LockProvider | ((client: never) => LockProvider)
   /** Further lock providers, by the names that `@SchedulerLock({ provider })` uses. */
   readonly lockProviders?: Readonly<Record<string, LockProvider>> | undefined
   /**

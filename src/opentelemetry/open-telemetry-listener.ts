@@ -13,15 +13,17 @@ import { errorType } from './open-telemetry-tracing-listener'
 
 /** A lock provider that can list when each lock was last acquired, such as those for TypeORM, Prisma and other SQL clients. */
 export interface ListingLockProvider {
-  /** Reads all locks of the table, with the database's current time. */
-  listLocks(): Promise<
-    readonly {
-      readonly name: string
-      readonly lockedAt: Date
-      readonly now: Date
-      readonly lastRun?: { readonly outcome: string }
-    }[]
-  >
+  readonly table: {
+    /** Reads all locks of the table, with the database's current time. */
+    list(): Promise<
+      readonly {
+        readonly name: string
+        readonly lockedAt: Date
+        readonly now: Date
+        readonly lastRun?: { readonly outcome: string }
+      }[]
+    >
+  }
 }
 
 /** Options of `openTelemetryListener`. */
@@ -50,8 +52,8 @@ function checkLockNames(value: unknown, option: string): void {
 }
 
 function checkListingProvider(value: Partial<ListingLockProvider> | null, option: string): void {
-  if (typeof value?.listLocks !== 'function')
-    throw mustBe(option, 'a lock provider with listLocks(), such as that of TypeORM or Prisma')
+  if (typeof value?.table?.list !== 'function')
+    throw mustBe(option, 'a lock provider with table.list(), such as that of TypeORM or Prisma')
 }
 
 type Instruments = ReturnType<typeof instruments>
@@ -171,7 +173,7 @@ function instruments(meter: Meter) {
 function observeAge(meter: Meter, lockProvider: ListingLockProvider): void {
   const options = { unit: 's', description: 'Time since the lock was last acquired' }
   meter.createObservableGauge('shedlock.lock.age', options).addCallback(async (result) => {
-    for (const lock of await lockProvider.listLocks())
+    for (const lock of await lockProvider.table.list())
       if (lock.lockedAt.getTime() >= YEAR_1971)
         result.observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, {
           ...withName(lock),

@@ -6,11 +6,14 @@
 export { guard, lockStatementName, prismaLockProvider, prismaModel, shedlock } from './internal'
 export type {
   Prisma8ClientLike,
+  Prisma8ScopeLike,
   Prisma8TransactionLike,
   PrismaClientLike,
   PrismaLockProviderOptions,
   PrismaProvider,
+  RawClientLike,
   ShedLockClient,
   ShedLockExtension,
   ShedLockExtensionOptions,
+  TransactionClientLike,
 } from './internal'

@@ -65,8 +65,8 @@ export function prismaLockProvider(
   const named = dialect.name === 'postgres'
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
   const leave = dialect.name === 'mysql' ? () => endReadOnlyConnection(client) : undefined
-  const transientErrors = { ...dialect.transientErrors, ...CONFLICTS }
-  return new SqlLockProvider({ ...sql, leave }, { ...dialect, transientErrors }, rest)
+  const ofPrisma = { ...dialect, transientErrors: { ...dialect.transientErrors, ...CONFLICTS } }
+  return new SqlLockProvider({ ...sql, leave }, ofPrisma, rest)
 }
 
 /** Options of `shedlock()`: those of `prismaLockProvider` and of `LockingTaskExecutor`. */

@@ -86,9 +86,9 @@ export function prismaMigration(provider: PrismaProvider, options: LockTableOpti
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   const dialect = dialectOfProvider(provider)
   // SQLite ignores a type's precision. The dialect's `datetime(3)` is TypeORM's; Prisma does not know it.
-  const time = provider === 'sqlite' ? 'datetime' : dialect.ddl.time
+  const time = provider === 'sqlite' ? 'datetime' : dialect.table.time
   // Prisma runs one migration at a time, so `create` needs no protection against a process that creates the same table.
-  const { create, up } = tableDefinition({ ...dialect, ddl: { ...dialect.ddl, time } }, options)
+  const { create, up } = tableDefinition({ ...dialect, table: { ...dialect.table, time } }, options)
   return [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')
 }
 

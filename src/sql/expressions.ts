@@ -1,6 +1,6 @@
-import { parameter, raw, SEVERAL_NAMES, sql, type Sql } from './sql'
+import { parameter, raw, sql, type Sql } from './sql'
 import { READ_ONLY_COLUMN } from './session'
-import type { Identifiers, TableSql } from './table-names'
+import type { Identifiers, TableSql } from './table/names'
 
 /** How one database writes the times and strings of a lock. */
 export interface Expressions extends Pick<Identifiers, 'quote'> {
@@ -58,12 +58,6 @@ export function lockSql(dialect: Expressions, table: TableSql) {
 export function nextToken(dialect: Expressions, lockedAt: Sql): Sql {
   const { now } = dialect
   return sql`case when ${lockedAt} < ${now} then ${now} else ${dialect.plus(lockedAt, raw('1'))} end`
-}
-
-/** Matches the rows of several locks. */
-export function isAmong(dialect: Expressions, table: TableSql): Sql {
-  const names = SEVERAL_NAMES.map((key) => dialect.text(parameter(key)))
-  return sql`${table.name} in (${names.reduce((list, item) => sql`${list}, ${item}`)})`
 }
 
 /** Names a column of a result. Quoted, because some names are SQL keywords, and some databases would change their case. */

@@ -4,7 +4,12 @@
  *
  * @module shedlock-orm/sql
  */
-export { dialects, DriverError, guard, SqlLockProvider } from './internal'
+import { dialects as known, type DialectName } from './internal'
+
+export { DriverError, guard, SqlLockProvider } from './internal'
+
+/** The dialects by name. What a dialect contains is the package's own. */
+export const dialects: Readonly<Record<DialectName, { readonly name: DialectName }>> = known
 export type {
   DialectName,
   LastRun,
@@ -23,6 +28,7 @@ export type {
   SqlSession,
   SqlValues,
   StatementResult,
+  TableOperations,
   TableFinding,
   TableFindingCode,
 } from './internal'

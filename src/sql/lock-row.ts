@@ -17,7 +17,7 @@ import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
 import { lockHolder, lockRecords, NEVER } from './records'
 import { DriverError } from './session'
-import type { SqlValues } from './sql'
+import type { LockValues, SqlValues } from './sql'
 
 /** The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier. */
 const CLOCK_STEP = 1
@@ -162,7 +162,7 @@ export class LockRow implements Acquisition {
   }
 
   /** Acquires a slot that was acquired before, unless the lock is held or the slot's run has succeeded. */
-  async #acquireAgain(values: SqlValues, attempt: Attempt): Promise<StepResult> {
+  async #acquireAgain(values: LockValues, attempt: Attempt): Promise<StepResult> {
     const { acquireAgain: statement, find } = this.table.statements
     const rows = await attempt.query(find, values)
     const [seen] = lockRecords(rows)

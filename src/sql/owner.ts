@@ -1,17 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isMainThread, threadId } from 'node:worker_threads'
-import {
-  aDuration,
-  aString,
-  checkOptions,
-  checkWait,
-  invalid,
-  isPause,
-  type Duration,
-  type OptionChecks,
-  type WaitOptions,
-} from '../core/internal'
+import { invalid } from '../core/internal'
 
 // What `locked_by` contains: who holds the lock, and after its release how its run ended.
 
@@ -48,6 +38,13 @@ export function defaultLockedBy(): string {
   return `${hostname()}/${process.pid}${isMainThread ? '' : `/${threadId}`}`.slice(-LONGEST_OWNER)
 }
 
+const PAUSE = 'paused by '
+
+/** Returns whether this owner is a pause, during which no task runs. */
+export function isPause(lockedBy: string): boolean {
+  return lockedBy.startsWith(PAUSE)
+}
+
 /** @throws LockError `INVALID_CONFIGURATION` */
 export function checkLockedBy(lockedBy: string): string {
   if (!isPause(checkOwner(lockedBy, 'lockedBy'))) return lockedBy
@@ -63,43 +60,10 @@ function checkOwner(owner: string, what: string, lockName?: string): string {
   )
 }
 
-/** How to pause a lock. */
-export interface PauseOptions {
-  /** How long the pause lasts, unless `resumeLock` ends it sooner. */
-  readonly duration: Duration
-  /** Why the job does not run, for other people. Written into `locked_by`. */
-  readonly reason: string
-  /**
-   * Who pauses the lock. Also written into `locked_by`. Default: the provider's `lockedBy`, which is host and process unless you
-   * set it.
-   */
-  readonly pausedBy?: string | undefined
-  /** How long to wait for a run in progress to end. Default 0: not at all. */
-  readonly wait?: Duration | WaitOptions | undefined
-}
-
-const PAUSE_OPTIONS = {
-  duration: aDuration,
-  reason: aString,
-  pausedBy: aString,
-  wait: checkWait,
-} satisfies OptionChecks<PauseOptions>
-
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkPause(name: string, options: PauseOptions, defaultPausedBy: string) {
-  const {
-    duration = 0,
-    reason = '',
-    pausedBy = defaultPausedBy,
-    wait,
-  } = checkOptions(options, PAUSE_OPTIONS, 'pause options', name)
-  if (duration === 0 || reason.trim() === '')
-    throw invalid(
-      `The pause of lock '${name}' has no end or no reason – set 'duration' to how long it lasts, and 'reason' to a string.`,
-      name,
-    )
+export function pauseOwner(lockName: string, pausedBy: string, reason: string): string {
   const what = "pausedBy and reason of a pause, together with 'paused by',"
-  return { duration, wait, lockedBy: checkOwner(`paused by ${pausedBy}: ${reason}`, what, name) }
+  return checkOwner(`${PAUSE}${pausedBy}: ${reason}`, what, lockName)
 }
 
 /**
@@ -138,17 +102,6 @@ export function endedOwner(owner: string, run?: EndedRun): string {
 /** Returns the owner without its random part or its ending, for people to read. */
 export function readableOwner(owner: string): string {
   return owner.replace(RANDOM_PART.test(owner) ? RANDOM_PART : ENDING, '')
-}
-
-/**
- * Makes a string from the database safe to show. Other programs write into the table as well, and what they wrote must not control
- * a terminal, begin a new line, reverse the text beside it, or be invisible. The escapes are those of JSON, so that a JSON parser
- * restores the same value.
- */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
-    character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  )
 }
 
 /** Returns whether a lock provider of this package wrote the owner. */

@@ -1,47 +1,36 @@
-/** The parameters for the names in a statement that reads several locks. */
-export const SEVERAL_NAMES = [
-  'name1',
-  'name2',
-  'name3',
-  'name4',
-  'name5',
-  'name6',
-  'name7',
-  'name8',
-  'name9',
-  'name10',
-] as const
+/** The values of a statement. The statement refers to them by their names, and the executor binds them. */
+export type SqlValues = Readonly<Record<string, string | number | null | undefined>>
 
-/** The values that a lock statement may need. A statement refers to them by these names, and the executor binds them. */
-export interface SqlValues extends Readonly<Partial<Record<(typeof SEVERAL_NAMES)[number], string>>> {
-  readonly name?: string
-  readonly lockedBy?: string
+/** The values that the statements of this package refer to. */
+export type LockValues = Readonly<{
+  name?: string
+  lockedBy?: string
   /** In milliseconds. */
-  readonly lockAtMostFor?: number
+  lockAtMostFor?: number
   /** In milliseconds. */
-  readonly keepFor?: number
-  readonly unlockedBy?: string
+  keepFor?: number
+  unlockedBy?: string
   /** In milliseconds since 1970. */
-  readonly slot?: number | undefined
+  slot?: number | undefined
   /** The owner of a row, and its `locked_at` in milliseconds since 1970, when the row was read. */
-  readonly seenBy?: string
-  readonly seenAt?: number
+  seenBy?: string
+  seenAt?: number
   /** `lock_until` of a row when it was read, in milliseconds since 1970. */
-  readonly seenUntil?: number
-  readonly schema?: string | null
-  readonly table?: string
-}
+  seenUntil?: number
+  schema?: string | null
+  table?: string
+}>
 
 /** A SQL statement in pieces, with placeholders between them: there is one piece more than there are parameters. */
 export interface Sql {
   /** What comes before, between and after the placeholders. */
   readonly pieces: readonly string[]
   /** Which value belongs to each placeholder, in their order. */
-  readonly parameters: readonly (keyof SqlValues)[]
+  readonly parameters: readonly string[]
 }
 
 /** Creates a parameter: its value is bound, never written into the statement. */
-export function parameter(name: keyof SqlValues): Sql {
+export function parameter(name: keyof LockValues): Sql {
   return { pieces: ['', ''], parameters: [name] }
 }
 

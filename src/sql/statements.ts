@@ -1,8 +1,8 @@
 import { LAST_TIME } from '../core/internal'
 import type { Dialect } from './dialect'
-import { as, isAmong, lockSql, readOnlyColumn, textAs } from './expressions'
+import { as, lockSql, readOnlyColumn, textAs } from './expressions'
 import { parameter, raw, sql, type Sql } from './sql'
-import type { TableSql } from './table-names'
+import type { TableSql } from './table/names'
 
 export type LockStatements = ReturnType<typeof lockStatements>
 
@@ -20,8 +20,7 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
     ${lockedBy} = ${unlockedBy}`
   const release = sql`update ${table} set ${released} where ${isOwn}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
-  const oneRow = dialect.inspection?.from ?? raw('')
-  const nameless = lock.names.schema === undefined ? dialect.shape.defaultSchema : undefined
+  const oneRow = dialect.from ?? raw('')
   return {
     acquire: dialect.acquire(dialect, lock),
     /** For a slot: acquires the lock only if `locked_at` is before the slot. */
@@ -76,13 +75,8 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
     list: readLocks(dialect, lock, sql`1 = 1`, sql`order by ${lock.name}`),
     /** Reads the row whose name is equal to this name by the rules of the database. */
     find: readLocks(dialect, lock, isNamed),
-    findSeveral: readLocks(dialect, lock, isAmong(dialect, lock)),
     /** Reads the database's clock in milliseconds since 1970. */
     now: sql`select ${dialect.epochMilliseconds(now)} ${as(dialect, 'now')} ${oneRow}`,
-    /** Reads the columns of the table. */
-    describe: dialect.shape.describe(nameless ?? parameter('schema'), parameter('table')),
-    /** Finds the schemas that have such a table. */
-    ...(dialect.shape.schemasOf && { schemasOf: dialect.shape.schemasOf(parameter('table')) }),
   }
 }
 
@@ -103,7 +97,7 @@ function isUntil(dialect: Dialect, { lockUntil }: TableSql): Sql {
 function readLocks(dialect: Dialect, table: TableSql, condition: Sql, order = sql``): Sql {
   if (!dialect.readOnly) return readRows(dialect, table, sql`where ${condition} ${order}`)
   const unknown = sql`case when ${table.name} is null then ${dialect.readOnly} else 0 end`
-  const one = sql`(select 1 as shedlock_one ${dialect.inspection?.from ?? raw('')}) shedlock_one`
+  const one = sql`(select 1 as shedlock_one ${dialect.from ?? raw('')}) shedlock_one`
   return sql`
     select ${recordColumns(dialect, table)}${readOnlyColumn(dialect, unknown)}
     from ${one} left join ${table.table} on ${condition} ${order}`

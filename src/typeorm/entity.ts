@@ -39,7 +39,7 @@ export function shedLockEntity(options: ShedLockEntityOptions = {}) {
   const { dialect } = options
   const known = dialect && dialectNamed(dialect)
   const { schema, tableName, columnNames: columns } = lockTableNames(options, known)
-  const collation = known?.ddl.collation
+  const collation = known?.table.collation
   const text = { type: String, ...(collation === undefined ? {} : { collation }) }
   // TypeORM maps String and Date to column types of the connected database. On SQL Server, Date becomes `datetime`, which rounds to
   // 3.3 ms, so a known dialect sets its own type.
@@ -61,8 +61,8 @@ export function shedLockEntity(options: ShedLockEntityOptions = {}) {
 }
 
 /** Splits a column type such as `datetime2(3)` into `datetime2` and its precision 3. Some databases' types have no precision. */
-function timeType({ ddl }: Dialect) {
-  const [, type, precision] = /^(\w+)(?:\((\d)\))?/.exec(ddl.time) ?? []
+function timeType({ table }: Dialect) {
+  const [, type, precision] = /^(\w+)(?:\((\d)\))?/.exec(table.time) ?? []
   return {
     type: type as 'datetime' | 'datetime2' | 'timestamp',
     ...(precision === undefined ? {} : { precision: Number(precision) }),

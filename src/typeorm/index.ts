@@ -6,8 +6,10 @@
 export { createShedLockMigration, guard, shedLockEntity, typeOrmLockProvider } from './internal'
 export type {
   DataSourceLike,
+  QueryRunnerLike,
   ShedLock,
   ShedLockEntityOptions,
   ShedLockMigration,
+  TransactionLike,
   TypeOrmLockProviderOptions,
 } from './internal'

@@ -45,13 +45,13 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
 
     async up(queryRunner: QueryRunnerLike): Promise<void> {
       const { dialect, names } = tableUnder(queryRunner, options)
-      // Where the dialect has `create table if not exists`, create before createTable() below inspects the table: SQLite may refuse
+      // Where the dialect has `create table if not exists`, create before table.create() below inspects the table: SQLite may refuse
       // the write lock to a transaction that began with a read.
-      if (dialect.ddl.conditional)
+      if (dialect.table.conditional)
         for (const text of tableDefinition(dialect, names).up) await runText(queryRunner, text)
       // Rejects an existing table in which locks would not work.
       const client = givenQueryRunner(queryRunner, dialect.name)
-      await new SqlLockProvider(client, dialect, names).createTable()
+      await new SqlLockProvider(client, dialect, names).table.create()
     }
 
     async down(queryRunner: QueryRunnerLike): Promise<void> {

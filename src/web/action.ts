@@ -53,9 +53,9 @@ function isUnchanged({ action, owner, until }: ActionRequest, lock: LockRecord |
 
 /** @returns a response if there can be no such lock */
 async function readLock({ provider, name }: ActionRequest): Promise<LockRecord | undefined | Response> {
-  if (isLockName(name)) return provider.findLock(name)
+  if (isLockName(name)) return provider.table.find(name)
   // Some databases reject such a name as a value, such as PostgreSQL a NUL. In others, another program may have written a row with it.
-  const lock = (await provider.listLocks()).find((each) => each.name === name)
+  const lock = (await provider.table.list()).find((each) => each.name === name)
   return lock ?? plainText(404, 'There is no such lock.')
 }
 
@@ -102,8 +102,8 @@ function perform(
   fields: URLSearchParams,
   user: string | undefined,
 ): Promise<boolean> {
-  if (!lock?.held) return provider.pauseLock(name, { ...pauseOf(fields), pausedBy: user })
-  return action === 'resume' ? provider.resumeLock(lock) : provider.releaseLock(lock)
+  if (!lock?.held) return provider.table.pause(name, { ...pauseOf(fields), pausedBy: user })
+  return action === 'resume' ? provider.table.resume(lock) : provider.table.release(lock)
 }
 
 const CHANGED = { status: 409, why: 'The lock has changed since you looked.' }

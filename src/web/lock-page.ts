@@ -128,5 +128,5 @@ export function lockPage<Host = unknown>(
 }
 
 function isProvider(value: unknown): value is SqlLockProvider {
-  return typeof (value as Partial<SqlLockProvider> | undefined)?.listLocks === 'function'
+  return typeof (value as Partial<SqlLockProvider> | undefined)?.table?.list === 'function'
 }

@@ -39,7 +39,7 @@ export async function readLocks(
   const failures: Failure[] = []
   const read = [...providers].map(async ([name, provider]) => {
     try {
-      const records = await provider.listLocks()
+      const records = await provider.table.list()
       const locks = records.map((record) => pageLock(name, record, overdueAfter.get(record.name)))
       return { place: await placeOf(name, provider), locks }
     } catch (error) {
@@ -60,7 +60,7 @@ export async function readLocks(
 
 /** Which table a provider uses. Never rejects. */
 export async function placeOf(name: string, provider: SqlLockProvider): Promise<string> {
-  return named(name, await provider.place().catch(() => provider.description))
+  return named(name, await provider.table.place().catch(() => provider.description))
 }
 
 function named(name: string, place: string): string {

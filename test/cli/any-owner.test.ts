@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
-import { isPause } from '../../src/core/internal'
+import { isPause } from '../../src/sql/internal'
 import { drivers } from '../../src/drivers/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
@@ -28,7 +28,7 @@ describeBackends(backends)('on $name', (backend) => {
     const dataSource = await new DataSource(database.typeOrm).initialize()
     afterTest(() => dataSource.destroy())
     const provider = typeOrmLockProvider(dataSource)
-    await provider.createTable()
+    await provider.table.create()
     // An empty text is null on Oracle.
     const isMySql = ['mysql', 'mariadb'].includes(backend.dialect)
     const owners = [...ODD_OWNERS, ...fc.sample(anyOwner, { seed: 20_261_123, numRuns: 60 })]
@@ -50,7 +50,7 @@ describeBackends(backends)('on $name', (backend) => {
     const names = owners.flatMap((_, index) => [`held ${index}`, `free ${index}`])
     const overdueAfter = Object.fromEntries(names.map((name) => [name, '1h']))
 
-    const locks = await provider.listLocks()
+    const locks = await provider.table.list()
     expect(locks.map(({ name }) => name).sort()).toEqual([...names].sort())
     for (const [index, owner] of owners.entries())
       expect(locks.find(({ name }) => name === `held ${index}`)).toMatchObject({
@@ -59,7 +59,7 @@ describeBackends(backends)('on $name', (backend) => {
       })
     for (const { lastRun } of locks)
       for (const at of [lastRun?.startedAt, lastRun?.endedAt]) expect(at?.toISOString()).not.toBe('')
-    const overdue = await provider.overdueLocks(overdueAfter)
+    const overdue = await provider.table.overdue(overdueAfter)
     expect(overdue.map(({ name }) => name)).toEqual(
       names.filter((name) => !name.startsWith('held') || !isPause(owners[Number(name.slice(5))] ?? '')),
     )

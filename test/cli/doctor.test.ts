@@ -91,7 +91,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     'names the flags for a table that is in another schema',
     async () => {
       await dataSource.query('create schema app')
-      await typeOrmLockProvider(dataSource, { schema: 'app' }).createTable()
+      await typeOrmLockProvider(dataSource, { schema: 'app' }).table.create()
       const { status, bad } = await examine()
       expect(status).toBe(1)
       expect(bad).toMatchObject([{ message: expect.stringContaining("– set schema to 'app'"), fix: [] }])

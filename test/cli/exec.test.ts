@@ -78,7 +78,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   const node = (script: string): string[] => ['--', process.execPath, '-e', script]
   const exec = (...args: string[]): Promise<Finished> =>
     runCli(cli, args, { env: { DATABASE_URL: database.url } })
-  const held = async (): Promise<boolean> => (await provider.listLocks()).some((lock) => lock.held)
+  const held = async (): Promise<boolean> => (await provider.table.list()).some((lock) => lock.held)
 
   it('runs the command under the lock, frees it, and has its exit code', async () => {
     const script = 'console.log(process.argv.slice(1).join()); process.exitCode = 42'
@@ -136,7 +136,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       await first.up
       line.swallow()
       await eventually(async () => {
-        const lock = await provider.findLock('job')
+        const lock = await provider.table.find('job')
         expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
       })
       line.swallow()
@@ -281,7 +281,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     const running = exec('exec', 'job', ...limited, ...forever)
     // Extended at least once.
     await eventually(async () => {
-      const [lock] = await provider.listLocks()
+      const [lock] = await provider.table.list()
       expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(5_000)
     })
     const { status, stderr } = await running
@@ -303,7 +303,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     const ended = new Promise((resolve) => child.on('close', resolve))
     // Extended a second time, when the first lease was over or nearly so.
     await eventually(async () => {
-      const [lock] = await provider.listLocks()
+      const [lock] = await provider.table.list()
       const length = lock ? lock.lockUntil.getTime() - lock.lockedAt.getTime() : 0
       expect(length).toBeGreaterThan(10_000)
     })

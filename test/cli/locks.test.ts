@@ -82,7 +82,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     runCli(cli, [...args, '--url', database.url], options)
 
   const held = async (name: string): Promise<boolean | undefined> =>
-    (await provider.listLocks()).find((lock) => lock.name === name)?.held
+    (await provider.table.list()).find((lock) => lock.name === name)?.held
 
   it('lists who holds what', async () => {
     expect((await run(['list'])).stdout).toBe('There are no locks.\n')
@@ -101,7 +101,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(trouble.map((line) => line.split(' ')[0])).toEqual(['vacuum', 'cleanup', 'report'])
 
     const locks = JSON.parse((await run(['list', '--json'])).stdout) as LockRecord[]
-    const { name, held, lockedBy, lockedAt, lockUntil } = (await provider.listLocks())[1] ?? {}
+    const { name, held, lockedBy, lockedAt, lockUntil } = (await provider.table.list())[1] ?? {}
     const shown = { name, held, lockedBy, lockedAt, lockUntil }
     expect(locks[1]).toMatchObject(JSON.parse(JSON.stringify(shown)) as object)
   })

@@ -28,7 +28,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     database = await backend.create()
     dataSource = await new DataSource(database.typeOrm).initialize()
     provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-    await provider.createTable()
+    await provider.table.create()
   })
 
   afterEach(async () => {
@@ -38,7 +38,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
 
   const run = (...args: readonly string[]): Promise<Finished> =>
     runCli(cli, args, { env: { DATABASE_URL: database.url } })
-  const isPaused = async (): Promise<boolean> => (await provider.listLocks()).some(({ paused }) => paused)
+  const isPaused = async (): Promise<boolean> => (await provider.table.list()).some(({ paused }) => paused)
 
   it('says which jobs are overdue', async () => {
     const lock = await provider.lock({ name: 'a=b', lockAtMostFor: '1m', slot: Date.now() - 7_200_000 })
@@ -133,7 +133,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
       expect((await run('resume', 'Report')).stdout).toMatch(/^name +report\nstate +free/)
       await provider.lock({ name: 'report', lockAtMostFor: '1m' })
       expect(await run('release', 'Report', '--yes')).toMatchObject({ status: 0 })
-      expect((await provider.findLock('report'))?.held).toBe(false)
+      expect((await provider.table.find('report'))?.held).toBe(false)
     },
   )
 

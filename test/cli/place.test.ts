@@ -43,7 +43,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     database = await backend.create()
     dataSource = await new DataSource(database.typeOrm).initialize()
     for (const tableName of ['shedlock', 'job_locks'])
-      await typeOrmLockProvider(dataSource, { tableName }).createTable()
+      await typeOrmLockProvider(dataSource, { tableName }).table.create()
   })
 
   afterEach(async () => {
@@ -54,7 +54,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
   const UNKNOWN = "shedlock-orm: Lock 'job' has never been acquired – check the name of the job.\n"
   const run = (...args: readonly string[]) => runCli(cli, args, { env: { DATABASE_URL: database.url } })
   const isPaused = async (tableName: string): Promise<boolean> => {
-    const lock = await typeOrmLockProvider(dataSource, { tableName }).findLock('job')
+    const lock = await typeOrmLockProvider(dataSource, { tableName }).table.find('job')
     return lock?.paused ?? false
   }
   /** Where all databases of one server are told apart by schemas, the database is the schema. */

@@ -23,7 +23,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
     const dataSource = await new DataSource(database.typeOrm).initialize()
     afterTest(() => dataSource.destroy())
     const provider = typeOrmLockProvider(dataSource)
-    await provider.createTable()
+    await provider.table.create()
     return { provider, env: { DATABASE_URL: database.url } }
   }
 
@@ -53,7 +53,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
     for (const path of ['', '/', '/favicon.ico', `${pathname}/`, pathname.slice(0, -1), `/x/..${pathname}x`])
       expect((await fetch(origin + path)).status).toBe(403)
     expect((await post(address)).status).toBe(403)
-    expect(await provider.listLocks()).toEqual([])
+    expect(await provider.table.list()).toEqual([])
     child.kill('SIGINT')
     expect(await ended).toEqual([0, null])
   })
@@ -62,11 +62,11 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
     const { provider, env } = await newTable()
     const { address } = await serve(env, '--write', '--port', '0')
     expect((await post(address)).status).toBe(303)
-    expect((await provider.findLock('job'))?.lockedBy).toContain(`paused by ${userInfo().username}@`)
-    await provider.resumeLock('job')
+    expect((await provider.table.find('job'))?.lockedBy).toContain(`paused by ${userInfo().username}@`)
+    await provider.table.resume('job')
     const ann = await serve(env, '--write', '--by', 'ann')
     expect((await post(ann.address)).status).toBe(303)
-    expect((await provider.findLock('job'))?.lockedBy).toContain('paused by ann: r/')
+    expect((await provider.table.find('job'))?.lockedBy).toContain('paused by ann: r/')
     expect((await runCli(cli, ['web', '--write', '--by', ' '], { env })).status).toBe(2)
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')

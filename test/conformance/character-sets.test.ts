@@ -88,18 +88,18 @@ describeBackends(cases)('$title', ({ settings, options, ...each }) => {
         if ('reason' in refused) owners.push(refused.holder?.lockedBy)
         // PostgreSQL's refusal does not read it.
         expect(owners).toEqual([each.dialect === 'postgres' ? undefined : LOCKED_BY])
-        expect(await other.findLock(name)).toMatchObject({
+        expect(await other.table.find(name)).toMatchObject({
           name,
-          lockedBy: (await holder.findLock(name))?.lockedBy,
+          lockedBy: (await holder.table.find(name))?.lockedBy,
         })
       }
-      expect((await other.listLocks()).map(({ name }) => name).sort()).toEqual([...NAMES].sort())
+      expect((await other.table.list()).map(({ name }) => name).sort()).toEqual([...NAMES].sort())
       for (const lock of locks) {
         await lock?.extend('2m')
         expect(await lock?.fencingToken()).toBeGreaterThan(0)
         await lock?.unlock()
       }
-      expect((await other.listLocks()).filter(({ held }) => held)).toEqual([])
+      expect((await other.table.list()).filter(({ held }) => held)).toEqual([])
     }
   })
 

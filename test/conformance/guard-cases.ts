@@ -55,7 +55,7 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
     /** By the clock that decides: the holder's own says so earlier, by the time that its acquisition took. */
     untilOver: async (transaction: Queryable): Promise<void> => {
       const observer = client().createOther()
-      while ((await observer.listLocks()).some(({ name, held }) => name === 'job' && held)) {
+      while ((await observer.table.list()).some(({ name, held }) => name === 'job' && held)) {
         // PostgreSQL ends a pinned transaction that is idle for too long.
         await transaction.query('select 1')
         await sleep(20)

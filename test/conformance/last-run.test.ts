@@ -19,8 +19,8 @@ describeBackends(everyClient())('the last run by $title', (each) => {
   })
 
   const lastRun = async (name: string): Promise<LastRun | undefined> => {
-    const found = await provider.findLock(name)
-    const listed = (await provider.listLocks()).find((lock) => lock.name === name)
+    const found = await provider.table.find(name)
+    const listed = (await provider.table.list()).find((lock) => lock.name === name)
     expect(listed?.lastRun).toEqual(found?.lastRun)
     return found?.lastRun
   }
@@ -53,14 +53,14 @@ describeBackends(everyClient())('the last run by $title', (each) => {
     expect(await lastRun('outcomes')).toEqual({ outcome: 'unlocked', endedAt: expect.any(Date) })
     await provider.lock(configuration)
     const held = await lockRow(provider, 'outcomes')
-    expect(await provider.releaseLock({ ...held, lockUntil: new Date(0) })).toBe(false)
-    expect(await provider.releaseLock(held)).toBe(true)
+    expect(await provider.table.release({ ...held, lockUntil: new Date(0) })).toBe(false)
+    expect(await provider.table.release(held)).toBe(true)
     expect(await lastRun('outcomes')).toEqual({ outcome: 'unlocked', endedAt: expect.any(Date) })
   })
 
   it('is told while lockAtLeastFor holds the lock, and ended before', async () => {
     await execute({ name: 'kept', lockAtMostFor: '1h', lockAtLeastFor: '30m' }, () => undefined)
-    const { held, lastRun: run, now } = (await provider.findLock('kept')) ?? {}
+    const { held, lastRun: run, now } = (await provider.table.find('kept')) ?? {}
     expect(held).toBe(true)
     expect(run).toMatchObject({ outcome: 'succeeded' })
     expect(Number(now) - Number(run?.endedAt)).toBeLessThan(HOUR / 4)
@@ -93,10 +93,10 @@ describeBackends(everyClient())('the last run by $title', (each) => {
 
   it('has died when its lease is over, until its holder tells more', async () => {
     const lock = await provider.lock({ name: 'died', lockAtMostFor: '1s' })
-    await eventually(async () => expect((await provider.findLock('died'))?.held).toBe(false))
+    await eventually(async () => expect((await provider.table.find('died'))?.held).toBe(false))
     const died = await lockRow(provider, 'died')
     expect(await lastRun('died')).toEqual({ outcome: 'died', endedAt: died.lockUntil })
-    expect(await provider.releaseLock(died)).toBe(false)
+    expect(await provider.table.release(died)).toBe(false)
     expect((await lastRun('died'))?.outcome).toBe('died')
     await lock?.unlock({ outcome: 'succeeded' })
     expect((await lastRun('died'))?.outcome).toBe('succeeded')
@@ -104,9 +104,9 @@ describeBackends(everyClient())('the last run by $title', (each) => {
 
   it('is forgotten by a pause, during it and afterwards', async () => {
     await execute({ name: 'paused', lockAtMostFor: '1h', slot: 5_000 }, () => undefined)
-    await provider.pauseLock('paused', { duration: '1h', reason: 'a look' })
+    await provider.table.pause('paused', { duration: '1h', reason: 'a look' })
     expect(await lastRun('paused')).toBeUndefined()
-    await provider.resumeLock('paused')
+    await provider.table.resume('paused')
     expect(await lastRun('paused')).toBeUndefined()
     const again = { name: 'paused', lockAtMostFor: '1h', slot: 5_000, untilSucceeded: true }
     expect(await provider.lock(again)).toBeUndefined()
@@ -115,7 +115,7 @@ describeBackends(everyClient())('the last run by $title', (each) => {
   it('makes a lock overdue whose run was due too long ago', async () => {
     const slot = Date.now() - 2 * HOUR
     await execute({ name: 'late', lockAtMostFor: '1h', slot }, async () => {
-      const overdue = (runningAtMost: string) => provider.overdueLocks({ late: '1d' }, { runningAtMost })
+      const overdue = (runningAtMost: string) => provider.table.overdue({ late: '1d' }, { runningAtMost })
       expect(await overdue('1h')).toMatchObject([{ reason: 'running' }])
       expect(await overdue('3h')).toEqual([])
     })
@@ -124,21 +124,21 @@ describeBackends(everyClient())('the last run by $title', (each) => {
   it('makes a lock overdue that is to have succeeded, and one whose run takes too long', async () => {
     const limits = { overdue: '1h' } as const
     const overdue = async (): Promise<unknown> =>
-      (await provider.overdueLocks(limits, { mustHaveSucceeded: true, runningAtMost: 0 })).map(
+      (await provider.table.overdue(limits, { mustHaveSucceeded: true, runningAtMost: 0 })).map(
         ({ reason }) => reason,
       )
     expect(await overdue()).toEqual(['late'])
     await execute({ name: 'overdue', lockAtMostFor: '1h' }, async () => {
       await eventually(async () => expect(await overdue()).toEqual(['running']))
-      expect(await provider.overdueLocks(limits, { mustHaveSucceeded: true })).toEqual([])
+      expect(await provider.table.overdue(limits, { mustHaveSucceeded: true })).toEqual([])
     })
     expect(await overdue()).toEqual([])
     await (await provider.lock({ name: 'overdue', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
     expect(await overdue()).toEqual(['not-succeeded'])
-    expect(await provider.overdueLocks(limits)).toEqual([])
-    await provider.pauseLock('overdue', { duration: '1h', reason: 'a look' })
+    expect(await provider.table.overdue(limits)).toEqual([])
+    await provider.table.pause('overdue', { duration: '1h', reason: 'a look' })
     expect(await overdue()).toEqual([])
-    await provider.resumeLock('overdue')
+    await provider.table.resume('overdue')
     expect(await overdue()).toEqual([])
   })
 })

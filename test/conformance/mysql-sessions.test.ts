@@ -32,8 +32,8 @@ describeBackends(clients)('a session of $title', (each) => {
     const provider = client.createProvider({ lockedBy: 'host/1' })
     const slot = { name: 'job', lockAtMostFor: '1m', slot: 1_700_000_000_000, untilSucceeded: true }
     await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
-    expect(await provider.findLock('job')).toMatchObject({ name: 'job', lastRun: { outcome: 'failed' } })
-    expect(await provider.overdueLocks({ job: '10000d' })).toEqual([])
+    expect(await provider.table.find('job')).toMatchObject({ name: 'job', lastRun: { outcome: 'failed' } })
+    expect(await provider.table.overdue({ job: '10000d' })).toEqual([])
     const lock = await provider.lock(slot)
     expect(lock).toBeDefined()
     await lock?.unlock({ outcome: 'succeeded' })

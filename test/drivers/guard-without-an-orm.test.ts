@@ -25,7 +25,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
     database = await backend.create()
     pool = new Pool({ connectionString: database.url })
     provider = new SqlLockProvider(on(pool), dialects.postgres)
-    await provider.createTable()
+    await provider.table.create()
     await pool.query('create table accounts (closed boolean)')
   })
   afterEach(async () => {
@@ -61,7 +61,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
   it('prevents the commit when the lock is no longer held', async () => {
     const release = async (): Promise<void> => {
       const held = await lockRow(provider, JOB.name)
-      expect(await provider.releaseLock(held)).toBe(true)
+      expect(await provider.table.release(held)).toBe(true)
     }
     await expect(closeDay(release)).rejects.toMatchObject({ code: 'LOCK_LOST' })
     expect(await closed()).toBe(0)

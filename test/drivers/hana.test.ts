@@ -60,7 +60,7 @@ describe('SAP HANA through the real TypeORM, answered by a fake client', () => {
 
   it('leaves an existing table alone when it creates the table only if it is missing', async () => {
     script.answers = []
-    await typeOrmLockProvider(script.dataSource).createTable()
+    await typeOrmLockProvider(script.dataSource).table.create()
     expect(script.asked).toEqual([])
   })
 

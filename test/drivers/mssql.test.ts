@@ -236,7 +236,7 @@ describe.each(Object.entries(CLIENTS))(
         column('locked_by', 'nvarchar', '64'),
       ]
       answer = () => ({})
-      const findings = await client.provider().checkTable()
+      const findings = await client.provider().table.check()
       expect(findings.map(({ code, severity }) => [code, severity])).toEqual([
         ['COLUMN_TOO_SHORT', 'error'],
         ['COLUMN_TYPE', 'warning'],

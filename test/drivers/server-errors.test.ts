@@ -152,7 +152,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
 
   describe('on a server that accepts no writes', () => {
     const pool = { poolSize: 1 }
-    const session = render(sql`select ${dialects[backend.dialect].inspection?.session ?? sql`0`} as session`)
+    const session = render(sql`select ${dialects[backend.dialect].table.session ?? sql`0`} as session`)
     const sessionOf = async (client: DataSource): Promise<string> => {
       const [row] = await client.query<{ session: unknown }[]>(session)
       return String(row?.session)

@@ -64,10 +64,10 @@ describe('Spanner through the real TypeORM, answered by a fake client', () => {
     script.columns = []
     script.answers = [NOTHING, NOTHING]
     const provider = typeOrmLockProvider(script.dataSource)
-    await provider.createTable()
+    await provider.table.create()
     expect(script.asked.map(({ by }) => by)).toEqual(['schema', 'transaction'])
     script.columns = COLUMNS
-    await provider.createTable()
+    await provider.table.create()
     expect(script.answers).toEqual([])
   })
 })

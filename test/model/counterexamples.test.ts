@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { dialects, SqlLockProvider, type Sql, type SqlValues } from '../../src/sql/internal'
+import { dialects, SqlLockProvider, type Sql, type LockValues } from '../../src/sql/internal'
 import { everyClient, openedClient, type OpenClient } from '../conformance/every-client'
 import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
 import { describeBackends } from '../backends'
@@ -8,7 +8,7 @@ import { promiseWithResolvers } from '../promise-with-resolvers'
 import { type StatementSender, clientOf } from '../statement-sender'
 
 /** Breaks a statement before it is sent, as a mutant of the model does. */
-type Break = (statement: Sql, values: SqlValues) => readonly [Sql, SqlValues]
+type Break = (statement: Sql, values: LockValues) => readonly [Sql, LockValues]
 
 const intact: Break = (...all) => all
 /** Makes the condition `locked_by = ?` true, and also the comparison with the end of the lease that was read. */
@@ -78,10 +78,10 @@ const aReleaseProlongsTheLock: Story = async (connect, { table }, name) => {
 
 const aRunHasLostItsRow: Story = async (connect, { table }, name) => {
   const [provider, post] = connect()
-  await provider.pauseLock(name, { duration: '1h', reason: 'a test' })
+  await provider.table.pause(name, { duration: '1h', reason: 'a test' })
   post.next = 'cut off'
-  await expect(provider.resumeLock(name)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-  expect(await provider.resumeLock(name)).toBe(true)
+  await expect(provider.table.resume(name)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+  expect(await provider.table.resume(name)).toBe(true)
   expect(await provider.lock({ name, lockAtMostFor: '1h' })).toBeDefined()
   await post.deliver()
   return !(await table.isHeld(name))

@@ -18,7 +18,7 @@ let bounds: readonly number[]
 beforeAll(async () => {
   const { meterProvider, exported } = exportedMetrics()
   const now = new Date()
-  const lockProvider = { listLocks: () => Promise.resolve([{ name: 'job', lockedAt: now, now }]) }
+  const lockProvider = { table: { list: () => Promise.resolve([{ name: 'job', lockedAt: now, now }]) } }
   const listener = openTelemetryListener({ meterProvider, lockNames: ['job'], lockProvider })
   const configuration = { name: 'job', lockAtMostFor: 1, lockAtLeastFor: 0 }
   const failure = { name: 'job', configuration, error: new Error('x') }

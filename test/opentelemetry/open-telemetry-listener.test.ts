@@ -60,10 +60,12 @@ describe('the OpenTelemetry listener', () => {
     let asked = 0
     const now = new Date()
     const lockProvider = {
-      listLocks: () => {
-        asked++
-        if (asked > 1) return Promise.reject(new LockError('TIMEOUT', 'no answer'))
-        return Promise.resolve([{ name: 'job', lockedAt: new Date(now.getTime() - 90_000), now }])
+      table: {
+        list: () => {
+          asked++
+          if (asked > 1) return Promise.reject(new LockError('TIMEOUT', 'no answer'))
+          return Promise.resolve([{ name: 'job', lockedAt: new Date(now.getTime() - 90_000), now }])
+        },
       },
     }
     openTelemetryListener({ meterProvider, lockProvider })
@@ -76,7 +78,7 @@ describe('the OpenTelemetry listener', () => {
 
   it('tells no age of a lock that was paused and never taken', async () => {
     const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
-    await lockProvider.pauseLock('paused', { duration: '1h', reason: 'none' })
+    await lockProvider.table.pause('paused', { duration: '1h', reason: 'none' })
     await lockProvider.lock(job)
     openTelemetryListener({ meterProvider, lockProvider })
     expect(Object.keys(await measured())).toEqual(['shedlock.lock.age{job}'])

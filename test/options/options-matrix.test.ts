@@ -390,7 +390,7 @@ describeBackends(backends)('the options of a task on $name', (backend) => {
       other: new InMemoryLockProvider(),
       attempts: () => attempts.get(name) ?? 0,
       lock: async (suffix = '') => {
-        const record = await locks.findLock(name + suffix)
+        const record = await locks.table.find(name + suffix)
         assert(record, 'the lock has no row')
         return record
       },

@@ -86,12 +86,12 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'new SqlLockProvider(options)': (change) =>
     new SqlLockProvider(clientOf(unused), dialects.postgres, change),
   'SqlLockProvider.drain(options)': async (change) => (await sqlProvider()).drain(change),
-  'SqlLockProvider.overdueLocks(options)': async (change) =>
-    (await sqlProvider()).overdueLocks({ job: '1h' }, change),
-  'SqlLockProvider.pauseLock(options)': async (change) =>
-    (await sqlProvider()).pauseLock('job', { duration: '1h', reason: 'a test', ...change }),
+  'SqlLockProvider.table.overdue(options)': async (change) =>
+    (await sqlProvider()).table.overdue({ job: '1h' }, change),
+  'SqlLockProvider.table.pause(options)': async (change) =>
+    (await sqlProvider()).table.pause('job', { duration: '1h', reason: 'a test', ...change }),
   'PauseOptions.wait': async (change) =>
-    (await sqlProvider()).pauseLock('job', {
+    (await sqlProvider()).table.pause('job', {
       duration: '1h',
       reason: 'a test',
       wait: { atMost: 0, ...change },

@@ -149,8 +149,8 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
         expect(cli('migrate', 'deploy')).toContain('successfully applied')
         cli(...noDrift)
         const renamed = prismaLockProvider(prisma, { tableName: 'job_locks' })
-        expect(await renamed.checkTable()).toEqual([])
-        expect(await renamed.findLock('job')).toMatchObject({ held: true })
+        expect(await renamed.table.check()).toEqual([])
+        expect(await renamed.table.find('job')).toMatchObject({ held: true })
       } finally {
         await rm(project, { recursive: true })
       }

@@ -51,7 +51,7 @@ describeBackends(availableBackends().filter(({ shared }) => shared))(
 
     const expectTable = async (): Promise<void> => {
       const provider = typeOrmLockProvider(observer)
-      expect(await provider.checkTable()).toEqual([])
+      expect(await provider.table.check()).toEqual([])
       expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     }
 

@@ -1,4 +1,4 @@
-import { DriverError, type SqlRow, type Sql, type SqlValues } from '../../src/sql/internal'
+import { DriverError, type SqlRow, type Sql, type LockValues } from '../../src/sql/internal'
 import type { Random } from '../processes/chaos/random'
 import { compile, DuplicateKey, type Compiled, type Effect } from './model/compile'
 import { DESCRIBE, isNotSynced, type Behaviour } from './model/model-dialect'
@@ -11,7 +11,7 @@ import type { World } from './world'
 export interface Request {
   readonly process: SimulatedProcess
   readonly statement: Sql
-  readonly values: SqlValues
+  readonly values: LockValues
   readonly transaction?: Transaction | undefined
   /** Sends the answer, or an error, back. */
   readonly respond: (answer: Effect | DriverError) => void
@@ -30,7 +30,7 @@ export interface Transaction {
 export interface Twin {
   run(
     statement: Sql,
-    values: SqlValues,
+    values: LockValues,
     now: number,
   ): { readonly rows: readonly SqlRow[]; readonly changed: number }
   rowsEqual(table: Table, name: string | undefined): string | undefined
@@ -279,7 +279,7 @@ export class Database {
     return effect
   }
 
-  #compare(statement: Sql, values: SqlValues, now: number, effect: Effect): void {
+  #compare(statement: Sql, values: LockValues, now: number, effect: Effect): void {
     if (!this.twin) return
     const { rows, changed } = this.twin.run(statement, values, now)
     const resultOf = (returned: readonly SqlRow[], count: number): string =>
@@ -297,7 +297,7 @@ export class Database {
     return false
   }
 
-  #pin(transaction: Transaction, { rows, changes }: Effect, { name = '' }: SqlValues): void {
+  #pin(transaction: Transaction, { rows, changes }: Effect, { name = '' }: LockValues): void {
     if (rows.length + changes.length > 0) transaction.pinned.add(name)
   }
 

@@ -155,12 +155,12 @@ export class Faults {
     const operate = async (): Promise<void> => {
       instance.pending++
       try {
-        const pause = provider.pauseLock(name, { duration: PAUSE, reason: 'paused by the operator' })
+        const pause = provider.table.pause(name, { duration: PAUSE, reason: 'paused by the operator' })
         const paused = await pause.finally(() => instance.pending--)
         this.world.trace(process.name, `${paused ? 'paused' : 'could not pause'} ${name}`)
         await process.sleep(length)
         if (!paused || process.isStopping) return
-        const resumed = await provider.resumeLock(name)
+        const resumed = await provider.table.resume(name)
         this.world.trace(process.name, `${resumed ? 'resumed' : 'could not resume'} ${name}`)
       } catch (error) {
         this.world.trace(process.name, `could not pause ${name}: ${String(error)}`)

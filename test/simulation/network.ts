@@ -3,7 +3,7 @@ import {
   type Sql,
   type SqlClient,
   type SqlSession,
-  type SqlValues,
+  type LockValues,
   type StatementResult,
 } from '../../src/sql/internal'
 import type { Database, Request, Transaction } from './database'
@@ -77,7 +77,7 @@ export class SimulatedSqlClient implements SqlClient {
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
-  async #send(statement: Sql, values: SqlValues): Promise<StatementResult> {
+  async #send(statement: Sql, values: LockValues): Promise<StatementResult> {
     const { lockedBy: owner, unlockedBy } = values
     const isRelease = unlockedBy !== undefined
     if (owner !== undefined && isRelease) this.#checkRelease(owner)
@@ -112,7 +112,7 @@ export class SimulatedSqlClient implements SqlClient {
       this.#world.fail('no needless statements', `${process.name} released ${owner} ${releases.late} times`)
   }
 
-  #transmit(statement: Sql, values: SqlValues): Promise<Effect> {
+  #transmit(statement: Sql, values: LockValues): Promise<Effect> {
     const { process, database, transaction } = this
     const { random } = process
     const world = this.#world

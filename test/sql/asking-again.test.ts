@@ -80,9 +80,9 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
     const provider = new SqlLockProvider(clientOf(post), dialects.sqlite, { timeLimit: '300ms' })
     await (await provider.lock({ name: 'paused', lockAtMostFor: '1m' }))?.unlock()
     post.next = 'late'
-    const paused = provider.pauseLock('paused', { duration: '8h', reason: 'too late' })
+    const paused = provider.table.pause('paused', { duration: '8h', reason: 'too late' })
     await paused.catch(() => undefined)
-    await provider.resumeLock('paused')
+    await provider.table.resume('paused')
     await post.deliver()
     await eventually(async () => expect(await table.isHeld('paused')).toBe(false))
     await expect(paused).rejects.toMatchObject({ code: 'TIMEOUT' })

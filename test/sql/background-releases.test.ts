@@ -24,7 +24,7 @@ beforeEach(async () => {
   line = new Line(senderOf(typeOrmClient(dataSource, 'sqlite')))
   provider = new SqlLockProvider(clientOf(line), dialects.sqlite, { timeLimit: LIMIT })
   other = typeOrmLockProvider(dataSource)
-  await other.createTable()
+  await other.table.create()
   jest.useFakeTimers()
   // The table is looked at once.
   await (await provider.lock(job('first')))?.unlock()
@@ -43,7 +43,7 @@ function job(name: string) {
 }
 
 async function held(): Promise<string[]> {
-  return (await other.listLocks()).filter((lock) => lock.held).map(({ name }) => name)
+  return (await other.table.list()).filter((lock) => lock.held).map(({ name }) => name)
 }
 
 /** Its timers are not real either. */

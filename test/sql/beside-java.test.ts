@@ -27,7 +27,7 @@ const backends = availableBackends().filter(({ name }) =>
 )
 
 async function onlyLock(provider: SqlLockProvider): Promise<LockRecord> {
-  const [lock] = await provider.listLocks()
+  const [lock] = await provider.table.list()
   if (!lock) throw new Error('There is no lock')
   return lock
 }
@@ -39,7 +39,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
 
   beforeEach(async () => {
     ;({ dataSource } = await openDatabase(backend))
-    await typeOrmLockProvider(dataSource).createTable()
+    await typeOrmLockProvider(dataSource).table.create()
   })
 
   /** What it sends to acquire and to release, and whether it got the lock. */
@@ -74,10 +74,10 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
       expect(await service.acquire('job', 60_000)).toBe(true)
       expect(await provider.lock(job)).toBeUndefined()
       await service.release('job')
-      expect((await provider.findLock('job'))?.lastRun).toBeUndefined()
+      expect((await provider.table.find('job'))?.lastRun).toBeUndefined()
       expect(await provider.lock(job)).toBeUndefined()
       expect(await provider.lock({ ...job, slot: slot - 1_000 })).toBeUndefined()
-      const overdue = await provider.overdueLocks({ job: '1h' }, { mustHaveSucceeded: true })
+      const overdue = await provider.table.overdue({ job: '1h' }, { mustHaveSucceeded: true })
       expect(overdue.map(({ reason }) => reason)).toEqual(['not-succeeded'])
     }
   })
@@ -109,13 +109,13 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
     const later = await held()
     // Its owner is the same, so its end is all that differs.
     expect(later.lockedBy).toBe(seen.lockedBy)
-    expect(await provider.releaseLock(seen)).toBe(false)
-    expect((await provider.findLock('job'))?.held).toBe(true)
-    expect(await provider.resumeLock(later)).toBe(false)
-    expect(await provider.releaseLock({ ...later, lockedBy: 'somebody else' })).toBe(false)
-    expect(await provider.releaseLock(later)).toBe(true)
-    expect((await provider.findLock('job'))?.held).toBe(false)
-    expect(await provider.releaseLock(later)).toBe(false)
+    expect(await provider.table.release(seen)).toBe(false)
+    expect((await provider.table.find('job'))?.held).toBe(true)
+    expect(await provider.table.resume(later)).toBe(false)
+    expect(await provider.table.release({ ...later, lockedBy: 'somebody else' })).toBe(false)
+    expect(await provider.table.release(later)).toBe(true)
+    expect((await provider.table.find('job'))?.held).toBe(false)
+    expect(await provider.table.release(later)).toBe(false)
   })
 
   itIf(dialect !== 'sqlite', 'times with microseconds')(
@@ -132,9 +132,9 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
         )
         const seen = await onlyLock(provider)
         const ends = (change: number) => ({ ...seen, lockUntil: new Date(seen.lockUntil.getTime() + change) })
-        expect(await provider.releaseLock(ends(-2))).toBe(false)
-        expect(await provider.releaseLock(ends(2))).toBe(false)
-        expect(await provider.releaseLock(seen)).toBe(true)
+        expect(await provider.table.release(ends(-2))).toBe(false)
+        expect(await provider.table.release(ends(2))).toBe(false)
+        expect(await provider.table.release(seen)).toBe(true)
       }
     },
   )
@@ -147,7 +147,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
     )
     const seen = await onlyLock(provider)
     const ends = (change: number) => ({ ...seen, lockUntil: new Date(seen.lockUntil.getTime() + change) })
-    expect(await provider.releaseLock(ends(-60_000))).toBe(false)
-    expect(await provider.releaseLock(seen)).toBe(true)
+    expect(await provider.table.release(ends(-60_000))).toBe(false)
+    expect(await provider.table.release(seen)).toBe(true)
   })
 })

@@ -74,7 +74,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
       query: noting((...all: Parameters<StatementSender['query']>) => executor.query(...all)),
     }
     const provider = new SqlLockProvider(clientOf(noted), dialects[each.dialect], { timeLimit: '1m' })
-    await provider.listLocks()
+    await provider.table.list()
     const unblock = await block(client.observer, each.dialect)
     const locking = provider.lock(job)
     await eventually(() => expect(failed).toBeGreaterThan(1))

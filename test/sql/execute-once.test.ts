@@ -21,7 +21,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
   beforeEach(async () => {
     ;({ dataSource } = await openDatabase(backend))
     provider = typeOrmLockProvider(dataSource)
-    await provider.createTable()
+    await provider.table.create()
   })
 
   it('a task that succeeds is run once for each slot, by one of many instances', async () => {
@@ -62,7 +62,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
   it('takes one row, whose name may have 64 characters', async () => {
     const name = 'x'.repeat(64)
     await executeOnce(provider, { name, slot: SLOT }, () => name)
-    expect((await provider.listLocks()).map((lock) => [lock.name, lock.lastRun?.outcome])).toEqual([
+    expect((await provider.table.list()).map((lock) => [lock.name, lock.lastRun?.outcome])).toEqual([
       [name, 'succeeded'],
     ])
   })
@@ -71,7 +71,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
     const lost = migrate(async ({ lock }) => {
-      await provider.releaseLock(await lockRow(provider, 'migrate'))
+      await provider.table.release(await lockRow(provider, 'migrate'))
       await lock.extend('1m').catch(() => undefined)
     })
     expect((await lost).executed).toBe(true)
@@ -90,13 +90,13 @@ it('a success is recorded again if its release got no answer', async () => {
   const losing: StatementSender = {
     query: (...all) => executor.query(...all),
     execute: async (statement, values) => {
-      if (values.unlockedBy !== undefined && ++losses <= 2)
+      if (values['unlockedBy'] !== undefined && ++losses <= 2)
         throw new DriverError(undefined, 'the connection broke')
       return executor.execute(statement, values)
     },
   }
   const provider = new SqlLockProvider(clientOf(losing), dialects.sqlite)
-  await provider.createTable()
+  await provider.table.create()
   const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
   expect(await migrate()).toEqual({ executed: true, value: 'done' })
   expect(losses).toBeGreaterThan(2)
@@ -106,12 +106,12 @@ it('a success is recorded again if its release got no answer', async () => {
 it('a task that succeeded after its lease counts as done if no other run has started since', async () => {
   const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
   const provider = typeOrmLockProvider(await openMemory())
-  await provider.createTable()
+  await provider.table.create()
   const configuration = { name: 'migrate', slot: SLOT, lockAtMostFor: 50, keepAlive: false }
   const migrate = () =>
     executeOnce(provider, configuration, async () => {
       await eventually(async () =>
-        expect((await provider.findLock('migrate'))?.lastRun).toMatchObject({ outcome: 'died' }),
+        expect((await provider.table.find('migrate'))?.lastRun).toMatchObject({ outcome: 'died' }),
       )
     })
   expect((await migrate()).executed).toBe(true)
@@ -122,7 +122,7 @@ it('a task that succeeded after its lease counts as done if no other run has sta
 
 it('runs at once inside a task that holds the same lock', async () => {
   const provider = typeOrmLockProvider(await openMemory())
-  await provider.createTable()
+  await provider.table.create()
   const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
   const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
   const result = await executor.executeWithLock({ name: 'migrate' }, migrate)
@@ -135,7 +135,7 @@ it('runs at once inside a task that holds the same lock', async () => {
 
 it('is done on an instance whose clock is wrong', async () => {
   const provider = typeOrmLockProvider(await openMemory())
-  await provider.createTable()
+  await provider.table.create()
   const slot = Date.now()
   const clock = jest.spyOn(Date, 'now').mockReturnValue(slot - 7_200_000)
   try {
@@ -149,7 +149,7 @@ it('is done on an instance whose clock is wrong', async () => {
 
 it('throws if it waited in vain, or if its signal aborts', async () => {
   const provider = typeOrmLockProvider(await openMemory())
-  await provider.createTable()
+  await provider.table.create()
   await provider.lock({ name: 'migrate', lockAtMostFor: '1m' })
   const task = () => undefined
   await expect(executeOnce(provider, { name: 'migrate', wait: '1ms' }, task)).rejects.toMatchObject({

@@ -24,16 +24,13 @@ const SENT: Readonly<Record<keyof LockStatements, string>> = {
   release: 'Releases a lock without a slot, at the end of a run.',
   releaseSlot: 'Releases a lock with a slot, at the end of a run.',
   releaseUnused: 'Releases a lock with a slot if nothing ran, so that the slot can be acquired again.',
-  releaseSeen: "Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.",
+  releaseSeen: "Releases another holder's lock: `table.release`, and `table.resume` for a pause.",
   pause: 'Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.',
   fencingToken: 'Reads the fencing token of a lock that is held.',
   pin: "Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.",
-  list: 'Reads all locks: `listLocks`, the page and the command line.',
-  find: 'Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.',
-  findSeveral: 'Reads several locks: `overdueLocks`.',
+  list: 'Reads all locks: `table.list`, the page and the command line.',
+  find: 'Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.',
   now: 'Reads the clock, for the message that a slot is too far ahead.',
-  describe: 'Reads the columns of the table, once for each provider before its first lock.',
-  schemasOf: 'Finds the schemas with such a table, for messages about a table that is missing.',
 }
 
 const MEANING: Readonly<Record<AcquireStep['answer'], string>> = {
@@ -160,14 +157,7 @@ const QUOTED: Readonly<Record<Dialect['name'], string>> = {
 
 it.each(Object.values(dialects))('uses the names of the options in all SQL for $name', (dialect) => {
   const texts = (options: LockTableOptions): string[] => {
-    // `describe` binds the names of the schema and the table.
-    const {
-      acquire,
-      acquireSlot,
-      pin,
-      describe: _,
-      ...others
-    } = lockStatements(dialect, tableSql(dialect, options))
+    const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, tableSql(dialect, options))
     const steps = [...acquire, ...acquireSlot, pin].map(({ statement }) => statement)
     const { up, down } = tableDefinition(dialect, options)
     const fixes = tableFixes(dialect, options).filter((fix) => !fix.includes('create schema'))

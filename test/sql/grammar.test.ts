@@ -11,7 +11,7 @@ import {
 } from '../../src/sql/internal'
 import { drivers } from '../../src/drivers/internal'
 import { refusals } from './grammar-refusals'
-import { tableFixes } from './table-fixes'
+import { tableFixes, tableReads } from './table-fixes'
 
 /**
  * For servers that are not to be had everywhere: whether somebody else's grammar knows these statements. What it does
@@ -34,7 +34,7 @@ function textsOf(dialect: Dialect): Record<string, string> {
     ...acquire.map(({ statement }, index) => [`acquire ${index + 1}`, statement] as const),
     ...acquireSlot.map(({ statement }, index) => [`acquire a slot ${index + 1}`, statement] as const),
     ['pin', pin.statement] as const,
-    ...Object.entries(rest),
+    ...Object.entries({ ...rest, ...tableReads(dialect) }),
   ]
   return Object.fromEntries([
     ...statements.map(([title, statement]) => [title, render(statement, drivers[dialect.name].placeholder)]),

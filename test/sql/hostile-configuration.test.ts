@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals'
 import { checkDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
 import { dialects, lockStatements, tableSql, render, SqlLockProvider } from '../../src/sql/internal'
-import { SEVERAL_NAMES, type SqlValues } from '../../src/sql/sql'
+import type { LockValues } from '../../src/sql/sql'
+import { tableReads } from './table-fixes'
 import { clientOf, senderOf } from '../statement-sender'
 
 const HOSTILE = `'";\`[]()-- /*\\%_\0\n\t $1?@P1:x äñ😀\u0300\u202e\ufeff`
@@ -108,12 +109,14 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
     )
     const { acquire, acquireSlot, pin, ...rest } = lockStatements(dialect, tableSql(dialect))
     const steps = [...acquire, ...acquireSlot, pin]
-    const statements = [...steps.map(({ statement }) => statement), ...Object.values(rest)]
+    const statements = [
+      ...steps.map(({ statement }) => statement),
+      ...Object.values({ ...rest, ...tableReads(dialect) }),
+    ]
     for (const statement of statements) {
       await fc.assert(
         fc.asyncProperty(anyText, anyText, async (name, lockedBy) => {
-          const values: SqlValues = {
-            ...Object.fromEntries(SEVERAL_NAMES.map((each) => [each, name])),
+          const values: Required<LockValues> = {
             name,
             lockedBy,
             unlockedBy: lockedBy,
@@ -127,7 +130,7 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
             table: 't',
           }
           await executor.query(statement, values)
-          const bound = statement.parameters.map((parameter) => values[parameter])
+          const bound = statement.parameters.map((parameter) => values[parameter as keyof LockValues])
           const isBound = (value: unknown): boolean => !/[^ -~]/.test(String(value))
           const text = render(statement, (position) => {
             const value = bound[position]

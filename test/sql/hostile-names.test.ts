@@ -28,7 +28,7 @@ describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (
     for (const [index, lock] of locks.entries()) {
       const longer = await lock?.extend('2h')
       await longer?.unlock()
-      const held = (await provider.listLocks()).filter((row) => row.held).map(({ name }) => name)
+      const held = (await provider.table.list()).filter((row) => row.held).map(({ name }) => name)
       expect(held.sort()).toEqual(names.slice(index + 1).sort())
     }
     expect(await rowsOf()).toEqual([...names].sort())
@@ -39,8 +39,8 @@ describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (
     await provider.lock({ name: 'victim', lockAtMostFor: '1h' })
     const victim = await lockRow(provider, 'victim')
     for (const name of HOSTILE_LOCK_NAMES) {
-      expect(await provider.releaseLock({ ...victim, name })).toBe(false)
-      expect(await provider.releaseLock({ ...victim, lockedBy: name })).toBe(false)
+      expect(await provider.table.release({ ...victim, name })).toBe(false)
+      expect(await provider.table.release({ ...victim, lockedBy: name })).toBe(false)
       expect(await client.table.isHeld('victim')).toBe(true)
     }
   })

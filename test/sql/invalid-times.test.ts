@@ -77,7 +77,7 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
     async (title, until, shown) => {
       const provider = typeOrmLockProvider(dataSource)
       const findings = async () =>
-        (await provider.checkTable()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
+        (await provider.table.check()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
       expect(await findings()).toEqual([])
       // MySQL and MariaDB refuse a zero date, unless they are told not to.
       const insert = ['mysql', 'mariadb'].includes(backend.dialect) ? 'insert ignore' : 'insert'
@@ -86,20 +86,20 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
           `${insert} into shedlock (name, lock_until, locked_at, locked_by) values ('${name}', ${values})`,
         )
       await bad('bad', `${until}, ${until}, null`)
-      await provider.pauseLock('job', { duration: '1h', reason: 'r' })
+      await provider.table.pause('job', { duration: '1h', reason: 'r' })
 
       const record = { name: 'bad', paused: false, lockedBy: '', ...shown }
-      expect(await provider.listLocks()).toMatchObject([record, { name: 'job' }])
-      expect(await provider.findLock('bad')).toMatchObject(record)
-      expect(await provider.resumeLock('bad')).toBe(false)
+      expect(await provider.table.list()).toMatchObject([record, { name: 'job' }])
+      expect(await provider.table.find('bad')).toMatchObject(record)
+      expect(await provider.table.resume('bad')).toBe(false)
       if (shown.held && title !== 'null') {
         const { configuration } = checkLockConfiguration({ name: 'bad', lockAtMostFor: '1m' })
         const refusal = await provider.acquire(configuration)
         if (!('reason' in refusal)) throw new Error('acquired')
         expect((refusal.holder ?? shown).lockUntil).toEqual(END)
       }
-      expect(await provider.overdueLocks({ bad: '1h' })).toHaveLength(1)
-      expect(await provider.resumeLock('job')).toBe(true)
+      expect(await provider.table.overdue({ bad: '1h' })).toHaveLength(1)
+      expect(await provider.table.resume('job')).toBe(true)
       const once = { name: 'once', slot: Date.now() }
       expect((await executeOnce(provider, once, () => undefined)).executed).toBe(true)
       expect((await executeOnce(provider, once, () => undefined)).executed).toBe(false)
@@ -120,14 +120,14 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
       )
       // What is right stays as it was.
       const right = await provider.lock({ name: 'right', lockAtMostFor: '1h' })
-      const before = await provider.findLock('right')
+      const before = await provider.table.find('right')
       for (const { fix } of await findings()) for (const statement of fix) await dataSource.query(statement)
       expect(await findings()).toEqual([])
-      expect(await provider.findLock('right')).toMatchObject({
+      expect(await provider.table.find('right')).toMatchObject({
         lockUntil: before?.lockUntil,
         lockedAt: before?.lockedAt,
       })
-      expect(await provider.findLock('bad')).toMatchObject({ held: false })
+      expect(await provider.table.find('bad')).toMatchObject({ held: false })
       await right?.unlock()
     },
   )

@@ -42,12 +42,12 @@ describeBackends(backends)("a Java service's table on $name", (backend) => {
     const lock = await provider.lock(job)
     expect(await provider.lock(job)).toBeUndefined()
 
-    const findings = await provider.checkTable()
+    const findings = await provider.table.check()
     expect(findings.map(({ code }) => code)).toEqual(of(backend.dialect, WARNINGS))
     expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
 
     for (const statement of findings.flatMap(({ fix }) => fix)) await dataSource.query(statement)
-    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.table.check()).toEqual([])
     expect(await provider.lock(job)).toBeUndefined()
     await lock?.unlock()
     expect(await provider.lock(job)).toBeDefined()
@@ -61,7 +61,7 @@ describeBackends(backends)("a Java service's table on $name", (backend) => {
       `insert into shedlock values ('job', ${at('11:00:00')}, ${at('10:00:00.000456')}, 'host/1/12000 failed')`,
     )
     const provider = typeOrmLockProvider(dataSource)
-    const seen = await provider.findLock('job')
+    const seen = await provider.table.find('job')
     const slot = Number(seen?.lockedAt)
     const lock = await provider.lock({ ...job, slot, untilSucceeded: true })
     expect(await lock?.fencingToken()).toBe(slot + 1)

@@ -45,7 +45,7 @@ describeBackends(availableBackends().filter(hasClient))(
 
       expect(runScript(backend, database, up)).toMatchObject({ ok: true })
       const provider = typeOrmLockProvider(dataSource, options)
-      expect(await provider.checkTable()).toEqual([])
+      expect(await provider.table.check()).toEqual([])
       const lock = await provider.lock(job)
       expect(lock).toBeDefined()
       expect(await provider.lock(job)).toBeUndefined()

@@ -43,9 +43,9 @@ describe('null in place of options', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['lock, a configuration', () => provider.lock(none)],
     ['drain', () => provider.drain(none)],
-    ['overdueLocks, limits', () => provider.overdueLocks(none)],
-    ['overdueLocks, options', () => provider.overdueLocks({ job: '1m' }, none)],
-    ['pauseLock', () => provider.pauseLock('job', none)],
+    ['overdue, limits', () => provider.table.overdue(none)],
+    ['overdue, options', () => provider.table.overdue({ job: '1m' }, none)],
+    ['pause', () => provider.table.pause('job', none)],
     ['executeOnce', () => executeOnce(provider, none, () => undefined)],
   ])('is refused: %s', async (_, call) => {
     await expect(call()).rejects.toEqual(refused)

@@ -1,15 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import {
-  checkLockedBy,
-  endedOwner,
-  isOurs,
-  lastRunOf,
-  newOwner,
-  printable,
-  readableOwner,
-} from '../../src/sql/owner'
+import { checkLockedBy, endedOwner, isOurs, lastRunOf, newOwner, readableOwner } from '../../src/sql/owner'
 import { lockRecords } from '../../src/sql/records'
+import { printable } from '../../src/sql/table/printable'
 import { anyOwner, ODD_OWNERS } from './any-owner'
 
 const NOW = new Date('2026-11-22T12:00:00.000Z')

@@ -16,11 +16,11 @@ describeBackends(availableBackends())('on $name', (backend) => {
   beforeEach(async () => {
     ;({ dataSource } = await openDatabase(backend))
     provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-    await Promise.all([provider.createTable(), provider.createTable()])
+    await Promise.all([provider.table.create(), provider.table.create()])
   })
 
   const row = async (name = 'job'): Promise<LockRecord | undefined> =>
-    (await provider.listLocks()).find((lock) => lock.name === name)
+    (await provider.table.list()).find((lock) => lock.name === name)
   const runs = async (slot?: number): Promise<boolean> =>
     (
       await new LockingTaskExecutor(provider).executeWithLock(
@@ -32,7 +32,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
   it('a paused job is skipped until it is resumed, and the pause is no run', async () => {
     expect(await runs()).toBe(true)
     const before = (await row())?.lockedAt
-    expect(await provider.pauseLock('job', { duration: '8h', reason: 'migration', pausedBy: 'ann' })).toBe(
+    expect(await provider.table.pause('job', { duration: '8h', reason: 'migration', pausedBy: 'ann' })).toBe(
       true,
     )
     const paused = await row()
@@ -42,27 +42,27 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect(await runs()).toBe(false)
     expect(await runs(Date.now())).toBe(false)
     // Not by somebody else either.
-    expect(await provider.pauseLock('job', { duration: '1h', reason: 'me too' })).toBe(false)
-    expect(await provider.resumeLock('job')).toBe(true)
+    expect(await provider.table.pause('job', { duration: '1h', reason: 'me too' })).toBe(false)
+    expect(await provider.table.resume('job')).toBe(true)
     expect(await row()).toMatchObject({ held: false, paused: false, lockedAt: before })
-    expect(await provider.resumeLock('job')).toBe(false)
+    expect(await provider.table.resume('job')).toBe(false)
     expect(await runs(Date.now())).toBe(true)
   })
 
   it('a job that never ran can be paused, and has still never run', async () => {
-    expect(await provider.pauseLock('job', { duration: '8h', reason: 'not yet' })).toBe(true)
+    expect(await provider.table.pause('job', { duration: '8h', reason: 'not yet' })).toBe(true)
     expect((await row())?.lockedBy).toMatch(/^paused by host-1\/42: not yet\//)
-    expect(await provider.overdueLocks({ job: '1m' })).toEqual([])
-    expect(await provider.resumeLock('job')).toBe(true)
-    expect(await provider.overdueLocks({ job: '1m', other: '2h' })).toEqual([
+    expect(await provider.table.overdue({ job: '1m' })).toEqual([])
+    expect(await provider.table.resume('job')).toBe(true)
+    expect(await provider.table.overdue({ job: '1m', other: '2h' })).toEqual([
       { name: 'job', overdueAfter: 60_000, reason: 'late' },
       { name: 'other', overdueAfter: 2 * HOUR, reason: 'late' },
     ])
     expect(await runs()).toBe(true)
-    expect(await provider.overdueLocks({ job: '1h' })).toEqual([])
+    expect(await provider.table.overdue({ job: '1h' })).toEqual([])
     const slot = Date.now() - 2 * HOUR
     const late = await provider.lock({ name: 'late', lockAtMostFor: '1m', slot })
-    const [overdue, ...others] = await provider.overdueLocks({ late: '1h', job: '1h' })
+    const [overdue, ...others] = await provider.table.overdue({ late: '1h', job: '1h' })
     expect(others).toEqual([])
     expect(overdue).toMatchObject({ name: 'late', overdueAfter: HOUR, lockedAt: new Date(slot) })
     expect(overdue?.age).toBeGreaterThan(HOUR)
@@ -71,8 +71,8 @@ describeBackends(availableBackends())('on $name', (backend) => {
 
   it('a skip reports who holds the lock, if that costs no extra query', async () => {
     await provider.lock({ name: 'held', lockAtMostFor: '1m' })
-    await provider.pauseLock('job', { duration: '1h', reason: 'r', pausedBy: 'ann' })
-    const [held, paused] = await provider.listLocks()
+    await provider.table.pause('job', { duration: '1h', reason: 'r', pausedBy: 'ann' })
+    const [held, paused] = await provider.table.list()
     const executor = new LockingTaskExecutor(provider)
     const skip = (name: string) =>
       executor.executeWithLock({ name, lockAtMostFor: '1m', onNotAcquired: 'throw' }, () => undefined)
@@ -82,22 +82,22 @@ describeBackends(availableBackends())('on $name', (backend) => {
       ['postgres', 'cockroachdb', 'mssql'].includes(backend.dialect)
         ? ['held', 'job'].map((name) => `LockError: Lock '${name}' is already held – the task was skipped.`)
         : [
-            `LockError: Lock 'held' is held by host-1/42 until ${until(held)} – the task was skipped.`,
-            `LockError: Lock 'job' is paused by ann: r until ${until(paused)} – the task was skipped.`,
+            `LockError: Lock 'held' is held until ${until(held)} (host-1/42) – the task was skipped.`,
+            `LockError: Lock 'job' is held until ${until(paused)} (paused by ann: r) – the task was skipped.`,
           ],
     )
   })
 
   it('a pause is resumed and a held lock released, and not the other way round', async () => {
-    await provider.pauseLock('job', { duration: '8h', reason: 'migration' })
+    await provider.table.pause('job', { duration: '8h', reason: 'migration' })
     const pause = await lockRow(provider, 'job')
-    expect(await provider.releaseLock(pause)).toBe(false)
-    expect(await provider.resumeLock({ ...pause, lockedBy: 'paused by nobody' })).toBe(false)
-    expect(await provider.resumeLock({ ...pause, lockUntil: new Date() })).toBe(false)
+    expect(await provider.table.release(pause)).toBe(false)
+    expect(await provider.table.resume({ ...pause, lockedBy: 'paused by nobody' })).toBe(false)
+    expect(await provider.table.resume({ ...pause, lockUntil: new Date() })).toBe(false)
     expect((await row())?.paused).toBe(true)
-    expect(await provider.resumeLock(pause)).toBe(true)
+    expect(await provider.table.resume(pause)).toBe(true)
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    expect(await provider.resumeLock(await lockRow(provider, 'job'))).toBe(false)
+    expect(await provider.table.resume(await lockRow(provider, 'job'))).toBe(false)
     expect((await row())?.held).toBe(true)
   })
 
@@ -105,16 +105,16 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
     const seen = await lockRow(provider, 'job')
     await lock?.extend('2h')
-    expect(await provider.releaseLock(seen)).toBe(false)
-    expect(await provider.releaseLock(await lockRow(provider, 'job'))).toBe(true)
+    expect(await provider.table.release(seen)).toBe(false)
+    expect(await provider.table.release(await lockRow(provider, 'job'))).toBe(true)
   })
 
   it('a run in progress is not paused, and is waited for only with wait', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    expect(await provider.pauseLock('job', { duration: '1h', reason: 'r' })).toBe(false)
+    expect(await provider.table.pause('job', { duration: '1h', reason: 'r' })).toBe(false)
     expect(await row()).toMatchObject({ held: true, paused: false })
-    expect(await provider.resumeLock('job')).toBe(false)
-    const waiting = provider.pauseLock('job', { duration: '1h', reason: 'r', wait: '30s' })
+    expect(await provider.table.resume('job')).toBe(false)
+    const waiting = provider.table.pause('job', { duration: '1h', reason: 'r', wait: '30s' })
     await lock?.unlock()
     expect(await waiting).toBe(true)
     expect((await row())?.paused).toBe(true)
@@ -128,7 +128,7 @@ it.each([
   [{ duration: '8h', reason: 'a\nb' }, 'pausedBy and reason of a pause'],
 ])('a pause of %j is refused', async (options, message) => {
   const provider = typeOrmLockProvider(new DataSource({ type: 'better-sqlite3', database: ':memory:' }))
-  await expect(provider.pauseLock('job', options)).rejects.toMatchObject({
+  await expect(provider.table.pause('job', options)).rejects.toMatchObject({
     code: 'INVALID_CONFIGURATION',
     message: expect.stringContaining(message),
   })
@@ -138,7 +138,7 @@ it('a lock with an invalid time is refused', async () => {
   const provider = typeOrmLockProvider(new DataSource({ type: 'better-sqlite3', database: ':memory:' }))
   for (const wrong of [new Date(NaN), 'soon', 0] as Date[])
     await expect(
-      provider.releaseLock({ name: 'job', lockedBy: 'x', lockUntil: wrong }),
+      provider.table.release({ name: 'job', lockedBy: 'x', lockUntil: wrong }),
     ).rejects.toMatchObject({
       code: 'INVALID_CONFIGURATION',
     })

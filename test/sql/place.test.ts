@@ -18,7 +18,7 @@ describe.each(everyClient().filter(({ dialect }) => PLACES[dialect]))('with $tit
     const opened = await client.open()
     try {
       const database = String(opened.observer.options.database).replace(/^.*\//, '')
-      expect(await opened.createProvider().place()).toMatch(
+      expect(await opened.createProvider().table.place()).toMatch(
         new RegExp(`^${PLACES[client.dialect]?.(database) ?? ''}$`),
       )
     } finally {
@@ -36,7 +36,7 @@ it('of a server that does not know its own name the rest is said', async () => {
     },
   }
   const executor = { ...refuses, execute: () => Promise.resolve(1) }
-  expect(await new SqlLockProvider(clientOf(executor), dialects.postgres).place()).toBe(
+  expect(await new SqlLockProvider(clientOf(executor), dialects.postgres).table.place()).toBe(
     'table jobs.shedlock, database app, postgres',
   )
 })

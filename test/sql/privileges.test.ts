@@ -63,23 +63,23 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
 
   it('locks with select, insert and update on one table', async () => {
     const provider = typeOrmLockProvider(dataSource, { tableName: 'locks' })
-    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.table.check()).toEqual([])
 
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
     const longer = await lock?.extend('2m')
     await longer?.unlock()
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-    expect(await provider.listLocks()).toHaveLength(1)
+    expect(await provider.table.list()).toHaveLength(1)
   })
 
-  /** Sees that a privilege is missing, and that what checkTable() says gives it. */
+  /** Sees that a privilege is missing, and that what check() says gives it. */
   const expectFixable = async (options: LockTableOptions): Promise<void> => {
     const provider = typeOrmLockProvider(dataSource, options)
-    const findings = await provider.checkTable()
+    const findings = await provider.table.check()
     expect(findings).toMatchObject([{ code: 'PRIVILEGE_MISSING', severity: 'error' }])
     for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
-    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.table.check()).toEqual([])
   }
 
   it.each(['insert', 'update'])('is told how to get a missing privilege to %s', async (privilege) => {

@@ -15,7 +15,7 @@ const GALERA = { mysql: [], mariadb: ['OFF'] }
 describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'].includes(dialect)))(
   'Settings of $name that a lock needs',
   (backend) => {
-    const { settings = [] } = dialects[backend.dialect].inspection ?? {}
+    const { settings = [] } = dialects[backend.dialect].table
 
     it.each(Object.entries(FORGETFUL))('%s is read and judged', async (name, { wrong, right }) => {
       const setting = settings.find((each) => each.name === name)
@@ -65,7 +65,7 @@ const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
 describeBackends(
   availableBackends().filter(({ dialect }) => ['postgres', 'mysql', 'mariadb'].includes(dialect)),
 )('What $name says of a failover', (backend) => {
-  const { settings = [] } = dialects[backend.dialect].inspection ?? {}
+  const { settings = [] } = dialects[backend.dialect].table
 
   it.each(Object.entries(FAILOVER[backend.dialect === 'postgres' ? 'postgres' : 'mysql'] ?? {}))(
     '%s is read and judged',

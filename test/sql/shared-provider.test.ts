@@ -23,7 +23,7 @@ beforeEach(async () => {
   line = new Line(senderOf(typeOrmClient(dataSource, 'sqlite')))
   provider = new SqlLockProvider(clientOf(line), dialects.sqlite)
   observer = typeOrmLockProvider(dataSource)
-  await observer.createTable()
+  await observer.table.create()
   jest.useFakeTimers()
   // The table is checked once.
   await (await provider.lock({ name: 'first', lockAtMostFor: HOUR }))?.unlock()
@@ -97,7 +97,7 @@ async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> {
 }
 
 async function held(): Promise<string[]> {
-  return (await observer.listLocks()).filter((lock) => lock.held).map(({ name }) => name)
+  return (await observer.table.list()).filter((lock) => lock.held).map(({ name }) => name)
 }
 
 async function begin(user: string, name: string): Promise<User> {

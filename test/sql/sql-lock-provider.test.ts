@@ -29,7 +29,7 @@ it.each(Object.values(dialects))('creating a provider for $name does not access 
 it.each(Object.values(dialects))('a time limit longer than any timer waits for $name', async (dialect) => {
   const slow: StatementSender = { ...untouched, query: () => sleep(10, []) }
   const provider = new SqlLockProvider(clientOf(slow), dialect, { timeLimit: '60d' })
-  await expect(provider.listLocks()).resolves.toEqual([])
+  await expect(provider.table.list()).resolves.toEqual([])
 })
 
 it('the first check of the table is repeated while another connection has the SQLite file', async () => {
@@ -49,7 +49,7 @@ it('reports why it could not create the table, although it cannot check it again
       answers.shift() ?? Promise.reject(new DriverError(undefined, new Error('the connection broke'))),
   }
   const dialect = { ...dialects.postgres, schemasOf: undefined }
-  await expect(new SqlLockProvider(clientOf(denied), dialect).createTable()).rejects.toMatchObject({
+  await expect(new SqlLockProvider(clientOf(denied), dialect).table.create()).rejects.toMatchObject({
     code: 'DATABASE_ERROR',
     message: expect.stringContaining('42501'),
   })
@@ -59,7 +59,7 @@ it('a missing count of changed rows on SQL Server is an error, and not a lock', 
   const countless: StatementSender = { ...untouched, query: () => Promise.resolve([]) }
   const provider = new SqlLockProvider(clientOf(countless), dialects.mssql)
   await expect(
-    provider.releaseLock({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
+    provider.table.release({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
   ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
 })
 
@@ -72,7 +72,7 @@ it.each(Object.values(dialects).filter(({ counted }) => !counted))(
     }
     const provider = new SqlLockProvider(clientOf(countless), dialect)
     await expect(
-      provider.releaseLock({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
+      provider.table.release({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
     ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
   },
 )

@@ -18,22 +18,14 @@ const MYSQL = {
   zone: (zone: string) => `set time_zone = '${zone}'`,
   lease: `select name, cast(lock_until as char) as until, cast(locked_at as char) as at from shedlock`,
 }
-/** Its sessions have no time zone. */
-const MSSQL = {
-  table: `create table shedlock (name varchar(20) collate Latin1_General_CI_AS, lock_until datetime, locked_at datetime, locked_by varchar(20))`,
-  hold: `insert into shedlock values ('job', dateadd(minute, 9, sysutcdatetime()), sysutcdatetime(), 'somebody')`,
-  zone: (zone: string) => `select '${zone}' as zone`,
-  lease: `select name, convert(varchar(23), lock_until, 121) as until, convert(varchar(23), locked_at, 121) as at from shedlock`,
-}
 const WRONG: Readonly<Record<string, typeof POSTGRES>> = {
   postgres: POSTGRES,
   mysql: MYSQL,
   mariadb: MYSQL,
-  mssql: MSSQL,
 }
 const backends = availableBackends().filter(({ dialect }) => dialect in WRONG)
 
-describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
+describeBackends(backends)('The SQL of check() on $name', (backend) => {
   const { table, hold, zone, lease } = WRONG[backend.dialect] ?? POSTGRES
   let services: DataSource
   let operator: DataSource
@@ -66,7 +58,7 @@ describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
       await services.query(hold)
       const before = await services.query<unknown[]>(lease)
 
-      const findings = await typeOrmLockProvider(services).checkTable()
+      const findings = await typeOrmLockProvider(services).table.check()
       const fix = findings.flatMap((finding) => finding.fix)
       expect(findings.map(({ severity }) => severity)).toEqual(
         findings.map(({ severity }) => severity).sort(),
@@ -74,12 +66,12 @@ describeBackends(backends)('The SQL of checkTable() on $name', (backend) => {
       expect(new Set(fix).size).toBe(fix.length)
       for (const statement of fix) await operator.query(statement)
       expect(await services.query(lease)).toEqual(before)
-      expect(await typeOrmLockProvider(services).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(services).table.check()).toEqual([])
 
       // An index that is there already is refused, and nothing else happens.
       for (const statement of fix) await operator.query(statement).catch(() => undefined)
       expect(await services.query(lease)).toEqual(before)
-      expect(await typeOrmLockProvider(services).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(services).table.check()).toEqual([])
       expect(await typeOrmLockProvider(services).lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
     },
   )

@@ -1,6 +1,5 @@
-import type { Dialect, LockTableOptions } from '../../src/sql/internal'
-import { tableSql } from '../../src/sql/internal'
-import { tableFindings } from '../../src/sql/table-check'
+import { parameter, tableSql, type Dialect, type LockTableOptions, type Sql } from '../../src/sql/internal'
+import { tableFindings } from '../../src/sql/table/check'
 
 /** The SQL for all that can be wrong with the columns and the key of a table, each statement once. */
 export function tableFixes(dialect: Dialect, options: LockTableOptions = {}): string[] {
@@ -13,4 +12,13 @@ export function tableFixes(dialect: Dialect, options: LockTableOptions = {}): st
     [name, ...Object.values(others)].map((column_name) => ({ column_name, ...wrong })),
   ]
   return [...new Set(tables.flatMap((rows) => tableFindings(dialect, table, rows).flatMap(({ fix }) => fix)))]
+}
+
+/** The statements that read what a table is. */
+export function tableReads({ table }: Dialect, { schema }: LockTableOptions = {}): Record<string, Sql> {
+  const { defaultSchema = parameter('schema'), describe, schemasOf } = table
+  return {
+    describe: describe(schema === undefined ? defaultSchema : parameter('schema'), parameter('table')),
+    ...(schemasOf && { schemasOf: schemasOf(parameter('table')) }),
+  }
 }

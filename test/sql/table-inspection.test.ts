@@ -57,12 +57,12 @@ describeBackends(availableBackends())('on $name', (backend) => {
     'lists who holds which lock, by the database clock, with %s names',
     async (_, options) => {
       const provider = await migrated(options)
-      expect(await provider.listLocks()).toEqual([])
+      expect(await provider.table.list()).toEqual([])
       await provider.lock({ name: 'held', lockAtMostFor: '1h' })
       const free = await provider.lock({ name: 'free', lockAtMostFor: '1h' })
       await free?.unlock()
 
-      const locks = await provider.listLocks()
+      const locks = await provider.table.list()
       expect(locks).toMatchObject([
         { name: 'free', held: false },
         { name: 'held', held: true },
@@ -82,13 +82,13 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const lock = await provider.lock(job)
     const seen = await lockRow(provider, 'job')
 
-    expect(await provider.releaseLock({ ...seen, lockedBy: 'somebody else' })).toBe(false)
+    expect(await provider.table.release({ ...seen, lockedBy: 'somebody else' })).toBe(false)
     expect(await provider.lock(job)).toBeUndefined()
-    expect(await provider.releaseLock(seen)).toBe(true)
-    expect(await provider.releaseLock(seen)).toBe(false)
+    expect(await provider.table.release(seen)).toBe(true)
+    expect(await provider.table.release(seen)).toBe(false)
     const next = await provider.lock(job)
     expect(next).toBeDefined()
-    expect(await provider.releaseLock(seen)).toBe(false)
+    expect(await provider.table.release(seen)).toBe(false)
     await lock?.unlock()
     expect(await provider.lock(job)).toBeUndefined()
   })
@@ -97,7 +97,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     'finds nothing wrong with the table of the migration with %s names',
     async (_, options) => {
       const provider = await migrated(options)
-      expect(await provider.checkTable()).toEqual([])
+      expect(await provider.table.check()).toEqual([])
     },
   )
 
@@ -120,9 +120,9 @@ describeBackends(availableBackends())('on $name', (backend) => {
       `update shedlock set locked_at = ${AHEAD[backend.dialect]?.(seconds) ?? ''} where name = 'job'`,
     ])
     const { columnNames } = lockTableNames({}, dialects[backend.dialect])
-    const row = await provider.findLock('job')
+    const row = await provider.table.find('job')
     const lockedAt = row?.lockedAt.toISOString() ?? ''
-    expect(await provider.checkTable()).toMatchObject([
+    expect(await provider.table.check()).toMatchObject([
       {
         code: 'LOCKED_IN_FUTURE',
         severity: 'error',
@@ -133,18 +133,18 @@ describeBackends(availableBackends())('on $name', (backend) => {
       },
     ])
     // Whether it is overdue, nobody knows.
-    const [overdue] = await provider.overdueLocks({ job: '1h' })
+    const [overdue] = await provider.table.overdue({ job: '1h' })
     expect(overdue).toMatchObject({ name: 'job', lockedAt: row?.lockedAt })
     expect(overdue?.age).toBeLessThan(0)
     // Its SQL moves no lease and no slot of ours, and changes nothing when it is run once more.
-    const fix = (await provider.checkTable()).flatMap((finding) => finding.fix)
+    const fix = (await provider.table.check()).flatMap((finding) => finding.fix)
     await run(fix)
-    expect(await provider.checkTable()).toEqual([])
-    const fixed = await provider.findLock('job')
+    expect(await provider.table.check()).toEqual([])
+    const fixed = await provider.table.find('job')
     expect(fixed?.lockUntil).toEqual(row?.lockUntil)
-    for (const { name, slot } of slots) expect(Number((await provider.findLock(name))?.lockedAt)).toBe(slot)
+    for (const { name, slot } of slots) expect(Number((await provider.table.find(name))?.lockedAt)).toBe(slot)
     await run(fix)
-    expect((await provider.findLock('job'))?.lockedAt).toEqual(fixed?.lockedAt)
+    expect((await provider.table.find('job'))?.lockedAt).toEqual(fixed?.lockedAt)
     await lock?.unlock()
   })
 
@@ -152,14 +152,14 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const provider = await migrated()
     const ahead = { name: 'job', lockAtMostFor: '1h', slot: Date.now() + 50_000 }
     const lock = await provider.lock(ahead)
-    expect(await provider.checkTable()).toEqual([])
-    expect(await provider.overdueLocks({ job: '1h' })).toEqual([])
+    expect(await provider.table.check()).toEqual([])
+    expect(await provider.table.overdue({ job: '1h' })).toEqual([])
     await lock?.unlock()
-    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.table.check()).toEqual([])
     const next = await provider.lock(job)
     expect(await next?.fencingToken()).toBe(ahead.slot + 1)
-    await provider.pauseLock('other', { duration: '1h', reason: 'r' })
-    expect(await provider.checkTable()).toEqual([])
+    await provider.table.pause('other', { duration: '1h', reason: 'r' })
+    expect(await provider.table.check()).toEqual([])
   })
 
   itIf(backend.dialect in DROP_SCHEMA, 'schemas')(
@@ -168,10 +168,10 @@ describeBackends(availableBackends())('on $name', (backend) => {
       const schema = `app_${randomBytes(6).toString('hex')}`
       const provider = typeOrmLockProvider(dataSource, { schema })
       try {
-        const findings = await provider.checkTable()
+        const findings = await provider.table.check()
         expect(findings).toMatchObject([{ code: 'TABLE_MISSING' }])
         await run(findings.flatMap(({ fix }) => fix))
-        expect(await provider.checkTable()).toEqual([])
+        expect(await provider.table.check()).toEqual([])
       } finally {
         await run(DROP_SCHEMA[backend.dialect]?.(schema) ?? [])
       }
@@ -188,14 +188,14 @@ describeBackends(availableBackends())('on $name', (backend) => {
       const message = expect.stringMatching(
         /^There is no lock table 'shedlock' that this connection can see, but there is one in schema 'app' – set schema to 'app'/,
       )
-      expect(await provider.checkTable()).toEqual([
+      expect(await provider.table.check()).toEqual([
         { code: 'TABLE_MISSING', severity: 'error', message, fix: [] },
       ])
       await expect(provider.lock(job)).rejects.toEqual(
         expect.objectContaining({ code: 'TABLE_MISSING', lockName: 'job', message }),
       )
       await migrated({ schema: 'jobs' })
-      const [finding] = await typeOrmLockProvider(dataSource, { schema: 'other2' }).checkTable()
+      const [finding] = await typeOrmLockProvider(dataSource, { schema: 'other2' }).table.check()
       expect(finding?.message).toMatch(
         /but there is one in each of the schemas 'app', 'jobs' – set schema to one of them/,
       )
@@ -204,9 +204,9 @@ describeBackends(availableBackends())('on $name', (backend) => {
         await run([`create schema ${schema}`])
         await migrated({ schema })
       }
-      expect((await provider.checkTable())[0]?.fix).toHaveLength(1)
-      await provider.createTable()
-      expect(await provider.checkTable()).toEqual([])
+      expect((await provider.table.check())[0]?.fix).toHaveLength(1)
+      await provider.table.create()
+      expect(await provider.table.check()).toEqual([])
     },
   )
 
@@ -215,7 +215,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const message = expect.stringMatching(
       /^There is no lock table 'app\.shedlock' .* – .* set schema to 'app' and tableName to 'shedlock'/,
     )
-    expect(await provider.checkTable()).toEqual([
+    expect(await provider.table.check()).toEqual([
       { code: 'TABLE_MISSING', severity: 'error', message, fix: [] },
     ])
     await expect(provider.lock(job)).rejects.toEqual(expect.objectContaining({ message }))
@@ -231,7 +231,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
       ])
       await dataSource.destroy()
       await dataSource.initialize()
-      expect(await provider.checkTable()).toMatchObject([
+      expect(await provider.table.check()).toMatchObject([
         {
           code: 'OTHER_SCHEMA',
           severity: 'warning',
@@ -240,7 +240,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
           ),
         },
       ])
-      expect(await typeOrmLockProvider(dataSource, { schema: 'public' }).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(dataSource, { schema: 'public' }).table.check()).toEqual([])
     },
   )
 
@@ -248,15 +248,15 @@ describeBackends(availableBackends())('on $name', (backend) => {
     await run(make)
     const provider = typeOrmLockProvider(dataSource)
 
-    const findings = await provider.checkTable()
+    const findings = await provider.table.check()
     expect(findings.map(({ severity, code }) => `${severity}: ${code}`)).toEqual([told])
     const fix = findings.flatMap((finding) => finding.fix)
     await run(fix)
-    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.table.check()).toEqual([])
     const rows = await dataSource.query<unknown[]>('select * from shedlock')
     // What is there already may be refused, and nothing else happens.
     for (const statement of fix) await dataSource.query(statement).catch(() => undefined)
-    expect(await provider.checkTable()).toEqual([])
+    expect(await provider.table.check()).toEqual([])
     expect(await dataSource.query('select * from shedlock')).toEqual(rows)
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()

@@ -114,9 +114,9 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock({ name: 'read', lockAtMostFor: '5m' }))?.unlock()
     const reads = [
-      () => provider.findLock('read'),
-      async () => (await provider.listLocks()).find(({ name }) => name === 'read'),
-      async () => (await provider.overdueLocks({ read: 0 }))[0],
+      () => provider.table.find('read'),
+      async () => (await provider.table.list()).find(({ name }) => name === 'read'),
+      async () => (await provider.table.overdue({ read: 0 }))[0],
     ]
     for (const read of reads) {
       const cut = proxy.cutAfter(/select .*lock_name/)

@@ -56,7 +56,7 @@ const WAYS: Readonly<Record<string, (name: DialectName, queryRunner: QueryRunner
   'the migration of TypeORM': (_, queryRunner) => new (createShedLockMigration())().up(queryRunner),
   'createTable()': (name, queryRunner) => {
     const client = givenQueryRunner(queryRunner, name)
-    return new SqlLockProvider(client, dialects[name]).createTable()
+    return new SqlLockProvider(client, dialects[name]).table.create()
   },
 }
 const cases = Object.keys(WAYS).flatMap((way) => Object.keys(TYPES).map((name) => [way, name] as const))

@@ -92,7 +92,7 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
       }
       const connected = await connect(options, [CreateShedLock1764547200001, CreateSchema])
       await connected.runMigrations()
-      expect(await typeOrmLockProvider(connected, options).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(connected, options).table.check()).toEqual([])
       await connected.undoLastMigration()
       await connected.undoLastMigration()
     },
@@ -113,12 +113,12 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
       }).initialize()
       await dataSource.runMigrations()
       const provider = typeOrmLockProvider(dataSource)
-      expect(await provider.checkTable()).toEqual([])
+      expect(await provider.table.check()).toEqual([])
       await provider.lock(job)
       expect(await dataSource.getRepository<ShedLock>('ShedLock').find()).toMatchObject([{ name: 'job' }])
       expect(await drift(dataSource)).toEqual([])
       // What the options name wins.
-      const findings = await typeOrmLockProvider(dataSource, { schema: 'public' }).checkTable()
+      const findings = await typeOrmLockProvider(dataSource, { schema: 'public' }).table.check()
       expect(findings[0]).toMatchObject({ message: expect.stringContaining("'public.shedlock'") })
       await dataSource.undoLastMigration()
       await expect(provider.lock(job)).rejects.toMatchObject({
@@ -146,11 +146,11 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     await after.destroy()
     const right = await connect(renamed, [createShedLockMigration(), RenameShedLock1795000000000])
     expect(await right.runMigrations()).toHaveLength(1)
-    expect(await typeOrmLockProvider(right, renamed).checkTable()).toEqual([])
+    expect(await typeOrmLockProvider(right, renamed).table.check()).toEqual([])
     expect(await right.query('select * from job_locks')).toEqual(rows)
     expect(await drift(right)).toEqual([])
     await right.undoLastMigration()
-    expect(await typeOrmLockProvider(right).findLock('job')).toMatchObject({ held: true })
+    expect(await typeOrmLockProvider(right).table.find('job')).toMatchObject({ held: true })
   })
 
   it.each(Object.entries(names(backend)))('has no drift after the migration: %s', async (_, options) => {
@@ -263,7 +263,7 @@ describe('the migration and the entity', () => {
     await dataSource.runMigrations()
 
     for (const tableName of ['shedlock', 'report_locks']) {
-      expect(await typeOrmLockProvider(dataSource, { tableName }).checkTable()).toEqual([])
+      expect(await typeOrmLockProvider(dataSource, { tableName }).table.check()).toEqual([])
     }
     await dataSource.destroy()
   })

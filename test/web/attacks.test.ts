@@ -47,7 +47,7 @@ describe('whoever may not see it', () => {
       expect(await answer.text()).toBe(status === 401 ? 'Unauthorized\n' : 'Forbidden\n')
       expect(answer.headers.get('set-cookie')).toBeNull()
     }
-    expect((await provider.listLocks()).map(({ name, held }) => [name, held])).toEqual([
+    expect((await provider.table.list()).map(({ name, held }) => [name, held])).toEqual([
       ['secret-name', true],
     ])
   })
@@ -134,7 +134,7 @@ describe('a form', () => {
     const { provider, post } = await openPage()
     const answer = await post(PAUSE, { ...FIELDS, ...fields }, headers)
     expect(answer.status).toBe(status)
-    expect((await provider.findLock('job'))?.paused).toBe(status === 303 ? true : undefined)
+    expect((await provider.table.find('job'))?.paused).toBe(status === 303 ? true : undefined)
   })
 
   it('has the token of its cookie, which stays the same', async () => {
@@ -195,30 +195,30 @@ describe('a form', () => {
     const { provider, post } = await openPage()
     await provider.insert('job')
     expect((await post(asked, FIELDS)).status).toBe(status)
-    expect(await provider.findLock('job')).toMatchObject({ held: true, lockedBy: 'host-2/7' })
+    expect(await provider.table.find('job')).toMatchObject({ held: true, lockedBy: 'host-2/7' })
   })
 
   it('for a lock that somebody else holds by now does not release it', async () => {
     const { provider, post } = await openPage()
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    const { lockedBy: owner = '', lockUntil } = (await provider.findLock('job')) ?? {}
+    const { lockedBy: owner = '', lockUntil } = (await provider.table.find('job')) ?? {}
     const until = lockUntil?.toISOString() ?? ''
     await lock?.unlock()
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
     expect((await post({ action: 'release', name: 'job', owner, until })).status).toBe(409)
-    expect((await provider.findLock('job'))?.held).toBe(true)
+    expect((await provider.table.find('job'))?.held).toBe(true)
   })
 })
 
 describe('an action is only for the lock that the visitor saw:', () => {
   /** The addresses of every action, with what the row has now. */
   const askFor = async (provider: SqlLockProvider, name = 'job') => {
-    const lock = await provider.findLock(name)
+    const lock = await provider.table.find(name)
     const seen = lock?.held ? { owner: lock.lockedBy, until: lock.lockUntil.toISOString() } : {}
     return (action: string, other: Record<string, string> = {}) => ({ action, name, ...seen, ...other })
   }
   const rowOf = async (provider: SqlLockProvider) => {
-    const lock = await provider.findLock('job')
+    const lock = await provider.table.find('job')
     return lock && { held: lock.held, lockedBy: lock.lockedBy, lockUntil: lock.lockUntil }
   }
 
@@ -237,7 +237,7 @@ describe('an action is only for the lock that the visitor saw:', () => {
       }
       expect(await rowOf(provider)).toEqual(before)
       expect((await post(ask('release'))).status).toBe(303)
-      expect((await provider.findLock('job'))?.held).toBe(false)
+      expect((await provider.table.find('job'))?.held).toBe(false)
     },
   )
 
@@ -257,13 +257,13 @@ describe('an action is only for the lock that the visitor saw:', () => {
     }
     expect(await rowOf(provider)).toEqual(before)
     expect((await post(ask('resume'))).status).toBe(303)
-    expect((await provider.findLock('job'))?.held).toBe(false)
+    expect((await provider.table.find('job'))?.held).toBe(false)
   })
 
   it.each(['resume', 'release'])('%s does nothing to a free lock', async (action) => {
     const { provider, get, post } = await openPage()
     await provider.insert('job', { until: -1 })
-    const { lockedBy: owner = '', lockUntil } = (await provider.findLock('job')) ?? {}
+    const { lockedBy: owner = '', lockUntil } = (await provider.table.find('job')) ?? {}
     for (const seen of [{}, { owner: '' }, { owner }, { owner, until: lockUntil?.toISOString() ?? '' }]) {
       const asked = { action, name: 'job', ...seen }
       expect((await get(`?${new URLSearchParams(asked).toString()}`)).status).toBe(409)
@@ -289,7 +289,7 @@ describe('an action is only for the lock that the visitor saw:', () => {
       const asks = await get(`?${new URLSearchParams(ask(action, seen)).toString()}`)
       expect([asks.status, (await asks.text()).includes('<form')]).toEqual([409, false])
       expect((await post(ask(action, seen))).status).toBe(409)
-      expect((await provider.findLock('job'))?.held).toBe(true)
+      expect((await provider.table.find('job'))?.held).toBe(true)
     }
   })
 
@@ -299,13 +299,13 @@ describe('an action is only for the lock that the visitor saw:', () => {
   ])('what changes between the look and the write stays: %s', async (owner, action) => {
     const { provider, post } = await openPage()
     await provider.insert('job', { owner, until: 60 })
-    const seen = await provider.findLock('job')
+    const seen = await provider.table.find('job')
     const ask = await askFor(provider)
     await provider.remove('job')
     await provider.insert('job', { owner, until: 90 })
-    jest.spyOn(provider, 'findLock').mockResolvedValueOnce(seen)
+    jest.spyOn(provider.table, 'find').mockResolvedValueOnce(seen)
     expect((await post(ask(action))).status).toBe(409)
-    expect((await provider.findLock('job'))?.held).toBe(true)
+    expect((await provider.table.find('job'))?.held).toBe(true)
   })
 
   it('a lock that was extended since has a holder that is alive', async () => {
@@ -322,7 +322,7 @@ describe('hostile texts', () => {
   it.each(HOSTILE)('as name, owner, filter, reason and user come out as text: %j', async (text) => {
     const { provider, html, post } = await openPage({ authorize: () => ({ user: text }), overdueAfter: {} })
     await provider.insert(text, { owner: `${text}/${text}` })
-    const [until = ''] = (await provider.listLocks()).map(({ lockUntil }) => lockUntil.toISOString())
+    const [until = ''] = (await provider.table.list()).map(({ lockUntil }) => lockUntil.toISOString())
     await provider.insert('job', { until: -1 })
     const asked = { name: text, owner: `${text}/${text}`, until, provider: '' }
     const query = (parameters: object): string => `?${new URLSearchParams({ ...parameters }).toString()}`
@@ -352,7 +352,7 @@ describe('hostile texts', () => {
     expect(pages[0]?.match(/<tr /g)).toHaveLength(3)
     // It is the row that was meant, whatever its name.
     expect((await post({ ...asked, action: 'release' })).status).toBe(303)
-    expect((await provider.findLock(text))?.held).toBe(false)
+    expect((await provider.table.find(text))?.held).toBe(false)
   })
 
   it('lead nowhere but to this page', async () => {
@@ -387,7 +387,7 @@ describe('every answer', () => {
   it('to a thousand at once comes from one look at the table', async () => {
     const { provider, get } = await openPage()
     for (let index = 0; index < 12; index++) await provider.insert(`job ${index}`)
-    const look = jest.spyOn(provider, 'listLocks')
+    const look = jest.spyOn(provider.table, 'list')
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => get()))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1_000)
     expect(look).toHaveBeenCalledTimes(1)
@@ -398,10 +398,10 @@ describe('every answer', () => {
   it('after a change shows it, though a look from before is under way', async () => {
     const { provider, get, html, post } = await openPage()
     await provider.insert('job', { until: -1 })
-    const before = await provider.listLocks()
+    const before = await provider.table.list()
     let answer: (locks: typeof before) => void = () => undefined
     jest
-      .spyOn(provider, 'listLocks')
+      .spyOn(provider.table, 'list')
       .mockImplementationOnce(() => new Promise((resolve) => (answer = resolve)))
     const looking = get()
     await post(PAUSE, FIELDS)

@@ -13,7 +13,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
   it('a lock is paused, resumed and released from the page', async () => {
     const { dataSource } = await openDatabase(backend)
     const provider = typeOrmLockProvider(dataSource)
-    await provider.createTable()
+    await provider.table.create()
     const page = lockPage(provider, { authorize: () => ({ user: 'ann' }), readOnly: false })
     const send = (asked: object, fields: Record<string, string> = {}): Promise<Response> =>
       page(
@@ -24,18 +24,18 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const paused = await send({ action: 'pause', name: 'job' }, { for: '2h', reason: 'migration' })
     expect([paused.status, paused.headers.get('location')]).toEqual([303, '?q=job'])
     expect(await (await page(new Request(ADDRESS))).text()).toContain(
-      `<p class="place">${(await provider.place()).replaceAll("'", '&#39;')}</p>`,
+      `<p class="place">${(await provider.table.place()).replaceAll("'", '&#39;')}</p>`,
     )
-    const pause = await provider.findLock('job')
+    const pause = await provider.table.find('job')
     expect(pause).toMatchObject({ paused: true })
     expect(pause?.lockedBy).toMatch(/^paused by ann: migration\//)
     const seen = (lock = pause) => ({ owner: lock?.lockedBy, until: lock?.lockUntil.toISOString() })
     expect((await send({ action: 'release', name: 'job', ...seen() })).status).toBe(409)
     expect((await send({ action: 'resume', name: 'job', ...seen() })).status).toBe(303)
-    expect(await provider.findLock('job')).toMatchObject({ held: false })
+    expect(await provider.table.find('job')).toMatchObject({ held: false })
 
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    const held = seen(await provider.findLock('job'))
+    const held = seen(await provider.table.find('job'))
     const html = await (await page(new Request(ADDRESS))).text()
     expect(html).toContain('<span class="state held">held</span>')
     for (const wrong of [
@@ -45,9 +45,9 @@ describeBackends(availableBackends())('on $name', (backend) => {
     ])
       expect((await send({ action: 'release', name: 'job', ...held, ...wrong })).status).toBe(409)
     expect((await send({ action: 'resume', name: 'job', ...held })).status).toBe(409)
-    expect(await provider.findLock('job')).toMatchObject({ held: true })
+    expect(await provider.table.find('job')).toMatchObject({ held: true })
     expect((await send({ action: 'release', name: 'job', ...held })).status).toBe(303)
-    expect(await provider.findLock('job')).toMatchObject({ held: false })
+    expect(await provider.table.find('job')).toMatchObject({ held: false })
   })
 
   it.each(['\u0000', 'a\u0000b', '\u0001', '\n', 'x'.repeat(4_000), ' '])(
@@ -55,7 +55,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     async (name) => {
       const { dataSource } = await openDatabase(backend)
       const provider = typeOrmLockProvider(dataSource)
-      await provider.createTable()
+      await provider.table.create()
       const page = lockPage(provider, { authorize: () => true, readOnly: false })
       for (const action of ['pause', 'resume', 'release']) {
         const address = `${ADDRESS}?${new URLSearchParams({ action, name, owner: name, until: name }).toString()}`
@@ -65,7 +65,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
           404,
         )
       }
-      expect(await provider.listLocks()).toEqual([])
+      expect(await provider.table.list()).toEqual([])
     },
   )
 })
@@ -122,9 +122,9 @@ describe('the page', () => {
     await provider.insert('import', { at: -3_605, until: 7_230 })
     await provider.insert('backup', { at: -90_005, until: -90_000 })
     await provider.insert('report', { at: -3_605, until: -1_800 })
-    await provider.pauseLock('sync', { duration: '10830s', reason: 'broken', pausedBy: 'bob' })
-    await provider.pauseLock('was paused', { duration: '1h', reason: 'broken', pausedBy: 'bob' })
-    await provider.resumeLock('was paused')
+    await provider.table.pause('sync', { duration: '10830s', reason: 'broken', pausedBy: 'bob' })
+    await provider.table.pause('was paused', { duration: '1h', reason: 'broken', pausedBy: 'bob' })
+    await provider.table.resume('was paused')
     await provider.insert('for ever', { at: -3_605, until: Infinity })
     const table = rows(await html())
     const shown = table.map((cells) => cells.map((cell) => cell.replace(TIME, 'then')))
@@ -279,16 +279,19 @@ describe('the page', () => {
       ['job audit', 'two'],
     ])
     const body = new URLSearchParams()
-    const until = (await audit.findLock('job'))?.lockUntil.toISOString() ?? ''
+    const until = (await audit.table.find('job'))?.lockUntil.toISOString() ?? ''
     const release = `?action=release&provider=audit&name=job&owner=two&until=${until}`
     await page(new Request(ADDRESS + release, { method: 'POST', headers: FROM_HERE, body }))
-    expect([(await main.findLock('job'))?.held, (await audit.findLock('job'))?.held]).toEqual([true, false])
+    expect([(await main.table.find('job'))?.held, (await audit.table.find('job'))?.held]).toEqual([
+      true,
+      false,
+    ])
   })
 
   it('asks before it acts, and names the owner whose lock is released', async () => {
     const { provider, page, html } = await openPage()
     await provider.lock({ name: 'job', lockAtMostFor: '1h' })
-    const owner = encodeURIComponent((await provider.findLock('job'))?.lockedBy ?? '')
+    const owner = encodeURIComponent((await provider.table.find('job'))?.lockedBy ?? '')
     const [, link = ''] = /href="([^"]*action=release[^"]*)"/.exec(await html()) ?? []
     expect(link).toContain(`owner=${owner}`)
     expect(link).toMatch(/until=\d{4}-\d\d-\d\dT/)
@@ -302,7 +305,7 @@ describe('the page', () => {
     // The form has no address of its own, so it is sent to that of the link.
     const init = { method: 'POST', headers: FROM_HERE, body: new URLSearchParams() }
     const done = await page(new Request(ADDRESS + link.replaceAll('&#38;', '&'), init))
-    expect([done.status, (await provider.findLock('job'))?.held]).toEqual([303, false])
+    expect([done.status, (await provider.table.find('job'))?.held]).toEqual([303, false])
   })
 
   it('says why a pause is refused', async () => {
@@ -323,7 +326,7 @@ describe('the page', () => {
       expect(html).toContain(why)
       expect(html).toContain('<button>pause</button>')
     }
-    expect(await provider.listLocks()).toEqual([])
+    expect(await provider.table.list()).toEqual([])
     await provider.insert('job')
     const [status, html] = await pause({ for: '1h', reason: 'r' })
     expect([status, html.includes('The lock has changed since you looked.')]).toEqual([409, true])
@@ -338,7 +341,7 @@ describe('the page', () => {
       expect(await html()).not.toMatch(/action=|method="post"/)
       expect((await get('?action=pause&name=job')).status).toBe(403)
       expect((await post(asked, fields)).status).toBe(403)
-      expect(await provider.findLock('job')).toBeUndefined()
+      expect(await provider.table.find('job')).toBeUndefined()
     }
   })
 
@@ -390,15 +393,11 @@ describe('a database that does not answer', () => {
     const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     afterTest(() => warnings.mockRestore())
     const text = 'postgres://app:hunter2@db refused'
-    const page = lockPage(
-      Object.assign(provider, {
-        listLocks: () => Promise.reject(new LockError('DATABASE_ERROR', text)),
-        findLock: () => Promise.reject(new Error(text)),
-      }),
-      {
-        ...{ authorize: () => true as const, readOnly: false },
-      },
-    )
+    Object.assign(provider.table, {
+      list: () => Promise.reject(new LockError('DATABASE_ERROR', text)),
+      find: () => Promise.reject(new Error(text)),
+    })
+    const page = lockPage(provider, { authorize: () => true as const, readOnly: false })
     for (const query of ['', '?action=pause&name=job']) {
       const answer = await page(new Request(ADDRESS + query))
       expect(answer.status).toBe(503)

@@ -67,7 +67,7 @@ it('answers a server of Node', async () => {
   const headers = { ...FORM, origin: `http://127.0.0.1:${port}` }
   const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
   expect([done.statusCode, done.headers.location]).toEqual([303, '?q=job'])
-  expect((await provider.findLock('job'))?.paused).toBe(true)
+  expect((await provider.table.find('job'))?.paused).toBe(true)
   expect(seen[0]).toBe(`GET http://127.0.0.1:${port}/locks?q=jo`)
 })
 
@@ -81,7 +81,7 @@ it('takes the body that the app has read, and the address before the app cut it'
   })
   const headers = { ...FORM, 'sec-fetch-site': 'same-origin' }
   const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'for=1h&reason=r')
-  expect([done.statusCode, (await provider.findLock('job'))?.paused]).toEqual([303, true])
+  expect([done.statusCode, (await provider.table.find('job'))?.paused]).toEqual([303, true])
   expect(seen[0]).toContain(PAUSE)
 })
 
@@ -105,7 +105,7 @@ describe('the body that a parser left', () => {
   ])('is a form: %s', async (_, body) => {
     const { provider, port } = await mounted(leaving(body))
     const [done] = await send(port, PAUSE, { method: 'POST', headers }, 'read before')
-    expect([done.statusCode, (await provider.findLock('job'))?.paused]).toEqual([303, true])
+    expect([done.statusCode, (await provider.table.find('job'))?.paused]).toEqual([303, true])
   })
 
   test.each<[string, unknown]>([
@@ -127,7 +127,7 @@ describe('the body that a parser left', () => {
     const { provider, port } = await mounted(leaving(body))
     const [answer, why] = await send(port, PAUSE, { method: 'POST', headers }, 'read before')
     expect([answer.statusCode, why]).toEqual([400, expect.stringContaining('The body is not a form')])
-    expect(await provider.listLocks()).toEqual([])
+    expect(await provider.table.list()).toEqual([])
   })
 
   it('is not there, though something has read it: says what to do', async () => {
@@ -285,7 +285,7 @@ it('answers a form of a megabyte, which it does not read, and the next request o
   socket.write('GET /next HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n\r\n')
   await once(socket, 'close')
   expect(received.match(/^HTTP\/1.1 .*/gm)).toEqual(['HTTP/1.1 413 Payload Too Large', 'HTTP/1.1 200 OK'])
-  expect(await provider.listLocks()).toEqual([])
+  expect(await provider.table.list()).toEqual([])
 })
 
 it('outlives a client that goes away in the middle of a form', async () => {

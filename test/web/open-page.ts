@@ -54,7 +54,7 @@ type PageProvider = SqlLockProvider & {
 export async function newProvider(): Promise<PageProvider> {
   const dataSource = await openMemory()
   const provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
-  await provider.createTable()
+  await provider.table.create()
   const time = "coalesce(strftime('%Y-%m-%d %H:%M:%f', 'now', ?), 'infinity')"
   const row = `INSERT INTO shedlock(name, lock_until, locked_at, locked_by) VALUES (?, ${time}, ${time}, ?)`
   return Object.assign(provider, {

@@ -2,7 +2,8 @@
 import type { Dialect } from '../dialect'
 import { pinByWrite } from '../pin'
 import { sql } from '../sql'
-import { describeColumns, postgres } from './postgres'
+import { table } from '../table/dialects/cockroachdb'
+import { postgres } from './postgres'
 
 /** CockroachDB presents itself as PostgreSQL, and its SQL differs only in the following. */
 export const cockroachdb: Dialect = {
@@ -27,22 +28,5 @@ export const cockroachdb: Dialect = {
     '40001': 'RETRY_…: another transaction was faster, and the server did not restart this one by itself',
   },
 
-  // Transactions are serializable here, and exceptions around `create table` are not supported.
-  ddl: { ...postgres.ddl, createTogether: undefined },
-
-  shape: {
-    ...postgres.shape,
-
-    // Its pg_index was not examined, so it stays unknown whether there is a unique index.
-    describe: describeColumns(sql`null`),
-    // Not tested.
-    schemasOf: undefined,
-  },
-
-  inspection: {
-    database: sql`current_database()`,
-    schema: sql`current_schema()`,
-    grantee: sql`quote_ident(current_user)`,
-    denied: ['42501'],
-  },
+  table,
 }

@@ -5,6 +5,7 @@ import { insertNew, readOutcome, updateBeforeSlot, updateFree } from '../acquire
 import type { LockSql } from '../expressions'
 import { pinByRead } from '../pin'
 import { sql, type Sql } from '../sql'
+import { table } from '../table/dialects/mssql'
 
 /**
  * Acquires the lock in one batch, whose reads request no locks: without row versions (READ_COMMITTED_SNAPSHOT is off by default) a
@@ -92,70 +93,5 @@ export const mssql: Dialect = {
     '983': 'this replica is about to become the primary or a secondary',
   },
 
-  ddl: {
-    conditional: false,
-    namedPrimaryKey: true,
-    // Binary, so that `Job`, `job` and `jób` are three locks. Under the default collation, at least the first two would be one.
-    text: (length) => `nvarchar(${length}) collate Latin1_General_100_BIN2`,
-    time: 'datetime2(3)',
-    collation: 'Latin1_General_100_BIN2',
-    alterColumn: (table, column, type) => `alter table ${table} alter column ${column} ${type} not null`,
-    // The server refuses to alter the column while a key depends on it (errors 5074 and 4922), and only the server knows the keys.
-    // If another column has the primary key, its name is often the one that ours would have, and an index of the same table cannot
-    // have that name too (error 1913).
-    alterKey: (table, column, type, { primaryKey, index }) => [
-      `declare @drop nvarchar(max) = N''
-select @drop += case when 1 in (i.is_primary_key, i.is_unique_constraint) then N'alter table ' + ${literal(table)} + N' drop constraint ' + quotename(i.name)
-  else N'drop index ' + quotename(i.name) + N' on ' + ${literal(table)} end + N'; '
-  from sys.indexes i join sys.index_columns c on c.object_id = i.object_id and c.index_id = i.index_id
-  where i.object_id = object_id(${literal(table)}) and i.is_unique = 1 and c.key_ordinal > 0
-    and quotename(col_name(c.object_id, c.column_id)) = ${literal(column)}
-exec (@drop)`,
-      `alter table ${table} alter column ${column} ${type} not null`,
-      `if exists (select 1 from sys.key_constraints where type = 'PK' and parent_object_id = object_id(${literal(table)}))
-  create unique index ${index} on ${table} (${column})
-else alter table ${table} add constraint ${primaryKey} primary key (${column})`,
-    ],
-    // EXEC runs it in a batch of its own, because it must be the first statement of a batch.
-    createSchema: (schema) =>
-      `if not exists (select 1 from sys.schemas where quotename(name) = ${literal(schema)}) exec (${literal(`create schema ${schema}`)})`,
-  },
-
-  shape: {
-    // object_id() finds the table as a statement would: in the user's default schema, or else in dbo.
-    describe: (schema, table) => sql`
-    select c.name as column_name,
-      type_name(c.system_type_id) + case when c.scale > 0 then concat('(', c.scale, ')') else '' end as column_type,
-      case when c.max_length > 0 and type_name(c.system_type_id) like 'n%' then c.max_length / 2 else c.max_length end as max_length,
-      cast(c.is_nullable as int) as nullable,
-      case when @@options & 2 = 2 then 0 else 1 end as autocommit,
-      (select count(*) from sys.indexes i
-        where i.object_id = c.object_id and i.is_unique = 1 and i.is_disabled = 0 and i.has_filter = 0
-          and exists (
-            select 1 from sys.index_columns k
-            where k.object_id = i.object_id and k.index_id = i.index_id and k.key_ordinal = 1 and k.column_id = c.column_id)
-          and not exists (
-            select 1 from sys.index_columns o
-            where o.object_id = i.object_id and o.index_id = i.index_id and o.key_ordinal > 1)) as unique_keys,
-      object_schema_name(c.object_id) as table_schema
-    from sys.columns c
-    where c.object_id = object_id(coalesce(quotename(${schema}) + '.', '') + quotename(${table}))`,
-    schemasOf: (table) => sql`
-    select object_schema_name(t.object_id) as table_schema from sys.tables t where t.name = ${table} order by table_schema`,
-    // Not datetime, which counts in steps of 3.3 ms. Not datetimeoffset, whose zone would be lost in comparisons.
-    types: { text: /^n?(var)?char$/, time: /^datetime2\([3-7]\)/ },
-    doubtfulType: {
-      pattern: /^(var)?char$/,
-      why: "which stores characters outside its code page as '?', so that a lock with such a name is never found again and is held for ever",
-    },
-  },
-
-  inspection: {
-    server: sql`@@servername`,
-    database: sql`db_name()`,
-    schema: sql`schema_name()`,
-    grantee: sql`quotename(user_name())`,
-    // permission was denied on the object, on the column
-    denied: ['229', '230'],
-  },
+  table,
 }

@@ -2,10 +2,8 @@
 import type { Dialect } from '../dialect'
 import { readUpdateInsert } from '../acquire'
 import { pinByRead } from '../pin'
-import { raw, sql, type Sql } from '../sql'
-
-/** The user of this connection, as `grant … to` expects it, and as the server lists privileges. */
-const GRANTEE = sql`concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`
+import { sql } from '../sql'
+import { table } from '../table/dialects/mysql'
 
 export const mysql: Dialect = {
   name: 'mysql',
@@ -51,133 +49,7 @@ export const mysql: Dialect = {
     '1047': 'ER_UNKNOWN_COM_ERROR: this node is not part of the primary component (Galera)',
   },
 
-  ddl: {
-    conditional: true,
-    text: (length) => `varchar(${length})`,
-    // Not TIMESTAMP, which is converted with the session's time zone, has a gap in spring, and ends in 2038.
-    time: 'datetime(3)',
-    // Binary, so that `Job`, `job` and `jób` are three locks. Both MySQL and MariaDB have utf8mb4_bin.
-    tableOptions: 'engine = InnoDB default character set = utf8mb4 collate = utf8mb4_bin',
-    collation: 'utf8mb4_bin',
-    alterColumn: (table, column, type) =>
-      `alter table ${table} modify ${column} ${type.replace(/^varchar.*/, '$& character set utf8mb4 collate utf8mb4_bin')} not null`,
-    createSchema: (schema) => `create schema if not exists ${schema}`,
-  },
-
-  shape: {
-    describe: (schema, table) => {
-      const here = (alias: string): Sql =>
-        sql`${raw(alias)}.table_schema = coalesce(${schema}, database()) and ${raw(alias)}.table_name = ${table}`
-      return sql`
-      select c.column_name as column_name, c.column_type as column_type, c.character_maximum_length as max_length,
-        case c.is_nullable when _utf8mb4'YES' then 1 else 0 end as nullable, @@autocommit as autocommit,
-        (select count(*) from information_schema.statistics s
-          where ${here('s')} and s.non_unique = 0 and s.sub_part is null and s.column_name = c.column_name
-            and not exists (
-              select 1 from information_schema.statistics o
-              where ${here('o')} and o.index_name = s.index_name and o.seq_in_index > 1)) as unique_keys
-      from information_schema.columns c
-      where ${here('c')}`
-    },
-    // Without fractions, rounding could shorten the lease by up to half a second. Tables of Java services have TIMESTAMP.
-    types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
-    doubtfulType: {
-      pattern: /^timestamp/,
-      why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',
-    },
-  },
-
-  inspection: {
-    server: sql`concat(@@hostname, ' port ', @@port)`,
-    schema: sql`database()`,
-    grantee: GRANTEE,
-    timeZone: {
-      types: /^timestamp/,
-      value: sql`@@session.time_zone`,
-      set: (zone) => `set time_zone = '${zone}'`,
-    },
-    // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
-    denied: ['1044', '1142', '1143'],
-    session: sql`connection_id()`,
-    settings: [
-      {
-        name: 'read-only server',
-        read: sql`select @@global.read_only as value`,
-        // From MariaDB 12 on also NO_LOCK, which refuses even more.
-        wrong: /^(?!(0|off)$)/i,
-        severity: 'error',
-        message: 'it is a replica or a former primary, and accepts no lock – connect to the primary',
-      },
-      {
-        name: 'privilege to write in spite of read_only',
-        // Without a binary log there are no replicas, and the privilege does no harm.
-        read: sql`
-          select coalesce(if(@@log_bin, group_concat(privilege_type), null), 'none') as value from information_schema.user_privileges
-          where grantee = ${GRANTEE} and (privilege_type in ('SUPER', 'CONNECTION_ADMIN') or privilege_type like 'READ%ONLY ADMIN')`,
-        wrong: /[A-Z]/,
-        severity: 'warning',
-        message:
-          'this user can write to a former primary too, so after a failover two callers could hold a lock – use a user without SUPER, CONNECTION_ADMIN and READ ONLY ADMIN, and super_read_only on replicas',
-      },
-      {
-        name: 'consistency of the group',
-        // Exists only with the Group Replication plugin.
-        read: sql`show variables where variable_name = 'group_replication_consistency'`,
-        wrong: /^EVENTUAL$/i,
-        severity: 'warning',
-        message:
-          'after a failover a new primary may answer before it has applied the locks of the old one – set group_replication_consistency to BEFORE_ON_PRIMARY_FAILOVER',
-        fix: () => "set global group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'",
-      },
-      {
-        name: 'transaction isolation',
-        // MySQL and MariaDB each have one of the two.
-        read: sql`show variables where variable_name in ('transaction_isolation', 'tx_isolation')`,
-        wrong: /SERIALIZABLE/,
-        severity: 'warning',
-        message:
-          'reads lock rows, so callers that skip may have to wait – use repeatable read or read committed, which is enough',
-        fix: () => 'set global transaction isolation level repeatable read',
-      },
-      {
-        name: 'galera',
-        // Exists only on a server with Galera.
-        read: sql`show variables where variable_name = 'wsrep_on'`,
-        wrong: /^(on|1)$/i,
-        severity: 'warning',
-        message:
-          'a Galera cluster answers before other nodes have a lock, may answer with an old row, and has lost transactions that it had confirmed (MDEV-38974, MDEV-38976, MDEV-38977, MDEV-38999) – send all locks to one node, and make each node flush at each commit',
-      },
-      {
-        name: 'autocommit',
-        read: sql`select @@autocommit as value`,
-        wrong: /^0$/,
-        severity: 'error',
-        message:
-          'no lock is ever committed, and its row stays locked – switch autocommit on for this user or globally',
-        fix: () => 'set global autocommit = 1',
-      },
-      {
-        name: 'flush at commit',
-        read: sql`select @@innodb_flush_log_at_trx_commit as value`,
-        wrong: /^[02]$/,
-        severity: 'warning',
-        message:
-          'a crash of the server may lose a lock that was just acquired – set innodb_flush_log_at_trx_commit to 1',
-        fix: () => 'set global innodb_flush_log_at_trx_commit = 1',
-      },
-      {
-        name: 'flush of the binary log',
-        // When the server restarts after a crash, it undoes transactions that are not in the binary log.
-        read: sql`select if(@@log_bin, @@sync_binlog, 1) as value`,
-        wrong: /^(?!1$)/,
-        severity: 'warning',
-        message:
-          'a crash of the server may lose a lock that was just acquired – set sync_binlog to 1, or do without the binary log',
-        fix: () => 'set global sync_binlog = 1',
-      },
-    ],
-  },
+  table,
 }
 
 /** Locks work in the same way on MariaDB and MySQL, so it does not matter which of the two names a client gives. */

@@ -4,6 +4,7 @@ import { readHolder, readOutcome } from '../acquire'
 import { nextToken } from '../expressions'
 import { pinByWrite } from '../pin'
 import { sql } from '../sql'
+import { table } from '../table/dialects/sqlite'
 
 export const sqlite: Dialect = {
   name: 'sqlite',
@@ -63,20 +64,5 @@ export const sqlite: Dialect = {
   },
   readOnlyErrors: {},
 
-  ddl: { conditional: true, text: (length) => `varchar(${length})`, time: 'datetime(3)' },
-
-  shape: {
-    describe: (schema, table) => {
-      const where = sql`coalesce(${schema}, 'main')`
-      return sql`
-      select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable,
-        (select count(*) from pragma_index_list(${table}, ${where}) l
-          where l."unique" and not l.partial
-            and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
-      from pragma_table_info(${table}, ${where}) c`
-    },
-    types: { text: /^/, time: /^/ },
-  },
-
-  inspection: { server: sql`(select file from pragma_database_list where name = 'main')`, denied: [] },
+  table,
 }

@@ -97,7 +97,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
     })
 
     whenConnectionsBreak(
-      'a missing row on a standby is an error for the holder, for findLock and for executeOnce',
+      'a missing row on a standby is an error for the holder, for find() and for executeOnce',
       async () => {
         const client = await open(orm, { timeLimit: SHORT })
         const { provider } = client
@@ -114,13 +114,13 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
         const unanswered = { code: 'DATABASE_ERROR' }
         await expect(lock?.fencingToken()).rejects.toMatchObject(unanswered)
         expect(lock?.signal.aborted).toBe(false)
-        await expect(provider.findLock(name)).rejects.toMatchObject(unanswered)
+        await expect(provider.table.find(name)).rejects.toMatchObject(unanswered)
         await expect(migrate()).rejects.toMatchObject(unanswered)
 
         redirect('primary')
         pair.address.cutAll()
         expect(await lock?.fencingToken()).toBeGreaterThan(0)
-        expect(await provider.findLock(name)).toMatchObject({ held: true })
+        expect(await provider.table.find(name)).toMatchObject({ held: true })
         await migrate()
         expect(runs).toBe(1)
       },
@@ -135,7 +135,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
         await lock?.unlock()
         const held = name
         const other = await open(orm)
-        expect(await other.provider.findLock(held)).toMatchObject({ held: false })
+        expect(await other.provider.table.find(held)).toMatchObject({ held: false })
       },
     )
 
@@ -147,7 +147,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       await expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
       redirect('primary')
       await eventually(async () =>
-        expect(await client.provider.findLock(name)).toMatchObject({ held: false }),
+        expect(await client.provider.table.find(name)).toMatchObject({ held: false }),
       )
     })
 
@@ -163,7 +163,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
         await lock?.unlock({ outcome: 'succeeded' })
         await pair.failOver()
         await pair.rejoin()
-        expect(await client.provider.findLock(name)).toMatchObject({
+        expect(await client.provider.table.find(name)).toMatchObject({
           held: false,
           lastRun: { outcome: 'succeeded' },
         })
@@ -189,7 +189,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
   if (backend === 'postgres') {
     it('the error names an absent synchronous standby as a possible cause if the database does not answer', async () => {
       const client = await open('typeorm', { timeLimit: SHORT })
-      await client.provider.findLock(name)
+      await client.provider.table.find(name)
       await pair.replicate(false)
       await expect(client.provider.lock(configuration())).rejects.toMatchObject({
         code: 'TIMEOUT',
@@ -200,7 +200,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
 
     it('a lock is not given to the caller if the wait for the synchronous standby was cancelled, and its row is released', async () => {
       const client = await open('typeorm')
-      await client.provider.findLock(name)
+      await client.provider.table.find(name)
       await pair.replicate(false)
       const refused = expect(client.provider.lock(configuration())).rejects.toMatchObject({
         code: 'DATABASE_ERROR',
@@ -216,7 +216,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       await refused
       await pair.replicate(true)
       await eventually(async () =>
-        expect(await client.provider.findLock(name)).toMatchObject({ held: false }),
+        expect(await client.provider.table.find(name)).toMatchObject({ held: false }),
       )
     })
   }

@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   ) as DataSourceOptions
   const dataSource = await new DataSource(typeOrm).initialize()
   const provider = typeOrmLockProvider(dataSource)
-  await provider.createTable()
+  await provider.table.create()
   const order = { typeOrm, lockAtMostFor: Number(values.lease), claims: join(folder, 'claims') }
   const outcomes = await elections(order, Number(values.elections))
   await dataSource.destroy()

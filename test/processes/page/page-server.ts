@@ -34,7 +34,7 @@ export async function servePage(
 ): Promise<PageServer> {
   const dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
   const provider = typeOrmLockProvider(dataSource)
-  await provider.createTable()
+  await provider.table.create()
   const page = lockPage<IncomingMessage>(provider, {
     authorize: () => ({ user: 'ann' }),
     readOnly: false,

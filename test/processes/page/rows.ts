@@ -20,7 +20,7 @@ export async function insertTwelve({ insert, provider }: PageServer): Promise<vo
     at: -25,
     until: 95,
   })
-  await provider.pauseLock('sync-warehouse', {
+  await provider.table.pause('sync-warehouse', {
     duration: '8h',
     reason: 'the warehouse moves to its new database',
     pausedBy: 'ann@example.com',

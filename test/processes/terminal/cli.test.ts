@@ -29,14 +29,14 @@ beforeAll(async () => {
     rmSync(folder, { recursive: true })
   })
   provider = typeOrmLockProvider(dataSource, { lockedBy: 'nightly-worker-deployment-7d9f8b6c5-x2x4z/1' })
-  await provider.createTable()
+  await provider.table.create()
   const run = async (name: string, outcome: 'succeeded' | 'failed') =>
     (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock({ outcome })
   await run('clean-up', 'succeeded')
   await run(LONG_NAME, 'failed')
   await run('报告', 'succeeded')
   await provider.lock({ name: 'vacuum', lockAtMostFor: '90m' })
-  await provider.pauseLock('archive', { duration: '8h', reason: REASON, pausedBy: 'ann' })
+  await provider.table.pause('archive', { duration: '8h', reason: REASON, pausedBy: 'ann' })
   await dataSource.query(
     `insert into shedlock values ('java-job', '9999-12-31 23:59:59.999', '2099-01-01 00:00:00.000', 'java')`,
   )

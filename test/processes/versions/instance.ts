@@ -72,7 +72,7 @@ class Instance {
     const provider = this.#provider('own')
     const lock = await provider.lock({ name, lockAtMostFor: '1m' })
     await lock?.unlock({ outcome: 'succeeded' })
-    const row = (await provider.listLocks()).find((each) => each.name === name)
+    const row = (await operations(provider).list()).find((each) => each.name === name)
     return row?.lastRun?.outcome === 'succeeded'
   }
 
@@ -156,11 +156,11 @@ class Instance {
     const name = this.#random.pick(NAMES.paused)
     const pauseFor = 400
     const run = `${this.order.version} pauses at ${asked.toFixed(3)}`
-    if (!(await provider.pauseLock(name, this.#pauseOptions(pauseFor)))) return
+    if (!(await operations(provider).pause(name, this.#pauseOptions(pauseFor)))) return
     this.#write({ type: 'paused', at: monotonic(), asked, run, name, until: asked + pauseFor })
   }
 
-  #pauseOptions(duration: number): Parameters<Provider['pauseLock']>[1] {
+  #pauseOptions(duration: number): Parameters<Operations['pause']>[1] {
     const reason = 'a test'
     const pausedBy = this.order.version
     return this.#isFirst ? ({ reason, for: duration, by: pausedBy } as never) : { reason, duration, pausedBy }
@@ -170,11 +170,11 @@ class Instance {
     const from = monotonic()
     const name = this.#random.pick(NAMES.paused)
     this.#write({ type: 'resuming', at: from, name })
-    if (await provider.resumeLock(name)) this.#write({ type: 'resumed', at: monotonic(), name, from })
+    if (await operations(provider).resume(name)) this.#write({ type: 'resumed', at: monotonic(), name, from })
   }
 
   async #read(provider: Provider, tells: boolean): Promise<void> {
-    for (const row of await provider.listLocks()) {
+    for (const row of await operations(provider).list()) {
       if (row.name.startsWith('own-')) continue
       const at = monotonic()
       this.#write({ type: 'read', at, ...takenFor(row) })
@@ -231,6 +231,24 @@ class Instance {
 }
 
 type Provider = ReturnType<typeof typeorm.typeOrmLockProvider>
+type Operations = Pick<Provider['table'], 'list' | 'pause' | 'resume'>
+
+/** Released versions have these methods on the provider itself, under other names. */
+function operations(provider: Provider): Operations {
+  const { table } = provider as Partial<Provider>
+  if (table) return table
+  const released = provider as unknown as {
+    listLocks: Operations['list']
+    pauseLock: Operations['pause']
+    resumeLock: Operations['resume']
+  }
+  return {
+    list: () => released.listLocks(),
+    pause: (name, options) => released.pauseLock(name, options),
+    resume: (lock) => released.resumeLock(lock),
+  }
+}
+
 type Lock = NonNullable<Awaited<ReturnType<Provider['lock']>>>
 
 interface Worker {

@@ -1,4 +1,4 @@
-import type { Sql, SqlValues } from '../../../src/sql/internal'
+import type { Sql, LockValues } from '../../../src/sql/internal'
 import {
   condition,
   expression,
@@ -19,7 +19,7 @@ export interface Effect {
 }
 
 /** A statement that the model can run. */
-export type Compiled = (table: Table, values: SqlValues, server: Server) => Effect
+export type Compiled = (table: Table, values: LockValues, server: Server) => Effect
 
 /** What a statement can read besides the rows. */
 export interface Server {

@@ -1,4 +1,4 @@
-import type { SqlValues } from '../../../src/sql/internal'
+import type { LockValues } from '../../../src/sql/internal'
 import type { LockRow, Table } from './table'
 import type { Tokens } from './tokens'
 
@@ -11,7 +11,7 @@ export interface Scope {
   readonly table: Table
   /** The rows as they were when the statement began, which reads use. */
   readonly snapshot: Table
-  readonly values: SqlValues
+  readonly values: LockValues
   /** The database's clock in milliseconds since 1970, truncated to whole milliseconds. */
   readonly now: number
   readonly isReadOnly: boolean
@@ -71,7 +71,7 @@ function term(tokens: Tokens, select: Subquery): Expression {
   if (/^\d/.test(word)) return constant(Number(tokens.next()))
   if (word.startsWith("'")) return constant(tokens.next().slice(1, -1))
   if (word.startsWith(':')) {
-    const parameter = tokens.next().slice(1) as keyof SqlValues
+    const parameter = tokens.next().slice(1) as keyof LockValues
     return ({ values }) => values[parameter] ?? null
   }
   const column = tokens.identifier()

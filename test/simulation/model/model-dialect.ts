@@ -40,7 +40,7 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
       ((table, assignments, condition) =>
         sql`${NOT_SYNCED} update ${table} set ${assignments} where ${condition}`),
     pin: shape === 'sqlite' ? dialect.pin : pinByRead({ clause: 'for share' }),
-    shape: { describe: () => DESCRIBE, types: { text: /^/, time: /^/ } },
+    table: { ...dialect.table, describe: () => DESCRIBE, types: { text: /^/, time: /^/ } },
     clockOfStatement: shape === 'mysql' || shape === 'oracle',
   }
 }

@@ -107,7 +107,7 @@ update "shedlock"
     and "locked_by" = :lockedBy::varchar;
 
 ---- releaseSeen
--- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+-- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update "shedlock"
   set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'),
     "locked_by" = :unlockedBy::varchar
@@ -133,7 +133,7 @@ select (select round(extract(epoch from least(greatest("locked_at", timestamp '0
       and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) as "token";
 
 ---- list
--- Reads all locks: `listLocks`, the page and the command line.
+-- Reads all locks: `table.list`, the page and the command line.
 select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
     encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
     round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
@@ -146,7 +146,7 @@ select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
   where 1 = 1 order by "name";
 
 ---- find
--- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+-- Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.
 select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
     encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
     round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
@@ -158,46 +158,9 @@ select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
   from "shedlock"
   where "name" = :name::varchar;
 
----- findSeveral
--- Reads several locks: `overdueLocks`.
-select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
-    encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
-    round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
-    round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until",
-    round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
-    case
-    when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-    else 1 end as "is_held"
-  from "shedlock"
-  where "name" in (:name1::varchar,
-      :name2::varchar,
-      :name3::varchar,
-      :name4::varchar,
-      :name5::varchar,
-      :name6::varchar,
-      :name7::varchar,
-      :name8::varchar,
-      :name9::varchar,
-      :name10::varchar);
-
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
 select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
-
----- describe
--- Reads the columns of the table, once for each provider before its first lock.
-select a.attname::text as column_name,
-    format_type(a.atttypid, a.atttypmod) as column_type,
-    nullif(a.atttypmod, -1) - 4 as max_length,
-    case
-    when a.attnotnull then 0
-    else 1 end as nullable,
-    null as unique_keys,
-    n.nspname::text as table_schema
-  from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where a.attrelid = to_regclass(case when :schema::text is null then '' else quote_ident(:schema::text) || '.' end || quote_ident(:table::text))
-    and a.attnum > 0
-    and not a.attisdropped;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
@@ -229,11 +192,3 @@ create table if not exists "shedlock" (
   "locked_by" varchar(255) not null,
   primary key ("name")
 );
-alter table "shedlock" alter column "name" type varchar(64), alter column "name" set not null;
-alter table "shedlock" add "lock_until" timestamp(3) default '1970-01-01 00:00:00' not null;
-alter table "shedlock" add "locked_at" timestamp(3) default '1970-01-01 00:00:00' not null;
-alter table "shedlock" add "locked_by" varchar(255) default '-' not null;
-create unique index "shedlock_name" on "shedlock" ("name");
-alter table "shedlock" alter column "lock_until" type timestamp(3), alter column "lock_until" set not null;
-alter table "shedlock" alter column "locked_at" type timestamp(3), alter column "locked_at" set not null;
-alter table "shedlock" alter column "locked_by" type varchar(255), alter column "locked_by" set not null;

@@ -121,7 +121,7 @@ update "SHEDLOCK"
     and "LOCKED_BY" = cast(:lockedBy as nvarchar(255));
 
 ---- releaseSeen
--- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+-- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update "SHEDLOCK"
   set "LOCK_UNTIL" = current_utctimestamp(3),
     "LOCKED_BY" = cast(:unlockedBy as nvarchar(255))
@@ -148,7 +148,7 @@ select (select cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM
   from dummy;
 
 ---- list
--- Reads all locks: `listLocks`, the page and the command line.
+-- Reads all locks: `table.list`, the page and the command line.
 select "NAME" as "lock_name",
     "LOCKED_BY" as "owner",
     cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "locked_at",
@@ -161,7 +161,7 @@ select "NAME" as "lock_name",
   where 1 = 1 order by "NAME";
 
 ---- find
--- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+-- Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.
 select "NAME" as "lock_name",
     "LOCKED_BY" as "owner",
     cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "locked_at",
@@ -173,60 +173,10 @@ select "NAME" as "lock_name",
   from "SHEDLOCK"
   where "NAME" = cast(:name as nvarchar(255));
 
----- findSeveral
--- Reads several locks: `overdueLocks`.
-select "NAME" as "lock_name",
-    "LOCKED_BY" as "owner",
-    cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCKED_AT") / 10000 as bigint) as "locked_at",
-    cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until",
-    cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now",
-    case
-    when "LOCK_UNTIL" <= current_utctimestamp(3) then 0
-    else 1 end as "is_held"
-  from "SHEDLOCK"
-  where "NAME" in (cast(:name1 as nvarchar(255)),
-      cast(:name2 as nvarchar(255)),
-      cast(:name3 as nvarchar(255)),
-      cast(:name4 as nvarchar(255)),
-      cast(:name5 as nvarchar(255)),
-      cast(:name6 as nvarchar(255)),
-      cast(:name7 as nvarchar(255)),
-      cast(:name8 as nvarchar(255)),
-      cast(:name9 as nvarchar(255)),
-      cast(:name10 as nvarchar(255)));
-
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
 select cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), current_utctimestamp(3)) / 10000 as bigint) as "now"
   from dummy;
-
----- describe
--- Reads the columns of the table, once for each provider before its first lock.
-select c.column_name as "column_name",
-    c.data_type_name as "column_type",
-    c.length as "max_length",
-    case c.is_nullable
-    when 'TRUE' then 1
-    else 0 end as "nullable",
-    case
-    when c.schema_name = current_user then (select count(*)
-    from sys.index_columns k
-    where k.table_oid = c.table_oid
-      and k.column_name = c.column_name
-      and (k."CONSTRAINT" like 'PRIMARY%' or k."CONSTRAINT" like '%UNIQUE')
-      and not exists (select 1
-      from sys.index_columns o
-      where o.index_oid = k.index_oid
-        and o.column_name <> k.column_name) ) end as "unique_keys"
-  from sys.table_columns c
-  where c.schema_name = coalesce(cast(:schema as nvarchar(256)), current_schema)
-    and c.table_name = cast(:table as nvarchar(256));
-
----- schemasOf
--- Finds the schemas with such a table, for messages about a table that is missing.
-select schema_name as "table_schema"
-  from sys.tables
-  where table_name = cast(:table as nvarchar(256)) order by schema_name;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
@@ -257,11 +207,3 @@ create table "SHEDLOCK" (
   "LOCKED_BY" nvarchar(255) not null,
   primary key ("NAME")
 );
-alter table "SHEDLOCK" alter ("NAME" nvarchar(64) not null);
-alter table "SHEDLOCK" add ("LOCK_UNTIL" timestamp default '1970-01-01 00:00:00' not null);
-alter table "SHEDLOCK" add ("LOCKED_AT" timestamp default '1970-01-01 00:00:00' not null);
-alter table "SHEDLOCK" add ("LOCKED_BY" nvarchar(255) default '-' not null);
-create unique index "SHEDLOCK_name" on "SHEDLOCK" ("NAME");
-alter table "SHEDLOCK" alter ("LOCK_UNTIL" timestamp not null);
-alter table "SHEDLOCK" alter ("LOCKED_AT" timestamp not null);
-alter table "SHEDLOCK" alter ("LOCKED_BY" nvarchar(255) not null);

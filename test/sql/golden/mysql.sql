@@ -122,7 +122,7 @@ update `shedlock`
     and `locked_by` = :lockedBy;
 
 ---- releaseSeen
--- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+-- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update `shedlock`
   set `lock_until` = utc_timestamp(3),
     `locked_by` = :unlockedBy
@@ -149,7 +149,7 @@ select (select timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000
     @@global.read_only not in ('0', 'OFF') as `read_only`;
 
 ---- list
--- Reads all locks: `listLocks`, the page and the command line.
+-- Reads all locks: `table.list`, the page and the command line.
 select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
     hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`,
@@ -164,7 +164,7 @@ select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
   from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on 1 = 1 order by `name`;
 
 ---- find
--- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+-- Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.
 select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
     hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`,
@@ -178,50 +178,9 @@ select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
     else 0 end as `read_only`
   from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on `name` = :name;
 
----- findSeveral
--- Reads several locks: `overdueLocks`.
-select hex(convert(rtrim(`name`) using utf8mb4)) as `lock_name_hex`,
-    hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
-    timestampdiff(microsecond, '1970-01-01', `locked_at`) div 1000 as `locked_at`,
-    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
-    timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`,
-    case
-    when `lock_until` <= utc_timestamp(3) then 0
-    else 1 end as `is_held`,
-    case
-    when `name` is null then @@global.read_only not in ('0', 'OFF')
-    else 0 end as `read_only`
-  from (select 1 as shedlock_one ) shedlock_one left join `shedlock` on `name` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
 select timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000 as `now`;
-
----- describe
--- Reads the columns of the table, once for each provider before its first lock.
-select c.column_name as column_name,
-    c.column_type as column_type,
-    c.character_maximum_length as max_length,
-    case c.is_nullable
-    when _utf8mb4'YES' then 1
-    else 0 end as nullable,
-    @@autocommit as autocommit,
-    (select count(*)
-    from information_schema.statistics s
-    where s.table_schema = coalesce(:schema, database())
-      and s.table_name = :table
-      and s.non_unique = 0
-      and s.sub_part is null
-      and s.column_name = c.column_name
-      and not exists (select 1
-      from information_schema.statistics o
-      where o.table_schema = coalesce(:schema, database())
-        and o.table_name = :table
-        and o.index_name = s.index_name
-        and o.seq_in_index > 1)) as unique_keys
-  from information_schema.columns c
-  where c.table_schema = coalesce(:schema, database())
-    and c.table_name = :table;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.

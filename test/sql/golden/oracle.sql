@@ -117,7 +117,7 @@ update "SHEDLOCK"
     and "LOCKED_BY" = :lockedBy;
 
 ---- releaseSeen
--- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+-- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update "SHEDLOCK"
   set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)),
     "LOCKED_BY" = :unlockedBy
@@ -147,7 +147,7 @@ select (select extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00'))
   from dual;
 
 ---- list
--- Reads all locks: `listLocks`, the page and the command line.
+-- Reads all locks: `table.list`, the page and the command line.
 select "NAME" as "lock_name",
     "LOCKED_BY" as "owner",
     extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",
@@ -164,7 +164,7 @@ select "NAME" as "lock_name",
   from (select 1 as shedlock_one from dual) shedlock_one left join "SHEDLOCK" on 1 = 1 order by "NAME";
 
 ---- find
--- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+-- Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.
 select "NAME" as "lock_name",
     "LOCKED_BY" as "owner",
     extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",
@@ -180,78 +180,10 @@ select "NAME" as "lock_name",
     else 0 end as "read_only"
   from (select 1 as shedlock_one from dual) shedlock_one left join "SHEDLOCK" on "NAME" = :name;
 
----- findSeveral
--- Reads several locks: `overdueLocks`.
-select "NAME" as "lock_name",
-    "LOCKED_BY" as "owner",
-    extract(day from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCKED_AT" - timestamp '1970-01-01 00:00:00')) * 1000 as "locked_at",
-    extract(day from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from ("LOCK_UNTIL" - timestamp '1970-01-01 00:00:00')) * 1000 as "lock_until",
-    extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now",
-    case
-    when "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 0
-    else 1 end as "is_held",
-    case
-    when "NAME" is null then case
-    when sys_context('userenv', 'database_role') like '%STANDBY%' then 1
-    else 0 end
-    else 0 end as "read_only"
-  from (select 1 as shedlock_one from dual) shedlock_one left join "SHEDLOCK" on "NAME" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
 select extract(day from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 86400000 + extract(hour from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 3600000 + extract(minute from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 60000 + extract(second from (cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) - timestamp '1970-01-01 00:00:00')) * 1000 as "now"
   from dual;
-
----- describe
--- Reads the columns of the table, once for each provider before its first lock.
-select c.column_name as "column_name",
-    c.data_type as "column_type",
-    c.char_length as "max_length",
-    case c.nullable
-    when 'Y' then 1
-    else 0 end as "nullable",
-    case
-    when c.owner = user then (select count(*)
-    from all_ind_columns k join all_indexes i on i.owner = k.index_owner
-      and i.index_name = k.index_name
-    where k.table_owner = c.owner
-      and k.table_name = c.table_name
-      and k.column_name = c.column_name
-      and k.column_position = 1
-      and i.uniqueness = 'UNIQUE'
-      and not exists (select 1
-      from all_ind_columns o
-      where o.index_owner = k.index_owner
-        and o.index_name = k.index_name
-        and o.column_position > 1) ) + (select count(*)
-    from all_cons_columns k join all_constraints n on n.owner = k.owner
-      and n.constraint_name = k.constraint_name
-    where k.owner = c.owner
-      and k.table_name = c.table_name
-      and k.column_name = c.column_name
-      and n.constraint_type in ('P', 'U')
-      and n.status = 'ENABLED'
-      and n.deferrable = 'NOT DEFERRABLE'
-      and not exists (select 1
-      from all_cons_columns o
-      where o.owner = k.owner
-        and o.constraint_name = k.constraint_name
-        and o.column_name <> k.column_name) ) end as "unique_keys"
-  from all_tab_columns c
-  where (c.owner, c.table_name) in (select coalesce(:schema, sys_context('userenv', 'current_schema')),
-      :table
-    from dual union all
-    select table_owner,
-      table_name
-    from all_synonyms
-    where synonym_name = :table
-      and owner in (coalesce(:schema, sys_context('userenv', 'current_schema')), 'PUBLIC'));
-
----- schemasOf
--- Finds the schemas with such a table, for messages about a table that is missing.
-select owner as "table_schema"
-  from all_tables
-  where table_name = :table order by owner;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
@@ -282,12 +214,3 @@ create table "SHEDLOCK" (
   "LOCKED_BY" varchar2(255 char) not null,
   primary key ("NAME")
 );
-alter table "SHEDLOCK" modify ("NAME" varchar2(64 char));
-alter table "SHEDLOCK" add ("LOCK_UNTIL" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
-alter table "SHEDLOCK" add ("LOCKED_AT" timestamp(3) default timestamp '1970-01-01 00:00:00' not null);
-alter table "SHEDLOCK" add ("LOCKED_BY" varchar2(255 char) default '-' not null);
-alter table "SHEDLOCK" modify ("NAME" varchar2(64 char) not null);
-create unique index "SHEDLOCK_name" on "SHEDLOCK" ("NAME");
-alter table "SHEDLOCK" modify ("LOCK_UNTIL" timestamp(3) not null);
-alter table "SHEDLOCK" modify ("LOCKED_AT" timestamp(3) not null);
-alter table "SHEDLOCK" modify ("LOCKED_BY" varchar2(255 char) not null);

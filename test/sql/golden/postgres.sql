@@ -110,7 +110,7 @@ update "shedlock"
     and "locked_by" = :lockedBy::varchar;
 
 ---- releaseSeen
--- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+-- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update "shedlock"
   set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'),
     "locked_by" = :unlockedBy::varchar
@@ -137,7 +137,7 @@ select (select round(extract(epoch from least(greatest("locked_at", timestamp '0
     pg_is_in_recovery()::int as "read_only";
 
 ---- list
--- Reads all locks: `listLocks`, the page and the command line.
+-- Reads all locks: `table.list`, the page and the command line.
 select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
     encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
     round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
@@ -152,7 +152,7 @@ select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
   from (select 1 as shedlock_one ) shedlock_one left join "shedlock" on 1 = 1 order by "name";
 
 ---- find
--- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+-- Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.
 select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
     encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
     round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
@@ -166,65 +166,9 @@ select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
     else 0 end as "read_only"
   from (select 1 as shedlock_one ) shedlock_one left join "shedlock" on "name" = :name::varchar;
 
----- findSeveral
--- Reads several locks: `overdueLocks`.
-select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
-    encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
-    round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
-    round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until",
-    round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
-    case
-    when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
-    else 1 end as "is_held",
-    case
-    when "name" is null then pg_is_in_recovery()::int
-    else 0 end as "read_only"
-  from (select 1 as shedlock_one ) shedlock_one left join "shedlock" on "name" in (:name1::varchar,
-      :name2::varchar,
-      :name3::varchar,
-      :name4::varchar,
-      :name5::varchar,
-      :name6::varchar,
-      :name7::varchar,
-      :name8::varchar,
-      :name9::varchar,
-      :name10::varchar);
-
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
 select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
-
----- describe
--- Reads the columns of the table, once for each provider before its first lock.
-select a.attname::text as column_name,
-    format_type(a.atttypid, a.atttypmod) as column_type,
-    nullif(a.atttypmod, -1) - 4 as max_length,
-    case
-    when a.attnotnull then 0
-    else 1 end as nullable,
-    (select count(*)
-    from pg_catalog.pg_index i
-    where i.indrelid = a.attrelid
-      and i.indisunique
-      and i.indisvalid
-      and i.indimmediate
-      and i.indpred is null
-      and i.indnkeyatts = 1
-      and i.indkey[0] = a.attnum)::int as unique_keys,
-    n.nspname::text as table_schema
-  from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where a.attrelid = to_regclass(case when :schema::text is null then '' else quote_ident(:schema::text) || '.' end || quote_ident(:table::text))
-    and a.attnum > 0
-    and not a.attisdropped;
-
----- schemasOf
--- Finds the schemas with such a table, for messages about a table that is missing.
-select n.nspname::text as table_schema
-  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  where c.relname = :table::text
-    and c.relkind in ('r', 'p', 'v')
-    and has_schema_privilege(n.oid, 'usage')
-    and has_table_privilege(c.oid, 'select') order by n.nspname;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.

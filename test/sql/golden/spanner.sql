@@ -121,7 +121,7 @@ update `shedlock`
     and `locked_by` = :lockedBy;
 
 ---- releaseSeen
--- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+-- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update `shedlock`
   set `lock_until` = timestamp_trunc(current_timestamp(), millisecond),
     `locked_by` = :unlockedBy
@@ -147,7 +147,7 @@ select (select unix_millis(`locked_at`)
       and `lock_until` > timestamp_trunc(current_timestamp(), millisecond)) as `token`;
 
 ---- list
--- Reads all locks: `listLocks`, the page and the command line.
+-- Reads all locks: `table.list`, the page and the command line.
 select `name` as `lock_name`,
     `locked_by` as `owner`,
     unix_millis(`locked_at`) as `locked_at`,
@@ -160,7 +160,7 @@ select `name` as `lock_name`,
   where 1 = 1 order by `name`;
 
 ---- find
--- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+-- Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.
 select `name` as `lock_name`,
     `locked_by` as `owner`,
     unix_millis(`locked_at`) as `locked_at`,
@@ -172,52 +172,9 @@ select `name` as `lock_name`,
   from `shedlock`
   where `name` = :name;
 
----- findSeveral
--- Reads several locks: `overdueLocks`.
-select `name` as `lock_name`,
-    `locked_by` as `owner`,
-    unix_millis(`locked_at`) as `locked_at`,
-    unix_millis(`lock_until`) as `lock_until`,
-    unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`,
-    case
-    when `lock_until` <= timestamp_trunc(current_timestamp(), millisecond) then 0
-    else 1 end as `is_held`
-  from `shedlock`
-  where `name` in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
 select unix_millis(timestamp_trunc(current_timestamp(), millisecond)) as `now`;
-
----- describe
--- Reads the columns of the table, once for each provider before its first lock.
-SELECT c.column_name as column_name,
-    c.spanner_type as column_type,
-    safe_cast(regexp_extract(c.spanner_type, '[0-9]+') as int64) as max_length,
-    case c.is_nullable
-    when 'YES' then 1
-    else 0 end as nullable,
-    (select count(*)
-    from information_schema.indexes i
-    where i.table_schema = c.table_schema
-      and i.table_name = c.table_name
-      and i.is_unique
-      and exists (select 1
-      from information_schema.index_columns k
-      where k.table_schema = i.table_schema
-        and k.table_name = i.table_name
-        and k.index_name = i.index_name
-        and k.column_name = c.column_name
-        and k.ordinal_position = 1)
-      and not exists (select 1
-      from information_schema.index_columns o
-      where o.table_schema = i.table_schema
-        and o.table_name = i.table_name
-        and o.index_name = i.index_name
-        and o.ordinal_position > 1)) as unique_keys
-  from information_schema.columns c
-  where c.table_schema = ''
-    and c.table_name = :table;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
@@ -246,11 +203,3 @@ create table if not exists `shedlock` (
   `locked_at` timestamp not null,
   `locked_by` string(255) not null
 ) primary key (`name`);
-alter table `shedlock` alter column `name` string(64) not null;
-alter table `shedlock` add column `lock_until` timestamp not null default ('1970-01-01 00:00:00');
-alter table `shedlock` add column `locked_at` timestamp not null default ('1970-01-01 00:00:00');
-alter table `shedlock` add column `locked_by` string(255) not null default ('-');
-create unique index `shedlock_name` on `shedlock` (`name`);
-alter table `shedlock` alter column `lock_until` timestamp not null;
-alter table `shedlock` alter column `locked_at` timestamp not null;
-alter table `shedlock` alter column `locked_by` string(255) not null;

@@ -103,7 +103,7 @@ update "shedlock"
     and "locked_by" = :lockedBy;
 
 ---- releaseSeen
--- Releases another holder's lock: `releaseLock`, and `resumeLock` for a pause.
+-- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update "shedlock"
   set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', 'now'),
     "locked_by" = :unlockedBy
@@ -129,7 +129,7 @@ select (select cast(round((julianday("locked_at") - 2440587.5) * 86400000) as in
       and "lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now')) as "token";
 
 ---- list
--- Reads all locks: `listLocks`, the page and the command line.
+-- Reads all locks: `table.list`, the page and the command line.
 select "name" as "lock_name",
     "locked_by" as "owner",
     cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at",
@@ -142,7 +142,7 @@ select "name" as "lock_name",
   where 1 = 1 order by "name";
 
 ---- find
--- Reads one lock: `findLock`, and `untilSucceeded` before it acquires a slot again.
+-- Reads one lock: `table.find`, and `untilSucceeded` before it acquires a slot again.
 select "name" as "lock_name",
     "locked_by" as "owner",
     cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at",
@@ -154,34 +154,9 @@ select "name" as "lock_name",
   from "shedlock"
   where "name" = :name;
 
----- findSeveral
--- Reads several locks: `overdueLocks`.
-select "name" as "lock_name",
-    "locked_by" as "owner",
-    cast(round((julianday("locked_at") - 2440587.5) * 86400000) as integer) as "locked_at",
-    cast(round((julianday("lock_until") - 2440587.5) * 86400000) as integer) as "lock_until",
-    cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now",
-    case
-    when "lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') then 0
-    else 1 end as "is_held"
-  from "shedlock"
-  where "name" in (:name1, :name2, :name3, :name4, :name5, :name6, :name7, :name8, :name9, :name10);
-
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
 select cast(round((julianday(strftime('%Y-%m-%d %H:%M:%f', 'now')) - 2440587.5) * 86400000) as integer) as "now";
-
----- describe
--- Reads the columns of the table, once for each provider before its first lock.
-select c.name as column_name,
-    c.type as column_type,
-    c."notnull" = 0 as nullable,
-    (select count(*)
-    from pragma_index_list(:table, coalesce(:schema, 'main')) l
-    where l."unique"
-      and not l.partial
-      and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, coalesce(:schema, 'main')) i) = c.name) as unique_keys
-  from pragma_table_info(:table, coalesce(:schema, 'main')) c;
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.

@@ -1,15 +1,15 @@
-import type { Dialect } from './dialect'
-import { render } from './sql'
-import { tableSql, type LockColumn, type LockTableOptions } from './table-names'
+import type { Dialect } from '../dialect'
+import { render } from '../sql'
+import { tableSql, type LockColumn, type LockTableOptions } from './names'
 
 /** The columns, in the order of the table. */
 export const COLUMNS = ['name', 'lockUntil', 'lockedAt', 'lockedBy'] as const
 /** How many characters the string columns hold; the other columns are for times. */
 export const LENGTHS: Readonly<Partial<Record<LockColumn, number>>> = { name: 64, lockedBy: 255 }
 /** Returns the type of a column in a new table. No column may be null. */
-export function columnType({ ddl }: Dialect, column: LockColumn): string {
+export function columnType({ table }: Dialect, column: LockColumn): string {
   const length = LENGTHS[column]
-  return length === undefined ? ddl.time : ddl.text(length)
+  return length === undefined ? table.time : table.text(length)
 }
 
 /** The statements that create the lock table, and those that remove it, for people to read. */
@@ -27,7 +27,7 @@ export interface TableDefinition {
  * @throws LockError `INVALID_CONFIGURATION` for names that the dialect does not allow
  */
 export function tableDefinition(dialect: Dialect, options: LockTableOptions = {}): TableDefinition {
-  const { conditional, createTogether, namedPrimaryKey, primaryKeyAfterColumns, tableOptions } = dialect.ddl
+  const { conditional, createTogether, namedPrimaryKey, primaryKeyAfterColumns, tableOptions } = dialect.table
   const lock = tableSql(dialect, options)
   const table = render(lock.table)
   // Named as Prisma names it, because Prisma would treat another name as a change to the table.
@@ -63,7 +63,7 @@ export function migrationScripts(dialect: Dialect, options: LockTableOptions = {
   const script = (statements: readonly string[]): string =>
     statements.map((statement) => `${statement};\n`).join('\n')
   // By default, Liquibase would cut the block at its first semicolon.
-  const attributes = dialect.ddl.createTogether ? ' splitStatements:false' : ''
+  const attributes = dialect.table.createTogether ? ' splitStatements:false' : ''
   return {
     up:
       `-- liquibase formatted sql\n\n-- changeset shedlock-orm:create-shedlock${attributes}\n${script(up)}\n` +

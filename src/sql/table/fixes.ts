@@ -1,7 +1,7 @@
-import type { Dialect } from './dialect'
-import { render } from './sql'
-import { COLUMNS, columnType, tableDefinition } from './table-definition'
-import type { LockColumn, TableSql } from './table-names'
+import type { Dialect } from '../dialect'
+import { render } from '../sql'
+import { COLUMNS, columnType, tableDefinition } from './definition'
+import type { LockColumn, TableSql } from './names'
 
 // SQL that repairs a lock table, for people to read and run; this library never runs it.
 
@@ -10,16 +10,17 @@ const FREE = { lockUntil: `'1970-01-01 00:00:00'`, lockedAt: `'1970-01-01 00:00:
 
 export function createTable(dialect: Dialect, { names }: TableSql): string[] {
   const { create } = tableDefinition(dialect, names)
-  const { createSchema } = dialect.ddl
+  const { createSchema } = dialect.table
   if (names.schema === undefined || !createSchema) return [create]
   return [createSchema(dialect.quote(names.schema)), create]
 }
 
 export function addColumn(dialect: Dialect, table: TableSql, column: LockColumn): string[] {
-  if (column === 'name') return []
-  const [name, added, type] = [render(table.table), render(table[column]), columnType(dialect, column)]
-  if (dialect.ddl.addColumn) return [dialect.ddl.addColumn(name, added, type, FREE[column])]
-  return [`alter table ${name} add ${added} ${type} default ${FREE[column]} not null`]
+  if (column === 'name' || !dialect.table.alterColumn) return []
+  const type = columnType(dialect, column)
+  return [
+    `alter table ${render(table.table)} add ${render(table[column])} ${type} default ${FREE[column]} not null`,
+  ]
 }
 
 /**
@@ -34,15 +35,10 @@ export function changeColumn(
   column: LockColumn,
   now: { readonly type: string; readonly nullable: boolean },
   zone?: string,
-): readonly string[] {
-  const { alterColumn, alterKey } = dialect.ddl
-  if (column === 'name' && alterKey) {
-    const primaryKey = dialect.quote(`${table.names.tableName}_pkey`)
-    const names = { primaryKey, index: indexName(dialect, table) }
-    return alterKey(render(table.table), render(table.name), columnType(dialect, column), names)
-  }
-  if (!alterColumn) return makeAnew(dialect, table)
-  const { timeZone } = dialect.inspection ?? {}
+): string[] {
+  const { alterColumn, timeZone } = dialect.table
+  if (!alterColumn) return []
+  if (alterColumn === 'copy') return makeAnew(dialect, table)
   return [
     ...(zone !== undefined && timeZone?.types.test(now.type) ? [timeZone.set(zone)] : []),
     alterColumn(render(table.table), render(table[column]), columnType(dialect, column), now),
@@ -51,16 +47,12 @@ export function changeColumn(
 
 /** Creates a unique index, because the table may already have another primary key. */
 export function addKey(dialect: Dialect, table: TableSql): string[] {
-  return [
-    `create unique index ${indexName(dialect, table)} on ${render(table.table)} (${render(table.name)})`,
-  ]
+  if (!dialect.table.alterColumn) return []
+  const index = dialect.quote(nameWith('_name', dialect, table))
+  return [`create unique index ${index} on ${render(table.table)} (${render(table.name)})`]
 }
 
-function indexName(dialect: Dialect, table: TableSql): string {
-  return dialect.quote(nameWith('_name', dialect, table))
-}
-
-/** Replaces the table with a copy, for a database that cannot alter columns: SQLite. */
+/** Replaces the table with a copy. */
 function makeAnew(dialect: Dialect, table: TableSql): string[] {
   const { names } = table
   const tableName = nameWith('_new', dialect, table)

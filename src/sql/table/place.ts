@@ -1,10 +1,10 @@
-import type { Dialect } from './dialect'
-import { printable } from './owner'
-import { raw, sql } from './sql'
-import type { Attempt } from './calls'
-import { DriverError } from './session'
-import { lockStatements } from './statements'
-import type { TableSql } from './table-names'
+import type { Dialect } from '../dialect'
+import { raw, sql } from '../sql'
+import type { Attempt } from '../calls'
+import { DriverError } from '../session'
+import { describeTable } from './check'
+import type { TableSql } from './names'
+import { printable } from './printable'
 
 const NOTHING = raw('null')
 
@@ -24,14 +24,11 @@ export async function placeOf(
   dialect: Dialect,
   table: TableSql,
 ): Promise<Place> {
-  const { database = NOTHING, schema = NOTHING, from = raw('') } = dialect.inspection ?? {}
+  const { database = NOTHING, schema = NOTHING } = dialect.table
   const { names } = table
-  const location = sql`select ${database} as place_database, ${schema} as place_schema ${from}`
-  const [here = {}] = await attempt.query(location)
-  const [column] = await attempt.query(lockStatements(dialect, table).describe, {
-    schema: names.schema ?? null,
-    table: names.tableName,
-  })
+  const location = sql`select ${database} as place_database, ${schema} as place_schema ${dialect.from ?? raw('')}`
+  const [here = {}] = await attempt.query(location, {})
+  const [column] = await describeTable(attempt, dialect, table)
   const [ownDatabase, ownSchema] = Object.values(here)
   return {
     dialect: dialect.name,
@@ -44,7 +41,7 @@ export async function placeOf(
 /** Returns the server's own name; `undefined` if it does not report one. */
 export async function serverOf(
   attempt: Pick<Attempt, 'query'>,
-  { inspection: { server = NOTHING, from = raw('') } = { denied: [] } }: Dialect,
+  { table: { server = NOTHING }, from = raw('') }: Dialect,
 ): Promise<string | undefined> {
   try {
     const [row = {}] = await attempt.query(sql`select ${server} as place_server ${from}`, {})

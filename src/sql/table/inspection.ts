@@ -1,32 +1,26 @@
-import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../core/internal'
-import type { Attempt } from './calls'
-import type { Dialect } from './dialect'
-import { columns } from './expressions'
-import { raw, render, sql, type Sql } from './sql'
-import { DriverError, type SqlRow } from './session'
-import { type TableSql, title } from './table-names'
-import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from './records'
-import { readRows } from './statements'
-import type { LockTable } from './lock-table'
-import { finding, tableFindings, worstFirst, type TableFinding } from './table-check'
-import { changeColumn } from './table-fixes'
-
-/** A table and the connection that inspects it. */
-interface Inspected {
-  readonly table: LockTable
-  readonly attempt: Attempt
-  readonly dialect: Dialect
-  readonly sql: TableSql
-}
+import { LAST_TIME, SLOT_AT_MOST_AHEAD } from '../../core/internal'
+import type { Dialect } from '../dialect'
+import { columns } from '../expressions'
+import { raw, render, sql, type Sql } from '../sql'
+import type { Attempt } from '../calls'
+import { DriverError, type SqlRow } from '../session'
+import { type TableSql, title } from './names'
+import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
+import { readRows } from '../statements'
+import { describeTable, finding, otherSchemas, tableFindings, worstFirst, type TableFinding } from './check'
+import { changeColumn } from './fixes'
 
 /**
  * Inspects the table: its columns and key, whether its names differ by case, its times, and what this user may do. Changes nothing.
  *
  * @throws DriverError if the database does not answer
  */
-export async function inspectTable(table: LockTable, attempt: Attempt): Promise<TableFinding[]> {
-  const { dialect, sql } = table
-  const findings = (await allFindings({ table, attempt, dialect, sql })).sort(worstFirst)
+export async function inspectTable(
+  attempt: Attempt,
+  dialect: Dialect,
+  table: TableSql,
+): Promise<TableFinding[]> {
+  const findings = (await allFindings({ attempt, dialect, table })).sort(worstFirst)
   // Keep each statement only once, so that running all of them does not run one twice.
   const known = new Set<string>()
   return findings.map((one) => {
@@ -37,15 +31,21 @@ export async function inspectTable(table: LockTable, attempt: Attempt): Promise<
   })
 }
 
+interface Inspected {
+  readonly attempt: Attempt
+  readonly dialect: Dialect
+  readonly table: TableSql
+}
+
 async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+  const { attempt, dialect, table } = inspected
   const { schema, tableName } = table.names
-  const zone = await answer(inspected, dialect.inspection?.timeZone?.value)
-  const ownSchema = schema === undefined ? await answer(inspected, dialect.inspection?.schema) : undefined
+  const zone = await answer(inspected, dialect.table.timeZone?.value)
+  const ownSchema = schema === undefined ? await answer(inspected, dialect.table.schema) : undefined
   let found: TableFinding[] = []
   const refused = await refusal(inspected, 'describe', async () => {
-    const described = await inspected.table.describe(inspected.attempt)
-    const elsewhere = described.length === 0 ? await inspected.table.otherSchemas(inspected.attempt) : []
+    const described = await describeTable(attempt, dialect, table)
+    const elsewhere = described.length === 0 ? await otherSchemas(attempt, dialect, table) : []
     found = [
       ...tableFindings(dialect, table, described, zone, elsewhere),
       ...otherSchema(described, tableName, ownSchema),
@@ -58,7 +58,9 @@ async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
   found.push(...(await lockedInFuture(inspected)))
   const caseIgnored = await caseFindings(inspected)
   // The SQL for a finding about the column's type may fix this as well.
-  const isFixed = caseIgnored.some(({ fix }) => found.some((earlier) => earlier.fix.join() === fix.join()))
+  const isFixed = caseIgnored.some(
+    ({ fix }) => fix.length > 0 && found.some((earlier) => earlier.fix.join() === fix.join()),
+  )
   return isFixed ? found : [...found, ...caseIgnored]
 }
 
@@ -76,14 +78,14 @@ function otherSchema(
 
 /** Tests the privileges with statements that touch no row, because a name is never empty. */
 async function privileges(inspected: Inspected): Promise<TableFinding[]> {
-  const { attempt, sql: table } = inspected
+  const { attempt, table } = inspected
   const { lockUntil, lockedAt, lockedBy } = table
   const nothing = sql`where ${table.name} = ''`
   const select = sql`select ${columns(table)} from ${table.table} ${nothing}`
   const insert = sql`insert into ${table.table} (${columns(table)}) ${select}`
   const update = sql`update ${table.table} set ${lockUntil} = ${lockUntil}, ${lockedAt} = ${lockedAt}, ${lockedBy} = ${lockedBy} ${nothing}`
   return [
-    ...(await refusal(inspected, 'select', () => attempt.query(select))),
+    ...(await refusal(inspected, 'select', () => attempt.query(select, {}))),
     ...(await refusal(inspected, 'insert', () => attempt.execute(insert, {}, 'changed'))),
     ...(await refusal(inspected, 'update', () => attempt.execute(update, {}, 'changed'))),
   ]
@@ -94,7 +96,7 @@ async function refusal(
   what: 'describe' | 'select' | 'insert' | 'update',
   ask: () => Promise<unknown>,
 ): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+  const { dialect, table } = inspected
   try {
     await ask()
     return []
@@ -104,9 +106,9 @@ async function refusal(
       what === 'describe'
         ? `The database refuses to describe table '${title(table.names)}': ${error.message}`
         : `The database refuses ${what} on table '${title(table.names)}': ${error.message}`
-    if (!dialect.inspection?.denied.includes(error.code))
+    if (!dialect.table.denied.includes(error.code))
       return [finding('REFUSED', 'error', `${refused} – connect to the primary, as a user that may write.`)]
-    const grantee = (await answer(inspected, dialect.inspection.grantee)) ?? 'the_user'
+    const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'
     const grant =
       what === 'describe'
         ? `grant usage on schema ${dialect.quote(table.names.schema ?? '')} to ${grantee}`
@@ -121,7 +123,7 @@ const LINE = raw('\n  ')
 
 /** Finds rows with a value that is not a time. Their locks are held or free depending on how SQL compares it. */
 async function invalidTimes(inspected: Inspected): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+  const { dialect, table } = inspected
   const until = dialect.epochMilliseconds(table.lockUntil)
   const at = dialect.epochMilliseconds(table.lockedAt)
   const wrongUntil = sql`coalesce(${until}, -1) not between 0 and ${raw(String(LAST_TIME - 1))}`
@@ -148,7 +150,7 @@ const OURS = ['%/________-____-8___-____-____________', '%/%succeeded', '%/%fail
 
 /** Finds times that lie further ahead of the clock than a slot may, because another clock or another time zone wrote them. */
 async function lockedInFuture(inspected: Inspected): Promise<TableFinding[]> {
-  const { dialect, sql: table } = inspected
+  const { dialect, table } = inspected
   const { lockedAt, lockedBy } = table
   const ahead = (limit: number): Sql => sql`${lockedAt} > ${dialect.plus(dialect.now, raw(String(limit)))}`
   const isOurs = OURS.map((pattern) => sql`${lockedBy} like ${raw(`'${pattern}'`)}`).reduce(
@@ -171,13 +173,14 @@ function setTime(table: TableSql, column: Sql, time: Sql, condition: Sql): strin
 }
 
 /** Compares two names under the collation of the column, without a row. */
-async function caseFindings({ attempt, dialect, sql: table }: Inspected): Promise<TableFinding[]> {
+async function caseFindings({ attempt, dialect, table }: Inspected): Promise<TableFinding[]> {
   const rows = await attempt
     .query(
       sql`
         select probe.job from (
-          select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${oneRow(dialect)}) probe
+          select ${table.name} as job from ${table.table} where 1 = 0 union all select 'Job' ${dialect.from ?? raw('')}) probe
         where probe.job = 'job'`,
+      {},
     )
     .catch(answered)
   if (!rows?.length) return []
@@ -194,21 +197,19 @@ async function caseFindings({ attempt, dialect, sql: table }: Inspected): Promis
   ]
 }
 
-async function rowsWhere({ attempt, dialect, sql: table }: Inspected, condition: Sql) {
-  const rows = await attempt.query(readRows(dialect, table, sql`where ${condition}`)).catch(answered)
+async function rowsWhere({ attempt, dialect, table }: Inspected, condition: Sql) {
+  const rows = await attempt.query(readRows(dialect, table, sql`where ${condition}`), {}).catch(answered)
   return lockRecords(rows ?? [])
 }
 
 /** Reads one value as a string; `undefined` if it is not available. */
 async function answer({ attempt, dialect }: Inspected, value: Sql | undefined) {
   if (!value) return undefined
-  const rows = await attempt.query(sql`select ${value} as answer ${oneRow(dialect)}`).catch(answered)
+  const rows = await attempt
+    .query(sql`select ${value} as answer ${dialect.from ?? raw('')}`, {})
+    .catch(answered)
   const [text] = Object.values(rows?.[0] ?? {})
   return typeof text === 'string' ? text : undefined
-}
-
-function oneRow({ inspection }: Dialect): Sql {
-  return inspection?.from ?? raw('')
 }
 
 /** Ignores an error that the server returned, because it only leaves one question open. Any other error ends the inspection. */

@@ -1,9 +1,11 @@
-import { LockError } from '../core/internal'
-import type { Dialect } from './dialect'
-import type { SqlRow } from './session'
-import { COLUMNS, columnType, LENGTHS } from './table-definition'
-import { type LockColumn, type TableSql, title } from './table-names'
-import { addColumn, addKey, changeColumn, createTable } from './table-fixes'
+import { LockError } from '../../core/internal'
+import type { Dialect } from '../dialect'
+import { parameter } from '../sql'
+import type { Attempt } from '../calls'
+import type { SqlRow } from '../session'
+import { COLUMNS, columnType, LENGTHS } from './definition'
+import { type LockColumn, type TableSql, title } from './names'
+import { addColumn, addKey, changeColumn, createTable } from './fixes'
 
 /**
  * What is wrong with a lock table.
@@ -36,7 +38,7 @@ export type TableFindingCode =
   | 'PRIVILEGE_MISSING'
   | 'REFUSED'
 
-/** One thing that is wrong with a lock table, as `checkTable()` returns it. */
+/** One thing that is wrong with a lock table, as `provider.table.check()` returns it. */
 export interface TableFinding {
   readonly code: TableFindingCode
   /** `error`: locks fail, or two callers could hold one lock. `warning`: the table works, but could be better. */
@@ -54,19 +56,63 @@ export interface TableFinding {
 /** With these, two callers could hold one lock, so no lock is acquired. */
 const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', 'COLUMN_TYPE', 'KEY_MISSING']
 
+/** If more schemas than this have such a table, do not suggest any. */
+const SCHEMAS_AT_MOST = 3
+
+/** What reads from the table's database. */
+type Reader = Pick<Attempt, 'query'>
+
+/** Reads the columns of the table; none if there is no such table. */
+export function describeTable(
+  reader: Reader,
+  { table: { describe, defaultSchema } }: Dialect,
+  { names: { schema, tableName } }: TableSql,
+): Promise<readonly SqlRow[]> {
+  const where = schema === undefined ? defaultSchema : undefined
+  const statement = describe(where ?? parameter('schema'), parameter('table'))
+  return reader.query(statement, { schema: schema ?? null, table: tableName })
+}
+
+/** Finds the schemas that have a table of this name with these columns; none if that is unknown. */
+export async function otherSchemas(reader: Reader, dialect: Dialect, table: TableSql): Promise<string[]> {
+  const { schemasOf } = dialect.table
+  if (!schemasOf) return []
+  const { names } = table
+  try {
+    const schemas: string[] = []
+    const rows = await reader.query(schemasOf(parameter('table')), { table: names.tableName })
+    // With this many schemas, each tenant probably has one, and another tenant's table is the wrong one.
+    if (rows.length > SCHEMAS_AT_MOST) return []
+    for (const row of rows) {
+      const schema = String(row['table_schema'])
+      const other = { ...table, names: { ...names, schema } }
+      const columns = columnsByName(await describeTable(reader, dialect, other))
+      if (COLUMNS.every((column) => columns.has(names.columnNames[column].toLowerCase())))
+        schemas.push(schema)
+    }
+    return schemas
+  } catch {
+    // The search only helps to explain an error, so its own errors do not matter.
+    return []
+  }
+}
+
 /**
- * Compares the columns that the database described with what the lock needs.
+ * Compares the columns of the table with what the lock needs.
  *
- * @param elsewhere the other schemas that have such a table, if this one has none
+ * @param cause of the error that is returned
+ * @param searches whether to find out which other schemas have such a table, if it is missing
  * @returns why the lock cannot be kept in this table, or `undefined`
  */
-export function tableProblem(
+export async function tableProblem(
+  reader: Reader,
   dialect: Dialect,
   table: TableSql,
-  described: readonly SqlRow[],
   cause?: unknown,
-  elsewhere?: readonly string[],
-): LockError | undefined {
+  searches = true,
+): Promise<LockError | undefined> {
+  const described = await describeTable(reader, dialect, table)
+  const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
   if (described.some((row) => toNumber(row['autocommit']) === 0))
     return new LockError(
       'INVALID_CLIENT',
@@ -99,19 +145,13 @@ export function tableFindings(
     const name = table.names.columnNames[column]
     const row = rows.get(name.toLowerCase())
     if (row) return columnFindings(dialect, table, column, row, zone)
-    const message = `Table '${title(table.names)}' has no column '${name}' – add it, or correct columnNames.${column}.`
+    const message = `Table '${title(table.names)}' has no column '${name}' – add it as '${columnType(dialect, column)} not null', or correct columnNames.${column}.`
     return finding('COLUMN_MISSING', 'error', message, addColumn(dialect, table, column))
   }).sort(worstFirst)
 }
 
 function columnsByName(described: readonly SqlRow[]): ReadonlyMap<string, SqlRow> {
   return new Map(described.map((row) => [String(row['column_name']).toLowerCase(), row]))
-}
-
-/** Returns whether a described table has the columns of this lock table, whatever their types. */
-export function hasColumns({ names }: TableSql, described: readonly SqlRow[]): boolean {
-  const rows = columnsByName(described)
-  return COLUMNS.every((column) => rows.has(names.columnNames[column].toLowerCase()))
 }
 
 /**
@@ -166,8 +206,8 @@ function columnFindings(
     )
   }
 
-  const doubt = dialect.shape.doubtfulType
-  if (!dialect.shape.types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
+  const doubt = dialect.table.doubtfulType
+  if (!dialect.table.types[LENGTHS[column] === undefined ? 'time' : 'text'].test(type))
     add('COLUMN_TYPE', 'error', `has type ${type}, with which two callers could hold one lock`)
   else if (doubt?.pattern.test(type)) add('COLUMN_TYPE', 'warning', `has type ${type}, ${doubt.why}`)
 

@@ -1,5 +1,5 @@
-import { aString, checkOptions, invalid, type LockError, type OptionChecks } from '../core/internal'
-import { raw, sql, type Sql } from './sql'
+import { aString, checkOptions, invalid, type LockError, type OptionChecks } from '../../core/internal'
+import { raw, sql, type Sql } from '../sql'
 
 /** The roles of the lock table's four columns. */
 export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'

@@ -1,0 +1,23 @@
+import { sql } from '../../sql'
+import type { TableDialect } from '../dialect'
+
+export const table: TableDialect = {
+  conditional: true,
+  text: (length) => `varchar(${length})`,
+  time: 'datetime(3)',
+  alterColumn: 'copy',
+
+  describe: (schema, table) => {
+    const where = sql`coalesce(${schema}, 'main')`
+    return sql`
+    select c.name as column_name, c.type as column_type, c."notnull" = 0 as nullable,
+      (select count(*) from pragma_index_list(${table}, ${where}) l
+        where l."unique" and not l.partial
+          and (select group_concat(i.name, char(0)) from pragma_index_info(l.name, ${where}) i) = c.name) as unique_keys
+    from pragma_table_info(${table}, ${where}) c`
+  },
+  types: { text: /^/, time: /^/ },
+
+  server: sql`(select file from pragma_database_list where name = 'main')`,
+  denied: [],
+}

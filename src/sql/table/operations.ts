@@ -1,0 +1,235 @@
+import {
+  aDuration,
+  anObject,
+  aString,
+  checkLockName,
+  checkOptions,
+  checkWait,
+  invalid,
+  poll,
+  type Duration,
+  type LockError,
+  type OptionChecks,
+  type WaitOptions,
+} from '../../core/internal'
+import type { LockRow } from '../lock-row'
+import type { LockTable } from '../lock-table'
+import { endedOwner, isPause, pauseOwner } from '../owner'
+import { lockRecords, type LockRecord } from '../records'
+import { raw } from '../sql'
+import { tableProblem, type TableFinding } from './check'
+import { tableDefinition } from './definition'
+import { inspectTable } from './inspection'
+import {
+  checkOverdueAfter,
+  OVERDUE_OPTIONS,
+  overdueLock,
+  type OverdueLock,
+  type OverdueOptions,
+} from './overdue'
+import { describePlace, placeOf, serverOf } from './place'
+
+/**
+ * What operators do with a lock table: `provider.table`. Every method rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`,
+ * `TABLE_MISMATCH`, `TIMEOUT` or `DATABASE_ERROR` if something goes wrong.
+ */
+export class TableOperations {
+  readonly #table: LockTable
+  readonly #lockedBy: string
+  readonly #newRow: (name: string, lockedBy: string) => LockRow
+
+  /** @internal */
+  constructor(table: LockTable, lockedBy: string, newRow: (name: string, lockedBy: string) => LockRow) {
+    this.#table = table
+    this.#lockedBy = lockedBy
+    this.#newRow = newRow
+  }
+
+  /** Reads all locks of the table, held or not, in the order of their names: for people and dashboards. */
+  async list(): Promise<LockRecord[]> {
+    return lockRecords(await this.#table.read(this.#table.statements.list))
+  }
+
+  /**
+   * Reads one lock of the table, held or not. If the table's collation ignores case, `Report` finds the lock `report`, and the
+   * result has the row's own spelling.
+   *
+   * @returns the lock, or `undefined` if it was never acquired
+   */
+  async find(name: string): Promise<LockRecord | undefined> {
+    const [record] = lockRecords(await this.#table.read(this.#table.statements.find, { name }))
+    return record
+  }
+
+  /**
+   * Releases a lock whose holder is known to be gone, if its row has not changed since it was read. A holder that is alive
+   * continues without the lock. Does not end a pause; use `resume` for that.
+   *
+   * @param lock as `find` returned it: the lock is released only if it still has this owner and this end of its lease. The
+   *   owner alone is not enough: that of a Java service is only its host, and a lock that has been extended since has a holder that
+   *   is alive
+   * @returns whether it was released; `false`: it is free, has another owner, is paused, or its lease ends at another time
+   */
+  async release(lock: SeenLock): Promise<boolean> {
+    return !isPause(checkSeen(lock).lockedBy) && this.#releaseSeen(lock)
+  }
+
+  async #releaseSeen({ name, lockedBy, lockUntil }: SeenLock): Promise<boolean> {
+    const values = { name, lockedBy, unlockedBy: endedOwner(lockedBy), seenUntil: lockUntil.getTime() }
+    const changed = await this.#table.call({
+      lockName: name,
+      attempt: (attempt) => attempt.changes(this.#table.statements.releaseSeen, values),
+    })
+    return changed > 0
+  }
+
+  /**
+   * Checks the lock table: the types and lengths of its columns, its key, whether names that differ in case are different locks,
+   * the times in its rows, and the privileges of this user. Changes nothing.
+   *
+   * @returns what is wrong, worst first, with the SQL that fixes it; an empty array if nothing is wrong
+   */
+  check(): Promise<TableFinding[]> {
+    const { dialect, sql } = this.#table
+    return this.#table.call({ attempt: (attempt) => inspectTable(attempt, dialect, sql) })
+  }
+
+  /** @internal Describes the table for people, such as `table public.shedlock, database app, postgres at db-1`. */
+  async place(): Promise<string> {
+    const { dialect, sql } = this.#table
+    return this.#table.call({
+      idempotent: true,
+      attempt: async (attempt) =>
+        describePlace({
+          ...(await placeOf(attempt, dialect, sql)),
+          server: await serverOf(attempt, dialect),
+        }),
+    })
+  }
+
+  /**
+   * Finds the locks that have not been acquired for too long, because their jobs do not run. A paused lock is not overdue.
+   *
+   * @param overdueAfter for each lock, how long ago its last acquisition may be: `{ report: '25h', 'clean-up': '10m' }`
+   * @param options whether the last run must have succeeded, and how long a run may last
+   * @returns the locks that were acquired longer ago, never, or at a time in the future, and those that violate `options`, in the
+   *   order of `overdueAfter`; an empty array if there are none
+   * @throws LockError `INVALID_CONFIGURATION`
+   */
+  async overdue(
+    overdueAfter: Readonly<Record<string, Duration>>,
+    options: OverdueOptions = {},
+  ): Promise<OverdueLock[]> {
+    const more = checkOptions(options, OVERDUE_OPTIONS, 'options of overdue')
+    const overdue: OverdueLock[] = []
+    // One after another, so that a probe never takes more than one connection from the pool of the app. Not the whole table, which
+    // may have a row for each tenant.
+    for (const [name, after] of checkOverdueAfter(overdueAfter)) {
+      const lock = overdueLock(name, after, await this.find(name), more)
+      if (lock) overdue.push(lock)
+    }
+    return overdue
+  }
+
+  /**
+   * Pauses a job: acquires its lock without a run, so that every instance skips it, including Java services. The pause lasts until
+   * `resume` is called or its duration is over; it does not end with this process. `lockedAt` does not change.
+   *
+   * @returns whether this call paused the job; `false`: its lock is already held or paused, see `find`
+   * @throws LockError `INVALID_CONFIGURATION`, or as every method does; the job is then not paused, or is resumed in the background
+   */
+  async pause(name: string, options: PauseOptions): Promise<boolean> {
+    const { lockedBy, duration, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
+    const pause = () => this.#newRow(name, lockedBy).pause(duration)
+    return wait ? poll(pause, (paused) => paused, wait) : pause()
+  }
+
+  /**
+   * Ends the pause of a job.
+   *
+   * @param lock the name of the lock, to end any pause; or the lock as `find` returned it, to end only this pause
+   * @returns whether this call ended a pause; `false`: the job was not paused, or its row has changed since it was read
+   */
+  async resume(lock: string | SeenLock): Promise<boolean> {
+    const seen = typeof lock === 'string' ? await this.find(lock) : checkSeen(lock)
+    return seen !== undefined && isPause(seen.lockedBy) && this.#releaseSeen(seen)
+  }
+
+  /**
+   * Creates the lock table unless it exists, as the migration does. Any number of processes may call it at the same time, and each
+   * succeeds. On Spanner it needs TypeORM.
+   *
+   * @throws LockError `TABLE_MISMATCH` if another table has this name, or as every method does
+   */
+  async create(): Promise<void> {
+    const before = await this.#problem()
+    if (!before) return
+    if (before.code !== 'TABLE_MISSING') throw before
+    const { dialect, sql } = this.#table
+    try {
+      for (const statement of tableDefinition(dialect, sql.names).up)
+        await this.#table.call({ attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') })
+    } catch (error) {
+      // Another session may have created the table. If that cannot be read, report the first error.
+      const after = await this.#problem(error).catch(() => 'unknown' as const)
+      if (after === 'unknown' || after?.code === 'TABLE_MISSING') throw error
+      if (after) throw after
+    }
+  }
+
+  #problem(cause?: unknown): Promise<LockError | undefined> {
+    const { dialect, sql } = this.#table
+    return this.#table.call({
+      attempt: (attempt) => tableProblem(attempt, dialect, sql, cause, false),
+    })
+  }
+}
+
+/** A lock as it was read: what `find` and `list` return. */
+export type SeenLock = Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+function checkSeen(lock: SeenLock): SeenLock {
+  const { name, lockedBy, lockUntil } = anObject(lock, 'The lock')
+  if (typeof lockedBy === 'string' && lockUntil instanceof Date && !Number.isNaN(lockUntil.getTime()))
+    return lock
+  throw invalid(`This is not a lock as it was read – pass what table.find('${name}') returned.`, name)
+}
+
+/** How to pause a lock. */
+export interface PauseOptions {
+  /** How long the pause lasts, unless `resume` ends it sooner. */
+  readonly duration: Duration
+  /** Why the job does not run, for other people. Written into `locked_by`. */
+  readonly reason: string
+  /**
+   * Who pauses the lock. Also written into `locked_by`. Default: the provider's `lockedBy`, which is host and process unless you
+   * set it.
+   */
+  readonly pausedBy?: string | undefined
+  /** How long to wait for a run in progress to end. Default 0: not at all. */
+  readonly wait?: Duration | WaitOptions | undefined
+}
+
+const PAUSE_OPTIONS = {
+  duration: aDuration,
+  reason: aString,
+  pausedBy: aString,
+  wait: checkWait,
+} satisfies OptionChecks<PauseOptions>
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+function checkPause(name: string, options: PauseOptions, defaultPausedBy: string) {
+  const {
+    duration = 0,
+    reason = '',
+    pausedBy = defaultPausedBy,
+    wait,
+  } = checkOptions(options, PAUSE_OPTIONS, 'pause options', name)
+  if (duration === 0 || reason.trim() === '')
+    throw invalid(
+      `The pause of lock '${name}' has no end or no reason – set 'duration' to how long it lasts, and 'reason' to a string.`,
+      name,
+    )
+  return { duration, wait, lockedBy: pauseOwner(name, pausedBy, reason) }
+}
