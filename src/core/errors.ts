@@ -62,7 +62,7 @@ export function invalid(message: string, lockName?: string): LockError {
 }
 
 /** Names an option as the subject of an error message. */
-export function optionOf(lockName: string | undefined, option: string): string {
+export function optionOf(option: string, lockName: string | undefined): string {
   return lockName === undefined ? option : `${option} of lock '${lockName}'`
 }
 

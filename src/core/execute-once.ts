@@ -1,12 +1,11 @@
+import { nameOf, TASK_OPTIONS, type TaskConfiguration } from './configuration'
 import { skipError, warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
-import type { Duration } from './lock'
-import { nameOf } from './lock-configuration'
+import type { Duration, Task, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
 import { checkOptions, type OptionChecks } from './options'
 import { notByHand } from './run-now'
-import { TASK_OPTIONS, type Task, type TaskConfiguration, type TaskResult } from './task-configuration'
 
 /** What to run once, and how long to wait while another instance runs it. */
 export interface ExecuteOnceConfiguration extends Omit<

@@ -1,8 +1,9 @@
+import { checkLease } from './configuration'
+import { aDuration } from './duration'
 import { invalid, LockError, noLongerHeld, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
 import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
-import { checkLease } from './lock-configuration'
 import { checkOptions, mustBe } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
 
@@ -142,10 +143,12 @@ export class HeldLock implements Lock {
   }
 
   async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<this> {
-    const checked = checkLease(this.name, lockAtMostFor, lockAtLeastFor ?? 0)
-    const atLeast = lockAtLeastFor === undefined ? undefined : checked.lockAtLeastFor
+    const atMost = aDuration(lockAtMostFor, 'lockAtMostFor', this.name)
+    const atLeast =
+      lockAtLeastFor === undefined ? undefined : aDuration(lockAtLeastFor, 'lockAtLeastFor', this.name)
+    checkLease(this.name, atMost, atLeast ?? 0)
     try {
-      await this.#inTurn(() => this.#extend(checked.lockAtMostFor, atLeast))
+      await this.#inTurn(() => this.#extend(atMost, atLeast))
     } catch (error) {
       // The loss of the lock has an event of its own.
       if (error !== this.#error) this.#notify('onExtendFailed', { error })

@@ -1,5 +1,4 @@
-import type { Acquisition, Refusal, RefusalReason } from './lock'
-import type { CheckedLockConfiguration } from './lock-configuration'
+import type { Acquisition, CheckedLockConfiguration, Refusal, RefusalReason } from './lock'
 import { LockProvider } from './lock-provider'
 import { SLOT_AT_MOST_AHEAD, slotTooFarAhead, tokenOfRetry } from './slots'
 import { type Clock, Lease, time } from './time'

@@ -1,12 +1,12 @@
+import { checkLease, checkLockName, nameOf } from './configuration'
+import { aDuration } from './duration'
 import { warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
-import type { ActiveLock, Duration, ShutdownOptions } from './lock'
-import { checkLease, checkLockName, nameOf } from './lock-configuration'
+import type { ActiveLock, Duration, ShutdownOptions, TaskContext } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
-import { aDuration, aFunction, checkOptions, mustBe } from './options'
+import { aFunction, checkOptions, mustBe } from './options'
 import { notByHand } from './run-now'
-import type { TaskContext } from './task-configuration'
 import { LONGEST_TIMEOUT, sleep } from './time'
 
 /** The lock whose holder is the leader. */
@@ -140,9 +140,10 @@ function checkCandidate(checked: {
   readonly lockAtMostFor?: number | undefined
   readonly interval?: number | undefined
 }) {
-  const name = checkLockName(checked.name)
-  if (checked.lockAtMostFor === undefined) throw mustBe('lockAtMostFor', "a duration such as '1m'", name)
-  const { lockAtMostFor } = checkLease(name, checked.lockAtMostFor, 0)
+  // A name that was set has been checked.
+  const { name = checkLockName(undefined), lockAtMostFor } = checked
+  if (lockAtMostFor === undefined) throw mustBe('lockAtMostFor', "a duration such as '1m'", name)
+  checkLease(name, lockAtMostFor, 0)
   const interval = checked.interval ?? Math.ceil(Math.min(lockAtMostFor / 4, 5_000))
   if (interval === 0) throw mustBe('interval', 'a millisecond or more', name)
   return { name, lockAtMostFor, interval: Math.min(interval, LONGEST_TIMEOUT) }

@@ -1,8 +1,16 @@
+import { checkLockConfiguration, type LockRequest } from './configuration'
+import { aDuration } from './duration'
 import { LockError, invalid, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
-import type { Acquisition, Lock, LockConfiguration, Refusal, ShutdownOptions } from './lock'
-import { checkLockConfiguration, type CheckedLockConfiguration, type LockRequest } from './lock-configuration'
-import { aDuration, anObject, checkOptions } from './options'
+import type {
+  Acquisition,
+  CheckedLockConfiguration,
+  Lock,
+  LockConfiguration,
+  Refusal,
+  ShutdownOptions,
+} from './lock'
+import { anObject, checkOptions } from './options'
 import { Lease, sleep, time } from './time'
 
 /** For whom a lock is acquired. */

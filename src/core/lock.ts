@@ -59,6 +59,20 @@ export interface LockConfiguration {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A lock configuration whose values were checked: what a storage needs to acquire the lock. */
+export interface CheckedLockConfiguration {
+  /** The lock's name. */
+  readonly name: string
+  /** In milliseconds. */
+  readonly lockAtMostFor: number
+  /** In milliseconds; 0 if it was not set. */
+  readonly lockAtLeastFor: number
+  /** In milliseconds since 1970; whole seconds with `untilSucceeded`. */
+  readonly slot?: number
+  /** Whether the slot may be acquired again until a run of it has succeeded. */
+  readonly untilSucceeded?: true
+}
+
 /** How to wait for a lock. */
 export interface WaitOptions {
   /** How long to keep trying. */
@@ -156,6 +170,26 @@ export interface ActiveLock {
    */
   extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<ActiveLock>
 }
+
+/** The outcome of a task: its value if it ran here, or why it was skipped. */
+export type TaskResult<T> =
+  { readonly executed: true; readonly value: T } | ({ readonly executed: false } & Skip)
+
+/** What the executor passes to a task. */
+export interface TaskContext {
+  /**
+   * The `signal` of the lock: it aborts when the lock can no longer be trusted, or when the task must stop. Pass it to `fetch`,
+   * timers and queries.
+   */
+  readonly signal: AbortSignal
+  /** The lock that the task runs under, to read and to extend. */
+  readonly lock: ActiveLock
+}
+
+/**
+ * A function that runs under a lock. What it returns or throws is passed on unchanged. The lock is held until its promise settles.
+ */
+export type Task<T> = (context: TaskContext) => T | PromiseLike<T>
 
 /** One lock, from its acquisition to its end. */
 export interface Lock extends ActiveLock {

@@ -1,3 +1,11 @@
+import {
+  checkTask,
+  checkTaskConfiguration,
+  type DefaultDurations,
+  type TaskConfiguration,
+  type TaskRequest,
+} from './configuration'
+import { aDuration } from './duration'
 import { skipError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
@@ -7,22 +15,12 @@ import {
   type LockEvent,
   type LockingTaskExecutorListener,
 } from './listener'
-import type { Duration, ShutdownOptions, Skip, UnlockOptions } from './lock'
+import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
 import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
-import { aDuration, checkOptions, type OptionChecks } from './options'
+import { checkOptions, type OptionChecks } from './options'
 import { executeByHand } from './run-now'
 import { RunsInFlight, type RunInFlight } from './runs-in-flight'
 import { enclosingScope, runInScope } from './scope'
-import {
-  checkTask,
-  checkTaskConfiguration,
-  type DefaultDurations,
-  type Task,
-  type TaskConfiguration,
-  type TaskContext,
-  type TaskRequest,
-  type TaskResult,
-} from './task-configuration'
 import { Lease, time } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 

@@ -1,4 +1,3 @@
-import { checkDuration } from './duration'
 import { invalid, optionOf, type LockError } from './errors'
 
 /**
@@ -67,14 +66,10 @@ export function checkOptions<Options extends object, Checks extends OptionChecks
 
 /** Creates the error for an option with a wrong value. */
 export function mustBe(option: string, requirement: string, lockName?: string): LockError {
-  return invalid(`${optionOf(lockName, option)} must be ${requirement}.`, lockName)
+  return invalid(`${optionOf(option, lockName)} must be ${requirement}.`, lockName)
 }
 
 // The checks below are shared by several objects of options.
-
-export function aDuration(...[value, option, lockName]: Parameters<OptionCheck<number | string>>): number {
-  return checkDuration(lockName, option, value)
-}
 
 export function aBoolean<Value>(value: Value, option: string, lockName?: string): Value & boolean {
   if (typeof value === 'boolean') return value

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { sharedByEveryCopy } from './copies'
 import { invalid } from './errors'
-import { withSlot, type TaskConfiguration, type TaskResult } from './task-configuration'
+import { withSlot, type TaskConfiguration } from './configuration'
+import type { TaskResult } from './lock'
 
 /** A call of `runNow`. The first job that it reaches runs without its slot. */
 interface CallByHand {

@@ -1,15 +1,15 @@
-import { invalid, warn } from './errors'
-import { checkLockName, lockRequest } from './lock-configuration'
-import { aFunction, checkOptions, mustBe, type OptionChecks } from './options'
 import {
+  checkLockName,
   checkTask,
+  lockRequest,
   TASK_OPTIONS,
   withSlot,
   type DefaultDurations,
-  type Task,
   type TaskConfiguration,
-  type TaskResult,
-} from './task-configuration'
+} from './configuration'
+import { invalid, warn } from './errors'
+import type { Task, TaskResult } from './lock'
+import { aFunction, checkOptions, mustBe, type OptionChecks } from './options'
 
 /** A task configuration for `wrap`. */
 export interface WrapConfiguration<This = unknown, Arguments extends unknown[] = never[]> extends Omit<

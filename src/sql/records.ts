@@ -1,7 +1,6 @@
 import {
   aBoolean,
   aDuration,
-  checkDuration,
   checkLockName,
   isPause,
   LAST_TIME,
@@ -183,7 +182,7 @@ export function checkOverdueAfter(
   return new Map(
     Object.entries(overdueAfter).map(([name, after]) => [
       checkLockName(name),
-      checkDuration(name, 'overdueAfter', after),
+      aDuration(after, 'overdueAfter', name),
     ]),
   )
 }
