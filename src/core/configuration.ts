@@ -134,15 +134,6 @@ export function checkTask(task: unknown, lockName?: string): void {
   )
 }
 
-/** Returns the configuration of one call. Without a slot it drops `untilSucceeded`, because there is nothing to repeat. */
-export function withSlot(
-  configuration: Omit<TaskConfiguration, 'slot'>,
-  slot: TaskConfiguration['slot'],
-): TaskConfiguration {
-  const untilSucceeded = slot === undefined ? undefined : configuration.untilSucceeded
-  return { ...configuration, slot, untilSucceeded }
-}
-
 /** Returns the lock's name if it is a string, for errors about other options. */
 export function nameOf(configuration: { readonly name?: unknown } | undefined): string | undefined {
   const name = (configuration as { name?: unknown } | null | undefined)?.name

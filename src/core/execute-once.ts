@@ -5,7 +5,6 @@ import type { Duration, Task, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
 import { checkOptions, type OptionChecks } from './options'
-import { notByHand } from './run-now'
 
 /** What to run once, and how long to wait while another instance runs it. */
 export interface ExecuteOnceConfiguration extends Omit<
@@ -56,26 +55,24 @@ export async function executeOnce<T>(
   const { listeners, wait = '5m', lockAtMostFor = '1m', keepAlive = true, ...lock } = configuration
   const executor = new LockingTaskExecutor(provider, { listeners })
   const untilSucceeded = lock.slot !== undefined
-  return notByHand(() =>
-    executor.executeWithLock(
-      {
-        ...lock,
-        wait,
-        lockAtMostFor,
-        keepAlive,
-        untilSucceeded,
-        onNotAcquired(event) {
-          if (event.reason !== 'already-run') throw skipError(event)
-        },
+  return executor.executeWithLock(
+    {
+      ...lock,
+      wait,
+      lockAtMostFor,
+      keepAlive,
+      untilSucceeded,
+      onNotAcquired(event) {
+        if (event.reason !== 'already-run') throw skipError(event)
       },
-      async (context) => {
-        const value = await task(context)
-        if (context.lock.remaining() === 0)
-          warn(
-            `'${lock.name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
-          )
-        return value
-      },
-    ),
+    },
+    async (context) => {
+      const value = await task(context)
+      if (context.lock.remaining() === 0)
+        warn(
+          `'${lock.name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
+        )
+      return value
+    },
   )
 }

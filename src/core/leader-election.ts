@@ -6,7 +6,6 @@ import type { ActiveLock, Duration, ShutdownOptions, TaskContext } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
 import { aFunction, checkOptions, mustBe } from './options'
-import { notByHand } from './run-now'
 import { LONGEST_TIMEOUT, sleep } from './time'
 
 /** The lock whose holder is the leader. */
@@ -122,7 +121,7 @@ export function leaderElection(
       }
     }
   }
-  void notByHand(run)
+  void run()
 
   return {
     isLeader: () => leading !== undefined && leading.remaining() > 0 && !leading.signal.aborted,

@@ -18,7 +18,6 @@ import {
 import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
 import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
 import { checkOptions, type OptionChecks } from './options'
-import { executeByHand } from './run-now'
 import { RunsInFlight, type RunInFlight } from './runs-in-flight'
 import { enclosingScope, runInScope } from './scope'
 import { Lease, time } from './time'
@@ -71,17 +70,15 @@ export class LockingTaskExecutor {
    *   passed on unchanged, even if the release fails
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
-    return executeByHand(configuration, async (call) => {
-      const request = checkTaskConfiguration(call, this.#defaults)
-      const { name } = request.configuration
-      checkTask(task, name)
-      const event: LockEvent = { name, configuration: request.configuration }
-      const outer = enclosingScope(this.#provider, name)
-      const result = outer
-        ? await this.#executeNested(outer.lock, outer.inner, event, task)
-        : await this.#runs.track(name, (run) => this.#execute(run, request, event, task))
-      return result.executed ? result : skipped(result, request, event)
-    })
+    const request = checkTaskConfiguration(configuration, this.#defaults)
+    const { name } = request.configuration
+    checkTask(task, name)
+    const event: LockEvent = { name, configuration: request.configuration }
+    const outer = enclosingScope(this.#provider, name)
+    const result = outer
+      ? await this.#executeNested(outer.lock, outer.inner, event, task)
+      : await this.#runs.track(name, (run) => this.#execute(run, request, event, task))
+    return result.executed ? result : skipped(result, request, event)
   }
 
   async #execute<T>(

@@ -2,20 +2,32 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { sharedByEveryCopy } from './copies'
 import { LockError } from './errors'
 import type { HeldLock } from './held-lock'
-import type { ActiveLock, Duration } from './lock'
+import type { ActiveLock, Duration, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 
 /** One run of a task, as seen by the code inside it. Scopes nest as the runs do. */
 export interface Scope {
   /** `undefined` once the run has ended, because code that it left running belongs to the outer scope. */
   lock: HeldLock | undefined
-  readonly provider: LockProvider
+  readonly provider?: LockProvider
   outer: Scope | undefined
   /** How many nested runs under the same lock are in progress, at any depth. */
   inner: number
+  /** The call of `runNow` that this scope is for; it has no lock. The scopes of the tasks inside hide it. */
+  readonly byHand?: CallByHand
 }
 
-const state = sharedByEveryCopy('scopes.1', () => ({
+/** A call of `runNow`. The first job that it reaches runs without its slot. */
+export interface CallByHand {
+  /**
+   * Whether the call has yet to reach its job. False once the call has ended, because a timer that it left running still sees this
+   * object.
+   */
+  isOpen: boolean
+  result?: Promise<TaskResult<unknown>>
+}
+
+const state = sharedByEveryCopy('scopes.2', () => ({
   scopes: new AsyncLocalStorage<Scope>(),
   allAssertsPass: false,
 }))
@@ -67,6 +79,16 @@ export async function runInScope<T>(
     scope.lock = undefined
     for (const enclosing of around) enclosing.inner--
   }
+}
+
+/** Makes `call` a call of `runNow`. */
+export function runByHand<T>(byHand: CallByHand, call: () => T): T {
+  return scopes.run({ lock: undefined, outer: opened(scopes.getStore()), inner: 0, byHand }, call)
+}
+
+/** Returns the call of `runNow` around the calling code, unless a task is in between. */
+export function callByHand(): CallByHand | undefined {
+  return scopes.getStore()?.byHand
 }
 
 /**

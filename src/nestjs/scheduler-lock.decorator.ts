@@ -1,4 +1,4 @@
-import { type Duration, invalid, withSlot } from '../core/internal'
+import { type Duration, executeJob, invalid } from '../core/internal'
 import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
 import {
   checkSchedulerLockDefaults,
@@ -99,9 +99,9 @@ function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
     const { name, slot, provider, catchUp, ...configuration } = configurationOf(this, locked)
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
     const due = slot ? slot.apply(this, args) : slot === false ? undefined : executors.slotOf(locked)
-    const result = await executors
-      .get(provider)
-      .executeWithLock(withSlot({ ...configuration, name: lockName }, due), () => method.apply(this, args))
+    const result = await executeJob({ ...configuration, name: lockName, slot: due }, (call) =>
+      executors.get(provider).executeWithLock(call, () => method.apply(this, args)),
+    )
     return result.executed ? result.value : undefined
   }
   // Metadata is stored per function and looked up along the prototype chain, so this inherits what earlier decorators have set.

@@ -221,6 +221,18 @@ describe('runNow', () => {
     expect(around).toEqual({ executed: true, value: { executed: true, value: 1 } })
   })
 
+  it('does not count executeWithLock as a job', async () => {
+    const job = send(() => 1)
+    await job()
+    const call = () => executor.executeWithLock({ ...lock, name: 'around' }, () => job())
+    await expect(runNow(call)).rejects.toThrow('found no job')
+    const result = await runNow(async () => {
+      expect(await call()).toMatchObject({ value: { reason: 'already-run' } })
+      return job()
+    })
+    expect(result).toEqual({ executed: true, value: 1 })
+  })
+
   it('is an error where nothing has a lock', async () => {
     await expect(runNow(() => 42)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
   })
