@@ -6,7 +6,7 @@ import {
   type TaskRequest,
 } from './configuration'
 import { aDuration } from './duration'
-import { skipError, warn } from './errors'
+import { shutdownError, skipError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
   checkListeners,
@@ -18,9 +18,8 @@ import {
 import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
 import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
 import { checkOptions, type OptionChecks } from './options'
-import { RunsInFlight, type RunInFlight } from './runs-in-flight'
 import { enclosingScope, runInScope } from './scope'
-import { Lease, time } from './time'
+import { inTime, Lease, time } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 
 /** Options of a `LockingTaskExecutor`: defaults for all its tasks, and listeners to its events. */
@@ -39,12 +38,21 @@ export const EXECUTOR_OPTIONS = {
   listeners: checkListeners,
 } satisfies OptionChecks<LockingTaskExecutorOptions>
 
+/** One call of an executor, from its attempt to acquire the lock until the lock is released. */
+interface Run {
+  readonly name: string
+  lock?: HeldLock
+}
+
 /** Runs each task under its lock: skips the task if the lock is refused, and always releases the lock afterwards. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
-  readonly #runs = new RunsInFlight()
+  /** The runs that have not ended, and the end of each. */
+  readonly #runs = new Map<Run, Promise<unknown>>()
+  /** Aborts when no more runs may start. */
+  readonly #stop = new AbortController()
 
   /**
    * @throws LockError `INVALID_CONFIGURATION` if `provider` is not a lock provider, for unknown options and impossible durations,
@@ -77,16 +85,21 @@ export class LockingTaskExecutor {
     const outer = enclosingScope(this.#provider, name)
     const result = outer
       ? await this.#executeNested(outer.lock, outer.inner, event, task)
-      : await this.#runs.track(name, (run) => this.#execute(run, request, event, task))
+      : await this.#track(name, (run) => this.#execute(run, request, event, task))
     return result.executed ? result : skipped(result, request, event)
   }
 
-  async #execute<T>(
-    run: RunInFlight,
-    request: TaskRequest,
-    event: LockEvent,
-    task: Task<T>,
-  ): Promise<TaskResult<T>> {
+  #track<T>(name: string, work: (run: Run) => Promise<T>): Promise<T> {
+    const run: Run = { name }
+    const tracked = work(run).finally(() => this.#runs.delete(run))
+    this.#runs.set(
+      run,
+      tracked.catch(() => undefined),
+    )
+    return tracked
+  }
+
+  async #execute<T>(run: Run, request: TaskRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
     const lock = await this.#acquire(request, event)
     if ('reason' in lock) return { executed: false, ...lock }
     run.lock = lock
@@ -101,8 +114,8 @@ export class LockingTaskExecutor {
   }
 
   async #acquire(request: TaskRequest, event: LockEvent): Promise<HeldLock | Skip> {
-    const { stopped } = this.#runs
-    if (this.#runs.isStopped()) return { reason: 'shutdown' }
+    const stopped = this.#stop.signal
+    if (stopped.aborted) return { reason: 'shutdown' }
     const listeners = this.#listeners
     let skip: Skip
     notify(listeners, 'onLockAttempt', event)
@@ -115,7 +128,7 @@ export class LockingTaskExecutor {
       }
       skip = lock
     } catch (error) {
-      if (this.#runs.isStopped() && error === stopped.reason) skip = { reason: 'shutdown' }
+      if (error === stopped.reason) skip = { reason: 'shutdown' }
       else if (request.signal?.aborted && error === request.signal.reason) skip = { reason: 'aborted' }
       else {
         notify(listeners, 'onLockFailed', { ...event, error })
@@ -206,7 +219,12 @@ export class LockingTaskExecutor {
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
     const { timeout = 10_000 } = checkOptions(options, { timeout: aDuration }, 'shutdown options')
     const lease = new Lease(timeout)
-    const late = await this.#runs.stop(lease.remaining())
+    this.#stop.abort()
+    const runs = [...this.#runs]
+    for (const [{ name, lock }] of runs) lock?.stop(shutdownError(name))
+    const ended = Promise.all(runs.map(([, end]) => end))
+    await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(() => undefined)
+    const late = runs.filter(([run]) => this.#runs.has(run)).map(([{ name }]) => name)
     await this.#provider.drain?.({ timeout: lease.remaining(), caller: this })
     return late
   }
