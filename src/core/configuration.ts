@@ -28,15 +28,15 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
   /** As in a lock configuration. Default: the executor's `defaultLockAtLeastFor`, which is 0 unless you set it. */
   readonly lockAtLeastFor?: Duration | undefined
   /**
-   * What to do when the task is skipped: a function to call, or `'throw'` to reject with a `LockError` `NOT_ACQUIRED` or
+   * What to do when the task is skipped: a function to call, or `'throw'` to reject with a `LockError` `SKIPPED` or
    * `SHUTDOWN`. Default: the executor only returns `{ executed: false, reason }`.
    */
-  readonly onNotAcquired?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
+  readonly onSkip?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
 }
 
 /** A checked task configuration. */
 export interface TaskRequest extends LockRequest {
-  readonly onNotAcquired: TaskConfiguration['onNotAcquired']
+  readonly onSkip: TaskConfiguration['onSkip']
 }
 
 /** Durations in milliseconds, for configurations that do not set them. */
@@ -105,7 +105,7 @@ export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LO
 
 export const TASK_OPTIONS = {
   ...LOCK_OPTIONS,
-  onNotAcquired: checkOnNotAcquired,
+  onSkip: checkOnSkip,
 } satisfies OptionChecks<TaskConfiguration>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
@@ -114,10 +114,10 @@ export function checkTaskConfiguration(
   defaults: DefaultDurations,
 ): TaskRequest {
   const checked = checkOptions(configuration, TASK_OPTIONS, 'lock configuration', nameOf(configuration))
-  return { ...lockRequest({ ...defaults, ...checked }), onNotAcquired: checked.onNotAcquired }
+  return { ...lockRequest({ ...defaults, ...checked }), onSkip: checked.onSkip }
 }
 
-function checkOnNotAcquired<Value>(value: Value, option: string, lockName?: string): Value {
+function checkOnSkip<Value>(value: Value, option: string, lockName?: string): Value {
   if (value === 'throw' || typeof value === 'function') return value
   throw mustBe(option, "'throw' or a function", lockName)
 }

@@ -7,10 +7,7 @@ import { LockingTaskExecutor } from './locking-task-executor'
 import { checkOptions, type OptionChecks } from './options'
 
 /** What to run once, and how long to wait while another instance runs it. */
-export interface ExecuteOnceConfiguration extends Omit<
-  TaskConfiguration,
-  'untilSucceeded' | 'onNotAcquired'
-> {
+export interface ExecuteOnceConfiguration extends Omit<TaskConfiguration, 'untilSucceeded' | 'onSkip'> {
   /**
    * When the task was due, the same on every instance; for migrations, the time at which this release was built. The task runs once
    * for each slot, and never for an earlier one. Default: no slot, so every instance runs the task, one after another.
@@ -28,7 +25,7 @@ export interface ExecuteOnceConfiguration extends Omit<
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
-const { untilSucceeded: _, onNotAcquired: __, ...LOCK_OPTIONS } = TASK_OPTIONS
+const { untilSucceeded: _, onSkip: __, ...LOCK_OPTIONS } = TASK_OPTIONS
 const OPTIONS = {
   ...LOCK_OPTIONS,
   listeners: checkListeners,
@@ -42,7 +39,7 @@ const OPTIONS = {
  *
  * @returns `{ executed: true, value }` if the task ran here, `{ executed: false, reason: 'already-run' }` if another instance has
  *   done it
- * @throws LockError `NOT_ACQUIRED` if the lock was still held when `wait` was over, or if `signal` aborted before the task started;
+ * @throws LockError `SKIPPED` if the lock was still held when `wait` was over, or if `signal` aborted before the task started;
  *   `INVALID_CONFIGURATION`, or the errors of `provider.lock`: it is then unknown whether the task is done. Rethrows what the task
  *   throws
  */
@@ -62,7 +59,7 @@ export async function executeOnce<T>(
       lockAtMostFor,
       keepAlive,
       untilSucceeded,
-      onNotAcquired(event) {
+      onSkip(event) {
         if (event.reason !== 'already-run') throw skipError(event)
       },
     },

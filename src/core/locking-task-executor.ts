@@ -73,7 +73,7 @@ export class LockingTaskExecutor {
    * the same lock (same name, same provider), nested tasks run at once, but only one at a time.
    *
    * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
-   * @throws LockError `INVALID_CONFIGURATION`; `NOT_ACQUIRED` or `SHUTDOWN` for a skip with `onNotAcquired: 'throw'`; another code
+   * @throws LockError `INVALID_CONFIGURATION`; `SKIPPED` or `SHUTDOWN` for a skip with `onSkip: 'throw'`; another code
    *   if it is unknown whether the lock was acquired. In all these cases the task did not run. What the task itself throws is
    *   passed on unchanged, even if the release fails
    */
@@ -128,7 +128,7 @@ export class LockingTaskExecutor {
       }
       skip = lock
     } catch (error) {
-      if (error === stopped.reason) skip = { reason: 'shutdown' }
+      if (stopped.aborted && error === stopped.reason) skip = { reason: 'shutdown' }
       else if (request.signal?.aborted && error === request.signal.reason) skip = { reason: 'aborted' }
       else {
         notify(listeners, 'onLockFailed', { ...event, error })
@@ -230,15 +230,15 @@ export class LockingTaskExecutor {
   }
 }
 
-/** Reports a skip as `onNotAcquired` specifies: calls the function, or throws. */
+/** Reports a skip as `onSkip` specifies: calls the function, or throws. */
 async function skipped(
   result: { readonly executed: false } & Skip,
-  { onNotAcquired }: TaskRequest,
+  { onSkip }: TaskRequest,
   event: LockEvent,
 ): Promise<{ readonly executed: false } & Skip> {
   const { executed, ...skip } = result
   const skippedEvent = { ...event, ...skip }
-  if (typeof onNotAcquired === 'function') await onNotAcquired(skippedEvent)
-  if (onNotAcquired === 'throw') throw skipError(skippedEvent)
+  if (typeof onSkip === 'function') await onSkip(skippedEvent)
+  if (onSkip === 'throw') throw skipError(skippedEvent)
   return result
 }

@@ -111,8 +111,8 @@ type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
  *   scheduler's own `trigger()`. Slots still apply to everything else: what the job itself calls, what the call leaves running when
  *   it ends, and what runs inside `executeWithLock`, `executeOnce` and leader elections.
  * @returns `{ executed: true, value }`, or `{ executed: false, reason }`, as the job does
- * @throws what the job throws, even if it has `onError`; LockError `NOT_ACQUIRED` or `SHUTDOWN` if it is skipped and has
- *   `onNotAcquired: 'throw'`; LockError `INVALID_CONFIGURATION` if the call ended without reaching a job
+ * @throws what the job throws, even if it has `onError`; LockError `SKIPPED` or `SHUTDOWN` if it is skipped and has
+ *   `onSkip: 'throw'`; LockError `INVALID_CONFIGURATION` if the call ended without reaching a job
  */
 export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Awaited<T>>>> {
   const byHand: CallByHand = { isOpen: true }

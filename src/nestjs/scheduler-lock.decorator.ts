@@ -32,8 +32,8 @@ export interface SchedulerLockDecorator {
  * Runs the method under a lock each time it is called by `@Cron`, `@Interval`, `@Timeout` or your code, and skips it if the lock is
  * refused. The order of the decorators does not matter.
  *
- * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onNotAcquired: 'throw'`, a skipped call
- * rejects with a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
+ * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onSkip: 'throw'`, a skipped call
+ * rejects with a `LockError` `SKIPPED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
  *
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or anything but an instance method. A call
  *   rejects with `INVALID_CONFIGURATION` if `ShedLockModule` is not imported, and with another `LockError` if it is unknown whether

@@ -63,10 +63,10 @@ describe('runNow', () => {
   })
 
   it('throws when the job is to throw if it is skipped', async () => {
-    const run = executor.wrap({ ...lock, onNotAcquired: 'throw' }, () => 1)
+    const run = executor.wrap({ ...lock, onSkip: 'throw' }, () => 1)
     const running = promiseWithResolvers()
     const other = executor.executeWithLock(lock, () => running.promise)
-    await expect(runNow(run)).rejects.toMatchObject({ code: 'NOT_ACQUIRED' })
+    await expect(runNow(run)).rejects.toMatchObject({ code: 'SKIPPED' })
     running.resolve()
     await other
   })

@@ -53,9 +53,9 @@ describe('shutdown', () => {
     await executor.shutdown()
     expect(await executor.executeWithLock(job, () => 'late')).toEqual({ executed: false, reason: 'shutdown' })
     expect(provider.calls).toEqual([])
-    await expect(
-      executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 'late'),
-    ).rejects.toMatchObject({ code: 'SHUTDOWN' })
+    await expect(executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 'late')).rejects.toMatchObject({
+      code: 'SHUTDOWN',
+    })
   })
 
   it('does not run a task whose lock is acquired too late, reports it, and releases the lock despite lockAtLeastFor', async () => {
