@@ -9,6 +9,7 @@ import type {
   LockConfiguration,
   Refusal,
   ShutdownOptions,
+  Skip,
 } from './lock'
 import { anObject, checkOptions } from './options'
 import { Lease, sleep, time } from './time'
@@ -102,18 +103,20 @@ export async function acquireLock(
   provider: LockProvider,
   { configuration, wait, keepAlive, signal: ownSignal }: LockRequest,
   { report, stopped, caller }: Partial<LockOfTask> = {},
-): Promise<HeldLock | Refusal> {
+): Promise<HeldLock | Skip> {
   const signal = stopped && ownSignal ? AbortSignal.any([stopped, ownSignal]) : (stopped ?? ownSignal)
   const attempt = () => provider.acquire(configuration, { caller })
   const isFinal = (answer: Acquisition | Refusal): boolean =>
     !('reason' in answer) || answer.reason !== 'held'
   signal?.throwIfAborted()
   const answer = wait ? await poll(attempt, isFinal, { ...wait, signal }) : await attempt()
+  const { name, lockAtMostFor } = configuration
   if ('reason' in answer) {
     signal?.throwIfAborted()
+    if (answer.reason === 'slot-too-far-ahead')
+      throw slotTooFarAhead(name, Number(configuration.slot), answer.now)
     return answer
   }
-  const { name, lockAtMostFor } = configuration
   if (answer.lease.remaining() > 0 && !signal?.aborted) {
     const lock = new HeldLock(name, answer, report)
     if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive)
@@ -126,6 +129,15 @@ export async function acquireLock(
     'TIMEOUT',
     `Lock '${name}' was acquired only after its lease of ${lockAtMostFor} ms was over – make lockAtMostFor longer.`,
     { lockName: name },
+  )
+}
+
+/** Creates the error for a slot that lies too far ahead of the storage's clock. Both are in milliseconds since 1970. */
+function slotTooFarAhead(name: string, slot: number, now: number): LockError {
+  const iso = (time: number): string => new Date(time).toISOString()
+  return invalid(
+    `The slot of lock '${name}', ${iso(slot)}, lies more than a minute ahead of the database's clock, which says ${iso(now)}; the clock of this process says ${iso(time.wall())} – correct the clock that is wrong. If both are right, pass the time at which this run was due as the slot.`,
+    name,
   )
 }
 

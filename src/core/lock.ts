@@ -107,12 +107,19 @@ export interface LockHolder {
 }
 
 /** What a lock provider returns if it does not acquire the lock. */
-export interface Refusal {
-  /** Why the lock was not acquired. */
-  readonly reason: RefusalReason
-  /** Who holds the lock, if the storage knows that without another statement. PostgreSQL does not. */
-  readonly holder?: LockHolder | undefined
-}
+export type Refusal =
+  | {
+      /** Why the lock was not acquired. */
+      readonly reason: RefusalReason
+      /** Who holds the lock, if the storage knows that without another statement. PostgreSQL does not. */
+      readonly holder?: LockHolder | undefined
+    }
+  | {
+      /** The slot lies more than a minute ahead of the storage's clock. The caller gets an error, because one of the clocks is wrong. */
+      readonly reason: 'slot-too-far-ahead'
+      /** The storage's clock, in milliseconds since 1970. */
+      readonly now: number
+    }
 
 /**
  * Why a task was skipped: a reason for which a lock is refused, or
@@ -127,7 +134,7 @@ export type SkipReason = RefusalReason | 'nested' | 'aborted' | 'shutdown'
 export interface Skip {
   /** Why the task was skipped. */
   readonly reason: SkipReason
-  /** As in a refusal. */
+  /** Who holds the lock, if the provider knows. */
   readonly holder?: LockHolder | undefined
 }
 

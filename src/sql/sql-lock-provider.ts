@@ -15,7 +15,6 @@ import {
   type OptionChecks,
   poll,
   type Refusal,
-  slotTooFarAhead,
 } from '../core/internal'
 import { acquireRow, pauseRow, SqlAcquisition } from './acquisition'
 import { BackgroundReleases } from './background-releases'
@@ -101,7 +100,7 @@ export class SqlLockProvider extends LockProvider {
     const { outcome, row, lease } = await acquireRow(this.#table, this.#releases, owned, configuration)
     if (outcome === 'acquired')
       return new SqlAcquisition(this.#table, this.#releases, owned, lease, configuration)
-    if (outcome === 'slot-too-far-ahead') throw slotTooFarAhead(name, Number(slot), Number(row?.['now']))
+    if (outcome === 'slot-too-far-ahead') return { reason: outcome, now: Number(row?.['now']) }
     const holder = row && lockHolder(row)
     return holder ? { reason: outcome, holder } : { reason: outcome }
   }

@@ -8,7 +8,7 @@ import {
   type LockConfiguration,
   type LockErrorCode,
   type LockProvider,
-  type RefusalReason,
+  type Refusal,
 } from '../core/internal'
 import type {
   LockProviderEnvironment,
@@ -50,7 +50,7 @@ export async function acquireNew(
 export async function expectRefused(
   provider: LockProvider,
   configuration: LockConfiguration,
-  expected: RefusalReason = 'held',
+  expected: Refusal['reason'] = 'held',
 ): Promise<void> {
   const answer = await provider.acquire(checkLockConfiguration(configuration).configuration)
   assert(
