@@ -84,7 +84,7 @@ export class HeldLock implements Lock {
     return Number(token)
   }
 
-  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<this> {
+  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void> {
     const extended = this.#extendInTurn(lockAtMostFor, lockAtLeastFor)
     // If the task ends without awaiting the extension, the rejection must not crash the process.
     extended.catch(() => undefined)
@@ -142,7 +142,7 @@ export class HeldLock implements Lock {
     await this.unlock().catch(warn)
   }
 
-  async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<this> {
+  async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<void> {
     const atMost = aDuration(lockAtMostFor, 'lockAtMostFor', this.name)
     const atLeast =
       lockAtLeastFor === undefined ? undefined : aDuration(lockAtLeastFor, 'lockAtLeastFor', this.name)
@@ -155,7 +155,6 @@ export class HeldLock implements Lock {
       throw error
     }
     this.#notify('onLockExtended', {})
-    return this
   }
 
   async #extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<void> {

@@ -170,12 +170,11 @@ export interface ActiveLock {
    * Makes the lease last at least `lockAtMostFor` from now; never shortens it.
    *
    * @param lockAtLeastFor counts from the acquisition. Default: unchanged
-   * @returns the same lock
    * @throws LockError `LOCK_LOST` if the lease was over; `NOT_LOCKED` after the release, also if the lock is released before the
    *   answer arrives; `INVALID_CONFIGURATION` for a wrong duration; another code if the database did not answer: the lease is then
    *   unchanged, and the call may be repeated
    */
-  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<ActiveLock>
+  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void>
 }
 
 /** The outcome of a task: its value if it ran here, or why it was skipped. */
@@ -200,9 +199,6 @@ export type Task<T> = (context: TaskContext) => T | PromiseLike<T>
 
 /** One lock, from its acquisition to its end. */
 export interface Lock extends ActiveLock {
-  /** Extends the lease, as `ActiveLock.extend` does. */
-  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<Lock>
-
   /**
    * Releases the lock, or leaves it held until `lockAtLeastFor` is over. This is final: a second call does nothing, and a
    * successor's lock is not touched.

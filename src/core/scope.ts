@@ -103,22 +103,13 @@ export function activeLock(): ActiveLock | undefined {
 }
 
 /**
- * Asserts that the calling code runs under a lock, and that the innermost lock is still held.
+ * Asserts that the calling code runs under a lock that is still held: the lock of this name, or the innermost lock.
  *
+ * @param name ignored if it is not a string, so that `promise.then(assertLocked)` works
  * @throws LockError `NOT_LOCKED` otherwise
  */
-export function assertLocked(): void
-/**
- * Asserts that the calling code runs under the lock of this name, innermost or not, and that this lock is still held.
- *
- * @throws LockError `NOT_LOCKED` otherwise
- */
-// Two signatures, so that this function can be passed to `then`, which calls it with a value.
-// eslint-disable-next-line @typescript-eslint/unified-signatures
-export function assertLocked(name: string): void
-export function assertLocked(name?: string): void {
+export function assertLocked(name?: unknown): void {
   if (state.allAssertsPass) return
-  // A caller such as `then` may pass a value that is not a name.
   const lockName = typeof name === 'string' ? name : undefined
   const locks = [...openScopes()].map(({ lock }) => lock)
   const candidates =
