@@ -16,8 +16,8 @@ import { LONGEST_TIMEOUT } from './time'
 export interface LockRequest {
   readonly configuration: CheckedLockConfiguration
   readonly wait: { readonly atMost: number; readonly interval: number } | undefined
-  /** For how long to keep the lock alive: `Infinity` without a limit, `undefined` for not at all. */
-  readonly keepAlive: number | undefined
+  /** Whether to keep the lock alive, and for how long at most. */
+  readonly keepAlive: { readonly atMost?: number | undefined } | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -224,12 +224,12 @@ function checkKeepAlive(
   keepAlive: boolean | KeepAliveOptions,
   option: string,
   lockName?: string,
-): number | undefined {
-  if (typeof keepAlive === 'boolean') return keepAlive ? Infinity : undefined
+): { readonly atMost?: number | undefined } | undefined {
+  if (typeof keepAlive === 'boolean') return keepAlive ? {} : undefined
   if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
     throw mustBe(option, "true, false, or an object such as { atMost: '2h' }", lockName)
   const what = optionOf(option, lockName)
-  const { atMost = Infinity } = checkOptions(keepAlive, { atMost: aDuration }, what, lockName, option)
-  if (atMost === 0) throw mustBe(`${option}.atMost`, 'a millisecond or more', lockName)
-  return atMost
+  const checked = checkOptions(keepAlive, { atMost: aDuration }, what, lockName, option)
+  if (checked.atMost === 0) throw mustBe(`${option}.atMost`, 'a millisecond or more', lockName)
+  return checked
 }

@@ -1,4 +1,4 @@
-import { nameOf, TASK_OPTIONS, type TaskConfiguration } from './configuration'
+import { checkLockName, nameOf, TASK_OPTIONS, type TaskConfiguration } from './configuration'
 import { skipError, warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
 import type { Duration, Task, TaskResult } from './lock'
@@ -48,16 +48,17 @@ export async function executeOnce<T>(
   configuration: ExecuteOnceConfiguration,
   task: Task<T>,
 ): Promise<TaskResult<T>> {
-  checkOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
-  const { listeners, wait = '5m', lockAtMostFor = '1m', keepAlive = true, ...lock } = configuration
+  const checked = checkOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
+  const { name = checkLockName(undefined), listeners, ...lock } = checked
   const executor = new LockingTaskExecutor(provider, { listeners })
   const untilSucceeded = lock.slot !== undefined
   return executor.executeWithLock(
     {
+      wait: '5m',
+      lockAtMostFor: '1m',
+      keepAlive: true,
       ...lock,
-      wait,
-      lockAtMostFor,
-      keepAlive,
+      name,
       untilSucceeded,
       onSkip(event) {
         if (event.reason !== 'already-run') throw skipError(event)
@@ -67,7 +68,7 @@ export async function executeOnce<T>(
       const value = await task(context)
       if (context.lock.remaining() === 0)
         warn(
-          `'${lock.name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
+          `'${name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
         )
       return value
     },

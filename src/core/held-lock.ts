@@ -42,7 +42,7 @@ export class HeldLock implements Lock {
   #isWatched = false
   #cancelExpiry: Cancel | undefined
   #cancelKeepAlive: Cancel | undefined
-  #cancelStop: Cancel | undefined
+  readonly #cancelStops: Cancel[] = []
 
   /** @param report only for the lock of a task, whose events are reported as they happen */
   constructor(name: string, acquisition: Acquisition, report?: LockReport) {
@@ -50,7 +50,7 @@ export class HeldLock implements Lock {
     this.#acquisition = acquisition
     this.#report = report
     this.#lease = acquisition.lease
-    acquisitions.set(this, acquisition)
+    acquisitions.set(this, acquisitionOf(acquisition) ?? acquisition)
     if (report) this.#watchLease()
   }
 
@@ -113,15 +113,42 @@ export class HeldLock implements Lock {
     if (this.#end) this.#cancelKeepAlive()
   }
 
-  /** Aborts the signal of this lock when the other signal aborts, with the same reason. */
-  stopWith(other: AbortSignal): void {
-    this.#cancelStop = whenAborted(other, () => {
-      this.stop(other.reason)
-    })
+  /** Aborts the signal of this lock, which may still be held, when the other signal aborts. By default with the same reason. */
+  stopWith(other: AbortSignal, reason = (): unknown => other.reason): void {
+    // At its end, the lock leaves the other signal, which may live for ever.
+    this.#watchLease()
+    if (other.aborted) this.#stopFor(reason())
+    else if (!this.#end)
+      this.#cancelStops.push(
+        whenAborted(other, () => {
+          this.#stopFor(reason())
+        }),
+      )
   }
 
-  /** Aborts the signal although the lock is still held. Only the first reason counts. */
-  stop(reason: unknown): void {
+  /**
+   * Lends this lock to a task that is nested in it. Releasing what it returns does not release this lock.
+   *
+   * @param giveBack called when the nested task has ended
+   */
+  lend(giveBack: () => void): Acquisition {
+    this.#throwUnlessHeld()
+    const lease = { remaining: () => this.remaining() }
+    const lent: Acquisition = {
+      lease,
+      extend: async (...durations) => {
+        await this.extend(...durations)
+        return lease
+      },
+      fencingToken: () => this.fencingToken(),
+      unlock: () => Promise.resolve().then(giveBack),
+    }
+    acquisitions.set(lent, this.#acquisition)
+    return lent
+  }
+
+  /** Only the first reason counts. */
+  #stopFor(reason: unknown): void {
     this.#stop ??= { reason }
     this.#controller?.abort(this.#stop.reason)
   }
@@ -199,8 +226,8 @@ export class HeldLock implements Lock {
     this.#end = end
     this.#cancelExpiry?.()
     this.#cancelKeepAlive?.()
-    this.#cancelStop?.()
-    if (this.#controller) this.stop(this.#errorOf(end))
+    for (const cancel of this.#cancelStops) cancel()
+    if (this.#controller) this.#stopFor(this.#errorOf(end))
     return end
   }
 

@@ -6,6 +6,7 @@ import type { ActiveLock, Duration, ShutdownOptions, TaskContext } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
 import { aFunction, checkOptions, mustBe } from './options'
+import { outsideOfScopes } from './scope'
 import { LONGEST_TIMEOUT, sleep } from './time'
 
 /** The lock whose holder is the leader. */
@@ -113,15 +114,16 @@ export function leaderElection(
   const run = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       try {
-        await executor.executeWithLock(candidacy, lead)
+        const { executed } = await executor.executeWithLock(candidacy, lead)
+        if (executed) continue
       } catch (error) {
         await report(error)
-        // Give other candidates a chance to lead.
-        await sleep(interval, stopped.signal)
       }
+      // Give other candidates a chance to lead, and the process a chance to do anything else.
+      await sleep(interval, stopped.signal)
     }
   }
-  void run()
+  void outsideOfScopes(run)
 
   return {
     isLeader: () => leading !== undefined && leading.remaining() > 0 && !leading.signal.aborted,

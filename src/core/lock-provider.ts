@@ -1,6 +1,6 @@
 import { checkLockConfiguration, type LockRequest } from './configuration'
 import { aDuration } from './duration'
-import { LockError, invalid, warn } from './errors'
+import { LockError, invalid, shutdownError, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
 import type {
   Acquisition,
@@ -89,9 +89,14 @@ export function checkDrain(options: DrainOptions): { timeout: number; caller?: o
 
 /** What an executor adds when it acquires the lock of a task. */
 interface LockOfTask extends AcquireOptions {
-  readonly report: LockReport
+  readonly report: LockReport | undefined
   /** Aborts when the task must no longer start. */
   readonly stopped: AbortSignal
+}
+
+/** A lock provider, or a lock that is lent to a nested task. */
+interface LockSource {
+  acquire(...all: Parameters<LockProvider['acquire']>): Promise<Acquisition | Refusal | Skip>
 }
 
 /**
@@ -100,31 +105,33 @@ interface LockOfTask extends AcquireOptions {
  * @throws the reason of a signal as soon as that aborts; otherwise the errors of `provider.acquire`
  */
 export async function acquireLock(
-  provider: LockProvider,
-  { configuration, wait, keepAlive, signal: ownSignal }: LockRequest,
+  provider: LockSource,
+  { configuration, wait, keepAlive, signal }: LockRequest,
   { report, stopped, caller }: Partial<LockOfTask> = {},
 ): Promise<HeldLock | Skip> {
-  const signal = stopped && ownSignal ? AbortSignal.any([stopped, ownSignal]) : (stopped ?? ownSignal)
+  // `AbortSignal.any` would leak: on Node.js 20, a long-lived signal keeps something of each signal that was made from it.
+  const signals = [stopped, signal].filter((each) => each !== undefined)
   const attempt = () => provider.acquire(configuration, { caller })
-  const isFinal = (answer: Acquisition | Refusal): boolean =>
-    !('reason' in answer) || answer.reason !== 'held'
-  signal?.throwIfAborted()
-  const answer = wait ? await poll(attempt, isFinal, { ...wait, signal }) : await attempt()
+  const isFinal = (answer: Acquisition | Refusal | Skip): boolean =>
+    !('reason' in answer) || !['held', 'nested'].includes(answer.reason)
+  throwIfAborted(signals)
+  const answer = wait ? await poll(attempt, isFinal, wait, signals) : await attempt()
   const { name, lockAtMostFor } = configuration
   if ('reason' in answer) {
-    signal?.throwIfAborted()
+    throwIfAborted(signals)
     if (answer.reason === 'slot-too-far-ahead')
       throw slotTooFarAhead(name, Number(configuration.slot), answer.now)
     return answer
   }
-  if (answer.lease.remaining() > 0 && !signal?.aborted) {
+  if (answer.lease.remaining() > 0 && !signals.some(({ aborted }) => aborted)) {
     const lock = new HeldLock(name, answer, report)
-    if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive)
-    if (ownSignal) lock.stopWith(ownSignal)
+    if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive.atMost ?? Infinity)
+    if (stopped) lock.stopWith(stopped, () => shutdownError(name))
+    if (signal) lock.stopWith(signal)
     return lock
   }
   await answer.unlock('unused').catch(warn)
-  signal?.throwIfAborted()
+  throwIfAborted(signals)
   throw new LockError(
     'TIMEOUT',
     `Lock '${name}' was acquired only after its lease of ${lockAtMostFor} ms was over – make lockAtMostFor longer.`,
@@ -145,19 +152,24 @@ function slotTooFarAhead(name: string, slot: number, now: number): LockError {
  * Repeats an attempt until its outcome is final or `atMost` is over. Durations are in milliseconds.
  *
  * @returns the last outcome
- * @throws what `attempt` throws, at once; the reason of `signal`, as soon as it aborts
+ * @throws what `attempt` throws, at once; the reason of a signal, as soon as it aborts
  */
 export async function poll<T>(
   attempt: () => Promise<T>,
   isFinal: (outcome: T) => boolean,
-  { atMost, interval, signal }: { atMost: number; interval: number; signal?: AbortSignal | undefined },
+  { atMost, interval }: { readonly atMost: number; readonly interval: number },
+  signals: readonly AbortSignal[] = [],
 ): Promise<T> {
   const lease = new Lease(atMost)
   for (;;) {
-    signal?.throwIfAborted()
+    throwIfAborted(signals)
     const outcome = await attempt()
     const left = lease.remaining()
     if (left === 0 || isFinal(outcome)) return outcome
-    await sleep(Math.min(left, time.jittered(interval)), signal)
+    await sleep(Math.min(left, time.jittered(interval)), ...signals)
   }
+}
+
+function throwIfAborted(signals: readonly AbortSignal[]): void {
+  for (const signal of signals) signal.throwIfAborted()
 }

@@ -6,8 +6,8 @@ import {
   type TaskRequest,
 } from './configuration'
 import { aDuration } from './duration'
-import { shutdownError, skipError, warn } from './errors'
-import type { HeldLock } from './held-lock'
+import { skipError, warn } from './errors'
+import type { HeldLock, LockReport } from './held-lock'
 import {
   checkListeners,
   hasListeners,
@@ -18,7 +18,7 @@ import {
 import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
 import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
 import { checkOptions, type OptionChecks } from './options'
-import { enclosingScope, runInScope } from './scope'
+import { enclosingScope, lendLock, runInScope, type OpenScope } from './scope'
 import { inTime, Lease, time } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 
@@ -38,19 +38,13 @@ export const EXECUTOR_OPTIONS = {
   listeners: checkListeners,
 } satisfies OptionChecks<LockingTaskExecutorOptions>
 
-/** One call of an executor, from its attempt to acquire the lock until the lock is released. */
-interface Run {
-  readonly name: string
-  lock?: HeldLock
-}
-
 /** Runs each task under its lock: skips the task if the lock is refused, and always releases the lock afterwards. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
-  /** The runs that have not ended, and the end of each. */
-  readonly #runs = new Map<Run, Promise<unknown>>()
+  /** The end of each run, from its attempt to acquire the lock until the lock is released, and the lock's name. */
+  readonly #runs = new Map<Promise<unknown>, string>()
   /** Aborts when no more runs may start. */
   readonly #stop = new AbortController()
 
@@ -82,27 +76,23 @@ export class LockingTaskExecutor {
     const { name } = request.configuration
     checkTask(task, name)
     const event: LockEvent = { name, configuration: request.configuration }
-    const outer = enclosingScope(this.#provider, name)
-    const result = outer
-      ? await this.#executeNested(outer.lock, outer.inner, event, task)
-      : await this.#track(name, (run) => this.#execute(run, request, event, task))
+    const result = await this.#track(name, this.#execute(request, event, task))
     return result.executed ? result : skipped(result, request, event)
   }
 
-  #track<T>(name: string, work: (run: Run) => Promise<T>): Promise<T> {
-    const run: Run = { name }
-    const tracked = work(run).finally(() => this.#runs.delete(run))
-    this.#runs.set(
-      run,
-      tracked.catch(() => undefined),
-    )
-    return tracked
+  async #track<T>(name: string, run: Promise<T>): Promise<T> {
+    const ended = run.catch(() => undefined)
+    this.#runs.set(ended, name)
+    try {
+      return await run
+    } finally {
+      this.#runs.delete(ended)
+    }
   }
 
-  async #execute<T>(run: Run, request: TaskRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
+  async #execute<T>(request: TaskRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
     const lock = await this.#acquire(request, event)
     if ('reason' in lock) return { executed: false, ...lock }
-    run.lock = lock
     let outcome: UnlockOptions['outcome'] = 'failed'
     try {
       const value = await this.#run(lock, event, task)
@@ -114,29 +104,47 @@ export class LockingTaskExecutor {
   }
 
   async #acquire(request: TaskRequest, event: LockEvent): Promise<HeldLock | Skip> {
-    const stopped = this.#stop.signal
-    if (stopped.aborted) return { reason: 'shutdown' }
+    if (this.#stop.signal.aborted) return { reason: 'shutdown' }
+    const outer = enclosingScope(this.#provider, event.name)
+    if (outer) return this.#acquireNested(outer, request)
     const listeners = this.#listeners
-    let skip: Skip
     notify(listeners, 'onLockAttempt', event)
     try {
-      const report = { event, listeners }
-      const lock = await acquireLock(this.#provider, request, { report, stopped, caller: this })
-      if (!('reason' in lock)) {
-        notify(listeners, 'onLockAcquired', event)
-        return lock
-      }
-      skip = lock
+      const lock = await this.#lockOrSkip(request, this.#provider, { event, listeners })
+      if ('reason' in lock) notify(listeners, 'onLockNotAcquired', { ...event, ...lock })
+      else notify(listeners, 'onLockAcquired', event)
+      return lock
     } catch (error) {
-      if (stopped.aborted && error === stopped.reason) skip = { reason: 'shutdown' }
-      else if (request.signal?.aborted && error === request.signal.reason) skip = { reason: 'aborted' }
-      else {
-        notify(listeners, 'onLockFailed', { ...event, error })
-        throw error
-      }
+      notify(listeners, 'onLockFailed', { ...event, error })
+      throw error
     }
-    notify(listeners, 'onLockNotAcquired', { ...event, ...skip })
-    return skip
+  }
+
+  /** Acquires the lock of the task around this call, which is the only holder that may run a nested task. */
+  async #acquireNested(outer: OpenScope, request: TaskRequest): Promise<HeldLock | Skip> {
+    // Read before the lock can be lost, and passed on to the nested task.
+    const { signal } = outer.lock
+    const lock = await this.#lockOrSkip(request, {
+      // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
+      acquire: async ({ slot }) => lendLock(outer, slot),
+    })
+    if (!('reason' in lock)) lock.stopWith(signal)
+    return lock
+  }
+
+  async #lockOrSkip(
+    request: TaskRequest,
+    source: Parameters<typeof acquireLock>[0],
+    report?: LockReport,
+  ): Promise<HeldLock | Skip> {
+    const stopped = this.#stop.signal
+    try {
+      return await acquireLock(source, request, { report, stopped, caller: this })
+    } catch (error) {
+      if (stopped.aborted && error === stopped.reason) return { reason: 'shutdown' }
+      if (request.signal?.aborted && error === request.signal.reason) return { reason: 'aborted' }
+      throw error
+    }
   }
 
   async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<T> {
@@ -153,7 +161,7 @@ export class LockingTaskExecutor {
     }
     notify(this.#listeners, 'onTaskStarted', event)
     try {
-      const value = await runInScope(lock, this.#provider, () => task(context))
+      const value = await runInScope(lock, this.#provider, event.configuration.slot, () => task(context))
       finished({ outcome: 'succeeded' })
       return value
     } catch (error) {
@@ -170,17 +178,6 @@ export class LockingTaskExecutor {
       notify(this.#listeners, 'onUnlockFailed', { ...event, error })
       if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(error)
     }
-  }
-
-  /** Runs a task that is nested in its own lock. Skips it while another nested task runs, because the two must not overlap. */
-  async #executeNested<T>(
-    lock: HeldLock,
-    inner: number,
-    event: LockEvent,
-    task: Task<T>,
-  ): Promise<TaskResult<T>> {
-    if (inner > 0) return { executed: false, reason: 'nested' }
-    return { executed: true, value: await this.#run(lock, event, task) }
   }
 
   /**
@@ -221,12 +218,12 @@ export class LockingTaskExecutor {
     const lease = new Lease(timeout)
     this.#stop.abort()
     const runs = [...this.#runs]
-    for (const [{ name, lock }] of runs) lock?.stop(shutdownError(name))
-    const ended = Promise.all(runs.map(([, end]) => end))
+    const ended = Promise.all(runs.map(([end]) => end))
     await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(() => undefined)
-    const late = runs.filter(([run]) => this.#runs.has(run)).map(([{ name }]) => name)
+    const late = runs.filter(([end]) => this.#runs.has(end)).map(([, name]) => name)
     await this.#provider.drain?.({ timeout: lease.remaining(), caller: this })
-    return late
+    // A nested task has the name of the task around it.
+    return [...new Set(late)]
   }
 }
 

@@ -47,7 +47,10 @@ export function checkOptions<Options extends object, Checks extends OptionChecks
   const known = Object.keys(checks)
   if (typeof options !== 'object' || (options as unknown) === null)
     throw invalid(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
-  const unknown = Object.keys(options).filter((key) => !known.includes(key))
+  const unknown: string[] = []
+  // Inherited options count as well.
+  // eslint-disable-next-line guard-for-in
+  for (const key in options) if (!known.includes(key)) unknown.push(key)
   if (unknown.length > 0) {
     throw invalid(
       `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – the known options are ${known.join(', ')}.`,

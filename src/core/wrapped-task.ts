@@ -51,8 +51,10 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   configuration: WrapConfiguration<This, Arguments>,
   task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
 ): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
-  checkWrapConfiguration(configuration as WrapConfiguration, defaults)
-  const { name, slot, onError, ...rest } = configuration
+  const { name, slot, onError, ...rest } = checkWrapConfiguration(
+    configuration as WrapConfiguration,
+    defaults,
+  ) as WrapConfiguration<This, Arguments>
   checkTask(task, typeof name === 'string' ? name : undefined)
   return async function (this: This, ...args: Arguments) {
     try {
@@ -73,7 +75,8 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   }
 }
 
-function checkWrapConfiguration(configuration: WrapConfiguration, defaults: DefaultDurations): void {
+/** Returns the options, own or inherited, in the form that the executor uses. */
+function checkWrapConfiguration(configuration: WrapConfiguration, defaults: DefaultDurations): unknown {
   const { name } = (configuration as WrapConfiguration | null | undefined) ?? {}
   const anyName = typeof name === 'function' ? 'made from arguments' : name
   const checked = checkOptions(configuration, WRAP_OPTIONS, 'lock configuration', anyName)
@@ -84,6 +87,7 @@ function checkWrapConfiguration(configuration: WrapConfiguration, defaults: Defa
       anyName,
     )
   lockRequest({ ...defaults, ...checked, name: anyName, slot: undefined, untilSucceeded: false })
+  return checked
 }
 
 /** Accepts a name, or a function that builds it from the arguments of a call. */

@@ -42,8 +42,7 @@ export interface SchedulerLockDecorator {
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
 ): SchedulerLockDecorator {
-  checkSchedulerLockOptions(options as unknown as SchedulerLockOptions)
-  const checked = withoutUndefined(options as unknown as SchedulerLockOptions)
+  const checked = checkSchedulerLockOptions(options as unknown as SchedulerLockOptions)
   const decorate = (
     target: object,
     keyOrContext: string | symbol | undefined | ClassMethodDecoratorContext<object>,
@@ -133,18 +132,13 @@ export function configurationOf(instance: object, method: object) {
 export function SchedulerLockDefaults(
   defaults: SchedulerLockDefaultsOptions,
 ): (target: abstract new (...args: never[]) => unknown, context?: ClassDecoratorContext) => void {
-  checkSchedulerLockDefaults(defaults)
+  const checked = checkSchedulerLockDefaults(defaults)
   return (target) => {
     const prototype = target.prototype as object
     Object.defineProperty(prototype, DEFAULTS, {
-      value: { ...defaultsOf(prototype), ...withoutUndefined(defaults) },
+      value: { ...defaultsOf(prototype), ...checked },
     })
   }
-}
-
-/** Drops undefined options, so that they keep the class's default just as absent ones do. */
-function withoutUndefined<Options extends object>(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }
 
 function defaultsOf(instance: object): SchedulerLockDefaultsOptions {

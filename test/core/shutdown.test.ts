@@ -129,4 +129,14 @@ describe('shutdown', () => {
     expect(await executor.shutdown()).toEqual([])
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })
+
+  it.each(['onLockAcquired', 'onTaskStarted'] as const)('stops the task if %s calls it', async (event) => {
+    const ended: Promise<unknown>[] = []
+    const listener = { [event]: () => void ended.push(stopping.shutdown()) }
+    const stopping = new LockingTaskExecutor(provider, { listeners: [listener] })
+    await stopping.executeWithLock(job, ({ signal }) => {
+      expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
+    })
+    expect(await Promise.all(ended)).toEqual([[]])
+  })
 })
