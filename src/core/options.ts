@@ -49,7 +49,6 @@ export function checkOptions<Options extends object, Checks extends OptionChecks
     throw invalid(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
   const unknown: string[] = []
   // Inherited options count as well.
-  // eslint-disable-next-line guard-for-in
   for (const key in options) if (!known.includes(key)) unknown.push(key)
   if (unknown.length > 0) {
     throw invalid(

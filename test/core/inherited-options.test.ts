@@ -54,7 +54,11 @@ describe('options that are inherited from a prototype', () => {
 
   it('configure a leader election', async () => {
     const elected = promiseWithResolvers()
-    const callbacks = inherited({ onElected: () => void elected.resolve() })
+    const callbacks = inherited({
+      onElected() {
+        elected.resolve()
+      },
+    })
     const election = leaderElection(new InMemoryLockProvider(), inherited(lock), callbacks)
     await elected.promise
     await election.shutdown()

@@ -151,7 +151,11 @@ describe('a task that is nested in its own lock', () => {
       const election = leaderElection(
         provider,
         { ...lock, interval: 1 },
-        { onElected: () => void elected.resolve() },
+        {
+          onElected() {
+            elected.resolve()
+          },
+        },
       )
       afterTest(() => election.shutdown())
       await new Promise(setImmediate)
