@@ -124,11 +124,11 @@ it('runs at once inside a task that holds the same lock for the same slot', asyn
   await provider.createTable()
   const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
   const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
+  const result = await executor.executeWithLock({ name: 'migrate', slot: SLOT }, migrate)
+  expect(result).toEqual({ executed: true, value: { executed: true, value: 'done' } })
   // The lock around it was not acquired for this slot, so nothing shows whether the slot has succeeded.
   const refused = executor.executeWithLock({ name: 'migrate' }, migrate)
   await expect(refused).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
-  const result = await executor.executeWithLock({ name: 'migrate', slot: SLOT }, migrate)
-  expect(result).toEqual({ executed: true, value: { executed: true, value: 'done' } })
   // And the other way round.
   const executed = executor.executeWithLock.bind(executor)
   const other = () => executed({ name: 'other' }, () => 'done')
