@@ -354,7 +354,7 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 10,
     breaks: 'a space at the end of a name is allowed',
-    file: 'src/core/lock-configuration.ts',
+    file: 'src/core/configuration.ts',
     find: 'if (name.trim() !== name)',
     replace: 'if (name.trim() === "")',
     tests: ['test/core/lock-configuration.test.ts', ...SUITE],

@@ -107,7 +107,7 @@ async function runLocked(
 }
 
 function isRefused(error: unknown): boolean {
-  return error instanceof LockError && error.code === 'NOT_ACQUIRED'
+  return error instanceof LockError && error.code === 'SKIPPED'
 }
 
 /** Queries who holds the lock, for the message about a refusal. */

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander'
-import { checkDuration } from '../core/internal'
+import { aDuration } from '../core/internal'
 
 export function readDuration(text: string): string {
   try {
-    checkDuration(undefined, 'It', text)
+    aDuration(text, 'It')
     return text
   } catch (error) {
     const { message } = error as Error
@@ -13,7 +13,7 @@ export function readDuration(text: string): string {
 }
 
 export function positiveDuration(text: string): string {
-  if (checkDuration(undefined, 'It', readDuration(text)) > 0) return text
+  if (aDuration(readDuration(text), 'It') > 0) return text
   throw new InvalidArgumentError('It must be longer than 0.')
 }
 

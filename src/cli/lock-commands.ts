@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { checkDuration, checkLockName } from '../core/internal'
+import { aDuration, checkLockName } from '../core/internal'
 import { printable, type OverdueLock } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
@@ -62,7 +62,7 @@ export function addLimit(text: string, limits: Limits = {}): Limits {
   const [, name = '', limit = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new InvalidArgumentError('It must be name=duration, such as report=25h.')
   // Validate the limit before connecting.
-  checkDuration(checkLockName(name), 'the limit', readDuration(limit))
+  aDuration(readDuration(limit), 'the limit', checkLockName(name))
   return { ...limits, [name]: limit }
 }
 

@@ -45,9 +45,14 @@ const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
  *
  * @param cron croner's `Cron`, or a `CronTime` of the package `cron`: `job.cronTime`
  * @param now milliseconds since 1970, or a `Date`. Default: the clock of this process
- * @throws LockError `INVALID_CONFIGURATION` if the expression was never due
+ * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, or for anything but such an object
  */
 export function slotOf(cron: CronLike | CronTimeLike, now: Date | number = time.wall()): Date {
+  const given = (typeof cron === 'object' ? cron : {}) as Partial<CronLike & CronTimeLike> | null
+  if (typeof (given?.previousRuns ?? given?.getNextDateFrom) !== 'function')
+    throw invalid(
+      "slotOf needs croner's Cron, or a CronTime of the package cron, not an expression – pass the object.",
+    )
   const slot = lastDue(cron, Number(now))
   if (slot !== undefined) return new Date(slot)
   throw invalid(

@@ -24,16 +24,16 @@ const ISO =
 /**
  * Converts a duration to whole milliseconds, from 0 to a hundred years.
  *
- * @param name the lock that the duration belongs to, if any, for the error
- * @param what the option's name, for the error
+ * @param option its name, for the error
+ * @param lockName the lock that the duration belongs to, if any, for the error
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function checkDuration(name: string | undefined, what: string, duration: Duration): number {
-  const value = milliseconds(duration, what, name)
+export function aDuration(duration: Duration, option: string, lockName?: string): number {
+  const value = milliseconds(duration, option, lockName)
   if (value >= 0 && value <= MAX_DURATION) return value
   const [wrong, advice] =
     value < 0 ? ['negative', 'set it to 0 or more'] : ['longer than a hundred years', 'make it shorter']
-  throw invalid(`${optionOf(name, what)} is ${wrong} (${duration}) – ${advice}.`, name)
+  throw invalid(`${optionOf(option, lockName)} is ${wrong} (${duration}) – ${advice}.`, lockName)
 }
 
 /**
@@ -46,7 +46,7 @@ export function checkDuration(name: string | undefined, what: string, duration: 
 export function milliseconds(duration: Duration, what = 'duration', lockName?: string): number {
   const value = typeof duration === 'number' ? duration : parse(duration)
   if (Number.isFinite(value)) return Math.trunc(value)
-  const subject = optionOf(lockName, what)
+  const subject = optionOf(what, lockName)
   const number = typeof duration === 'string' && WITHOUT_UNIT.exec(duration)?.[1]
   throw invalid(
     number

@@ -13,7 +13,7 @@ import { describeSkip, type Skip } from './lock'
  * - `TIMEOUT` the database or the connection pool did not answer in time; a lock that is acquired too late is released
  * - `DATABASE_ERROR` any other database error; `cause` is the driver's own error
  * - `NOT_LOCKED` a lock was asserted, extended or used outside its task, or after its release
- * - `NOT_ACQUIRED` the task was skipped because the lock was not acquired, and the caller asked for an error in that case
+ * - `SKIPPED` the task was skipped because the lock was not acquired, and the caller asked for an error in that case
  * - `LOCK_LOST` the lease is over, or an extension was refused: another instance may hold the lock now
  * - `SHUTDOWN` the task must stop, or was skipped, because the executor is shutting down
  */
@@ -25,7 +25,7 @@ export type LockErrorCode =
   | 'TIMEOUT'
   | 'DATABASE_ERROR'
   | 'NOT_LOCKED'
-  | 'NOT_ACQUIRED'
+  | 'SKIPPED'
   | 'LOCK_LOST'
   | 'SHUTDOWN'
 
@@ -74,7 +74,7 @@ export function invalid(message: string, lockName?: string, option?: string): Lo
 }
 
 /** Names an option as the subject of an error message. */
-export function optionOf(lockName: string | undefined, option: string): string {
+export function optionOf(option: string, lockName: string | undefined): string {
   return lockName === undefined ? option : `${option} of lock '${lockName}'`
 }
 
@@ -107,7 +107,7 @@ export function skipError(skip: Skip & { readonly name: string }): LockError {
   const { name: lockName, reason } = skip
   if (reason === 'shutdown') return shutdownError(lockName)
   const message = `Lock '${lockName}' ${describeSkip(skip)} – the task was skipped.`
-  return new LockError('NOT_ACQUIRED', message, { lockName })
+  return new LockError('SKIPPED', message, { lockName })
 }
 
 /** Emits a process warning for an error that would otherwise go unnoticed; changes no outcome. */

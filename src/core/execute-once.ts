@@ -1,18 +1,13 @@
+import { checkLockName, nameOf, TASK_OPTIONS, type TaskConfiguration } from './configuration'
 import { skipError, warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
-import type { Duration } from './lock'
-import { nameOf } from './lock-configuration'
+import type { Duration, Task, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
 import { checkOptions, type OptionChecks } from './options'
-import { notByHand } from './run-now'
-import { TASK_OPTIONS, type Task, type TaskConfiguration, type TaskResult } from './task-configuration'
 
 /** What to run once, and how long to wait while another instance runs it. */
-export interface ExecuteOnceConfiguration extends Omit<
-  TaskConfiguration,
-  'untilSucceeded' | 'onNotAcquired'
-> {
+export interface ExecuteOnceConfiguration extends Omit<TaskConfiguration, 'untilSucceeded' | 'onSkip'> {
   /**
    * When the task was due, the same on every instance; for migrations, the time at which this release was built. The task runs once
    * for each slot, and never for an earlier one. Default: no slot, so every instance runs the task, one after another.
@@ -30,7 +25,7 @@ export interface ExecuteOnceConfiguration extends Omit<
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
-const { untilSucceeded: _, onNotAcquired: __, ...LOCK_OPTIONS } = TASK_OPTIONS
+const { untilSucceeded: _, onSkip: __, ...LOCK_OPTIONS } = TASK_OPTIONS
 const OPTIONS = {
   ...LOCK_OPTIONS,
   listeners: checkListeners,
@@ -44,7 +39,7 @@ const OPTIONS = {
  *
  * @returns `{ executed: true, value }` if the task ran here, `{ executed: false, reason: 'already-run' }` if another instance has
  *   done it
- * @throws LockError `NOT_ACQUIRED` if the lock was still held when `wait` was over, or if `signal` aborted before the task started;
+ * @throws LockError `SKIPPED` if the lock was still held when `wait` was over, or if `signal` aborted before the task started;
  *   `INVALID_CONFIGURATION`, or the errors of `provider.lock`: it is then unknown whether the task is done. Rethrows what the task
  *   throws
  */
@@ -53,30 +48,29 @@ export async function executeOnce<T>(
   configuration: ExecuteOnceConfiguration,
   task: Task<T>,
 ): Promise<TaskResult<T>> {
-  checkOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
-  const { listeners, wait = '5m', lockAtMostFor = '1m', keepAlive = true, ...lock } = configuration
+  const checked = checkOptions(configuration, OPTIONS, 'configuration', nameOf(configuration))
+  const { name = checkLockName(undefined), listeners, ...lock } = checked
   const executor = new LockingTaskExecutor(provider, { listeners })
   const untilSucceeded = lock.slot !== undefined
-  return notByHand(() =>
-    executor.executeWithLock(
-      {
-        ...lock,
-        wait,
-        lockAtMostFor,
-        keepAlive,
-        untilSucceeded,
-        onNotAcquired(event) {
-          if (event.reason !== 'already-run') throw skipError(event)
-        },
+  return executor.executeWithLock(
+    {
+      wait: '5m',
+      lockAtMostFor: '1m',
+      keepAlive: true,
+      ...lock,
+      name,
+      untilSucceeded,
+      onSkip(event) {
+        if (event.reason !== 'already-run') throw skipError(event)
       },
-      async (context) => {
-        const value = await task(context)
-        if (context.lock.remaining() === 0)
-          warn(
-            `'${lock.name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
-          )
-        return value
-      },
-    ),
+    },
+    async (context) => {
+      const value = await task(context)
+      if (context.lock.remaining() === 0)
+        warn(
+          `'${name}' was done, but its lock was lost before it ended, so another instance may do it again.`,
+        )
+      return value
+    },
   )
 }

@@ -1,8 +1,9 @@
+import { checkLease } from './configuration'
+import { aDuration } from './duration'
 import { invalid, LockError, noLongerHeld, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
 import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
-import { checkLease } from './lock-configuration'
 import { checkOptions, mustBe } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
 
@@ -41,7 +42,7 @@ export class HeldLock implements Lock {
   #isWatched = false
   #cancelExpiry: Cancel | undefined
   #cancelKeepAlive: Cancel | undefined
-  #cancelStop: Cancel | undefined
+  readonly #cancelStops: Cancel[] = []
 
   /** @param report only for the lock of a task, whose events are reported as they happen */
   constructor(name: string, acquisition: Acquisition, report?: LockReport) {
@@ -49,7 +50,7 @@ export class HeldLock implements Lock {
     this.#acquisition = acquisition
     this.#report = report
     this.#lease = acquisition.lease
-    acquisitions.set(this, acquisition)
+    acquisitions.set(this, acquisitionOf(acquisition) ?? acquisition)
     if (report) this.#watchLease()
   }
 
@@ -83,7 +84,7 @@ export class HeldLock implements Lock {
     return Number(token)
   }
 
-  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<this> {
+  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void> {
     const extended = this.#extendInTurn(lockAtMostFor, lockAtLeastFor)
     // If the task ends without awaiting the extension, the rejection must not crash the process.
     extended.catch(() => undefined)
@@ -112,15 +113,42 @@ export class HeldLock implements Lock {
     if (this.#end) this.#cancelKeepAlive()
   }
 
-  /** Aborts the signal of this lock when the other signal aborts, with the same reason. */
-  stopWith(other: AbortSignal): void {
-    this.#cancelStop = whenAborted(other, () => {
-      this.stop(other.reason)
-    })
+  /** Aborts the signal of this lock, which may still be held, when the other signal aborts. By default with the same reason. */
+  stopWith(other: AbortSignal, reason = (): unknown => other.reason): void {
+    // At its end, the lock leaves the other signal, which may live for ever.
+    this.#watchLease()
+    if (other.aborted) this.#stopFor(reason())
+    else if (!this.#end)
+      this.#cancelStops.push(
+        whenAborted(other, () => {
+          this.#stopFor(reason())
+        }),
+      )
   }
 
-  /** Aborts the signal although the lock is still held. Only the first reason counts. */
-  stop(reason: unknown): void {
+  /**
+   * Lends this lock to a task that is nested in it. Releasing what it returns does not release this lock.
+   *
+   * @param giveBack called when the nested task has ended
+   */
+  lend(giveBack: () => void): Acquisition {
+    this.#throwUnlessHeld()
+    const lease = { remaining: () => this.remaining() }
+    const lent: Acquisition = {
+      lease,
+      extend: async (...durations) => {
+        await this.extend(...durations)
+        return lease
+      },
+      fencingToken: () => this.fencingToken(),
+      unlock: () => Promise.resolve().then(giveBack),
+    }
+    acquisitions.set(lent, this.#acquisition)
+    return lent
+  }
+
+  /** Only the first reason counts. */
+  #stopFor(reason: unknown): void {
     this.#stop ??= { reason }
     this.#controller?.abort(this.#stop.reason)
   }
@@ -141,18 +169,19 @@ export class HeldLock implements Lock {
     await this.unlock().catch(warn)
   }
 
-  async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<this> {
-    const checked = checkLease(this.name, lockAtMostFor, lockAtLeastFor ?? 0)
-    const atLeast = lockAtLeastFor === undefined ? undefined : checked.lockAtLeastFor
+  async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<void> {
+    const atMost = aDuration(lockAtMostFor, 'lockAtMostFor', this.name)
+    const atLeast =
+      lockAtLeastFor === undefined ? undefined : aDuration(lockAtLeastFor, 'lockAtLeastFor', this.name)
+    checkLease(this.name, atMost, atLeast ?? 0)
     try {
-      await this.#inTurn(() => this.#extend(checked.lockAtMostFor, atLeast))
+      await this.#inTurn(() => this.#extend(atMost, atLeast))
     } catch (error) {
       // The loss of the lock has an event of its own.
       if (error !== this.#error) this.#notify('onExtendFailed', { error })
       throw error
     }
     this.#notify('onLockExtended', {})
-    return this
   }
 
   async #extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<void> {
@@ -198,8 +227,8 @@ export class HeldLock implements Lock {
     this.#end = end
     this.#cancelExpiry?.()
     this.#cancelKeepAlive?.()
-    this.#cancelStop?.()
-    if (this.#controller) this.stop(this.#errorOf(end))
+    for (const cancel of this.#cancelStops) cancel()
+    if (this.#controller) this.#stopFor(this.#errorOf(end))
     return end
   }
 

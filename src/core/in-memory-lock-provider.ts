@@ -1,7 +1,6 @@
-import type { Acquisition, Refusal, RefusalReason } from './lock'
-import type { CheckedLockConfiguration } from './lock-configuration'
+import type { Acquisition, CheckedLockConfiguration, Refusal } from './lock'
 import { LockProvider } from './lock-provider'
-import { SLOT_AT_MOST_AHEAD, slotTooFarAhead, tokenOfRetry } from './slots'
+import { SLOT_AT_MOST_AHEAD, tokenOfRetry } from './slots'
 import { type Clock, Lease, time } from './time'
 
 /** What a lock table keeps in a row. */
@@ -37,10 +36,10 @@ export class InMemoryLockProvider extends LockProvider {
    *
    * @returns the lock, or a refusal if it is held or was already acquired for its slot
    */
-  // eslint-disable-next-line @typescript-eslint/require-await -- a slot that is too far ahead rejects, as with every provider
+  // eslint-disable-next-line @typescript-eslint/require-await
   async acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal> {
     const token = this.#token(configuration)
-    if (typeof token === 'string') return { reason: token }
+    if (typeof token === 'object') return token
     this.#forgetExpired()
     return this.#acquire(configuration, token)
   }
@@ -56,14 +55,16 @@ export class InMemoryLockProvider extends LockProvider {
   }
 
   /** Returns `lockedAt` of the new acquisition, or why it is refused. */
-  #token({ name, slot, untilSucceeded }: CheckedLockConfiguration): number | RefusalReason {
-    if (this.isLocked(name)) return 'held'
+  #token({ name, slot, untilSucceeded }: CheckedLockConfiguration): number | Refusal {
+    if (this.isLocked(name)) return { reason: 'held' }
     const now = time.wall()
     const { lockedAt = 0, succeeded = false } = this.#entries.get(name) ?? {}
     if (slot === undefined) return Math.max(now, lockedAt + 1)
-    if (lockedAt >= slot)
-      return (untilSucceeded && !succeeded ? tokenOfRetry(slot, lockedAt) : undefined) ?? 'already-run'
-    if (slot > now + SLOT_AT_MOST_AHEAD) throw slotTooFarAhead(name, slot, now)
+    if (lockedAt >= slot) {
+      const retry = untilSucceeded && !succeeded ? tokenOfRetry(slot, lockedAt) : undefined
+      return retry ?? { reason: 'already-run' }
+    }
+    if (slot > now + SLOT_AT_MOST_AHEAD) return { reason: 'slot-too-far-ahead', now }
     return slot
   }
 

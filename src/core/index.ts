@@ -18,7 +18,6 @@ export {
   loggingListener,
   runNow,
   slotOf,
-  slotTooFarAhead,
   tokenOfRetry,
 } from './internal'
 export type {

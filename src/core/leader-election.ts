@@ -1,12 +1,12 @@
+import { checkLease, checkLockName, nameOf } from './configuration'
+import { aDuration } from './duration'
 import { warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
-import type { ActiveLock, Duration, ShutdownOptions } from './lock'
-import { checkLease, checkLockName, nameOf } from './lock-configuration'
+import type { ActiveLock, Duration, ShutdownOptions, TaskContext } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
-import { aDuration, aFunction, checkOptions, mustBe } from './options'
-import { notByHand } from './run-now'
-import type { TaskContext } from './task-configuration'
+import { aFunction, checkOptions, mustBe } from './options'
+import { outsideOfScopes } from './scope'
 import { LONGEST_TIMEOUT, sleep } from './time'
 
 /** The lock whose holder is the leader. */
@@ -114,15 +114,16 @@ export function leaderElection(
   const run = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       try {
-        await executor.executeWithLock(candidacy, lead)
+        const { executed } = await executor.executeWithLock(candidacy, lead)
+        if (executed) continue
       } catch (error) {
         await report(error)
-        // Give other candidates a chance to lead.
-        await sleep(interval, stopped.signal)
       }
+      // Give other candidates a chance to lead, and the process a chance to do anything else.
+      await sleep(interval, stopped.signal)
     }
   }
-  void notByHand(run)
+  void outsideOfScopes(run)
 
   return {
     isLeader: () => leading !== undefined && leading.remaining() > 0 && !leading.signal.aborted,
@@ -140,9 +141,10 @@ function checkCandidate(checked: {
   readonly lockAtMostFor?: number | undefined
   readonly interval?: number | undefined
 }) {
-  const name = checkLockName(checked.name)
-  if (checked.lockAtMostFor === undefined) throw mustBe('lockAtMostFor', "a duration such as '1m'", name)
-  const { lockAtMostFor } = checkLease(name, checked.lockAtMostFor, 0)
+  // A name that was set has been checked.
+  const { name = checkLockName(undefined), lockAtMostFor } = checked
+  if (lockAtMostFor === undefined) throw mustBe('lockAtMostFor', "a duration such as '1m'", name)
+  checkLease(name, lockAtMostFor, 0)
   const interval = checked.interval ?? Math.ceil(Math.min(lockAtMostFor / 4, 5_000))
   if (interval === 0) throw mustBe('interval', 'a millisecond or more', name)
   return { name, lockAtMostFor, interval: Math.min(interval, LONGEST_TIMEOUT) }

@@ -1,7 +1,6 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { invalid, LockError } from './errors'
-import { describeSkip, type Skip } from './lock'
-import type { CheckedLockConfiguration } from './lock-configuration'
+import { describeSkip, type CheckedLockConfiguration, type Skip } from './lock'
 import { mustBe } from './options'
 
 /** What every event contains: the lock, and how it was configured. */

@@ -1,8 +1,17 @@
-import { LockError, invalid, warn } from './errors'
+import { checkLockConfiguration, type LockRequest } from './configuration'
+import { aDuration } from './duration'
+import { LockError, invalid, shutdownError, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
-import type { Acquisition, Lock, LockConfiguration, Refusal, ShutdownOptions } from './lock'
-import { checkLockConfiguration, type CheckedLockConfiguration, type LockRequest } from './lock-configuration'
-import { aDuration, checkOptions } from './options'
+import type {
+  Acquisition,
+  CheckedLockConfiguration,
+  Lock,
+  LockConfiguration,
+  Refusal,
+  ShutdownOptions,
+  Skip,
+} from './lock'
+import { anObject, checkOptions } from './options'
 import { Lease, sleep, time } from './time'
 
 /** Hands out locks. A storage only has to implement `acquire`; `shedlock-orm/testing` has a test suite for it. */
@@ -66,9 +75,14 @@ export function checkDrain(options: ShutdownOptions): number {
 
 /** What an executor adds when it acquires the lock of a task. */
 interface LockOfTask {
-  readonly report: LockReport
+  readonly report: LockReport | undefined
   /** Aborts when the task must no longer start. */
   readonly stopped: AbortSignal
+}
+
+/** A lock provider, or a lock that is lent to a nested task. */
+interface LockSource {
+  acquire(configuration: CheckedLockConfiguration): Promise<Acquisition | Refusal | Skip>
 }
 
 /**
@@ -77,29 +91,33 @@ interface LockOfTask {
  * @throws the reason of a signal as soon as that aborts; otherwise the errors of `provider.acquire`
  */
 export async function acquireLock(
-  provider: Pick<LockProvider, 'acquire'>,
-  { configuration, wait, keepAlive, signal: ownSignal }: LockRequest,
+  provider: LockSource,
+  { configuration, wait, keepAlive, signal }: LockRequest,
   { report, stopped }: Partial<LockOfTask> = {},
-): Promise<HeldLock | Refusal> {
-  const signal = stopped && ownSignal ? AbortSignal.any([stopped, ownSignal]) : (stopped ?? ownSignal)
+): Promise<HeldLock | Skip> {
+  // `AbortSignal.any` would leak: on Node.js 20, a long-lived signal keeps something of each signal that was made from it.
+  const signals = [stopped, signal].filter((each) => each !== undefined)
   const attempt = () => provider.acquire(configuration)
-  const isFinal = (answer: Acquisition | Refusal): boolean =>
-    !('reason' in answer) || answer.reason !== 'held'
-  signal?.throwIfAborted()
-  const answer = wait ? await poll(attempt, isFinal, { ...wait, signal }) : await attempt()
+  const isFinal = (answer: Acquisition | Refusal | Skip): boolean =>
+    !('reason' in answer) || !['held', 'nested'].includes(answer.reason)
+  throwIfAborted(signals)
+  const answer = wait ? await poll(attempt, isFinal, wait, signals) : await attempt()
+  const { name, lockAtMostFor } = configuration
   if ('reason' in answer) {
-    signal?.throwIfAborted()
+    throwIfAborted(signals)
+    if (answer.reason === 'slot-too-far-ahead')
+      throw slotTooFarAhead(name, Number(configuration.slot), answer.now)
     return answer
   }
-  const { name, lockAtMostFor } = configuration
-  if (answer.lease.remaining() > 0 && !signal?.aborted) {
+  if (answer.lease.remaining() > 0 && !signals.some(({ aborted }) => aborted)) {
     const lock = new HeldLock(name, answer, report)
-    if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive)
-    if (ownSignal) lock.stopWith(ownSignal)
+    if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive.atMost ?? Infinity)
+    if (stopped) lock.stopWith(stopped, () => shutdownError(name))
+    if (signal) lock.stopWith(signal)
     return lock
   }
   await answer.unlock('unused').catch(warn)
-  signal?.throwIfAborted()
+  throwIfAborted(signals)
   throw new LockError(
     'TIMEOUT',
     `Lock '${name}' was acquired only after its lease of ${lockAtMostFor} ms was over – make lockAtMostFor longer.`,
@@ -107,23 +125,37 @@ export async function acquireLock(
   )
 }
 
+/** Creates the error for a slot that lies too far ahead of the storage's clock. Both are in milliseconds since 1970. */
+function slotTooFarAhead(name: string, slot: number, now: number): LockError {
+  const iso = (time: number): string => new Date(time).toISOString()
+  return invalid(
+    `The slot of lock '${name}', ${iso(slot)}, lies more than a minute ahead of the database's clock, which says ${iso(now)}; the clock of this process says ${iso(time.wall())} – correct the clock that is wrong. If both are right, pass the time at which this run was due as the slot.`,
+    name,
+  )
+}
+
 /**
  * Repeats an attempt until its outcome is final or `atMost` is over. Durations are in milliseconds.
  *
  * @returns the last outcome
- * @throws what `attempt` throws, at once; the reason of `signal`, as soon as it aborts
+ * @throws what `attempt` throws, at once; the reason of a signal, as soon as it aborts
  */
 export async function poll<T>(
   attempt: () => Promise<T>,
   isFinal: (outcome: T) => boolean,
-  { atMost, interval, signal }: { atMost: number; interval: number; signal?: AbortSignal | undefined },
+  { atMost, interval }: { readonly atMost: number; readonly interval: number },
+  signals: readonly AbortSignal[] = [],
 ): Promise<T> {
   const lease = new Lease(atMost)
   for (;;) {
-    signal?.throwIfAborted()
+    throwIfAborted(signals)
     const outcome = await attempt()
     const left = lease.remaining()
     if (left === 0 || isFinal(outcome)) return outcome
-    await sleep(Math.min(left, time.jittered(interval)), signal)
+    await sleep(Math.min(left, time.jittered(interval)), ...signals)
   }
+}
+
+function throwIfAborted(signals: readonly AbortSignal[]): void {
+  for (const signal of signals) signal.throwIfAborted()
 }

@@ -59,6 +59,20 @@ export interface LockConfiguration {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A lock configuration whose values were checked: what a storage needs to acquire the lock. */
+export interface CheckedLockConfiguration {
+  /** The lock's name. */
+  readonly name: string
+  /** In milliseconds. */
+  readonly lockAtMostFor: number
+  /** In milliseconds; 0 if it was not set. */
+  readonly lockAtLeastFor: number
+  /** In milliseconds since 1970; whole seconds with `untilSucceeded`. */
+  readonly slot?: number
+  /** Whether the slot may be acquired again until a run of it has succeeded. */
+  readonly untilSucceeded?: true
+}
+
 /** How to wait for a lock. */
 export interface WaitOptions {
   /** How long to keep trying. */
@@ -93,12 +107,19 @@ export interface LockHolder {
 }
 
 /** What a lock provider returns if it does not acquire the lock. */
-export interface Refusal {
-  /** Why the lock was not acquired. */
-  readonly reason: RefusalReason
-  /** Who holds the lock, if the storage knows that without another statement. PostgreSQL does not. */
-  readonly holder?: LockHolder | undefined
-}
+export type Refusal =
+  | {
+      /** Why the lock was not acquired. */
+      readonly reason: RefusalReason
+      /** Who holds the lock, if the storage knows that without another statement. PostgreSQL does not. */
+      readonly holder?: LockHolder | undefined
+    }
+  | {
+      /** The slot lies more than a minute ahead of the storage's clock. The caller gets an error, because one of the clocks is wrong. */
+      readonly reason: 'slot-too-far-ahead'
+      /** The storage's clock, in milliseconds since 1970. */
+      readonly now: number
+    }
 
 /**
  * Why a task was skipped: a reason for which a lock is refused, or
@@ -113,7 +134,7 @@ export type SkipReason = RefusalReason | 'nested' | 'aborted' | 'shutdown'
 export interface Skip {
   /** Why the task was skipped. */
   readonly reason: SkipReason
-  /** As in a refusal. */
+  /** Who holds the lock, if the provider knows. */
   readonly holder?: LockHolder | undefined
 }
 
@@ -149,19 +170,35 @@ export interface ActiveLock {
    * Makes the lease last at least `lockAtMostFor` from now; never shortens it.
    *
    * @param lockAtLeastFor counts from the acquisition. Default: unchanged
-   * @returns the same lock
    * @throws LockError `LOCK_LOST` if the lease was over; `NOT_LOCKED` after the release, also if the lock is released before the
    *   answer arrives; `INVALID_CONFIGURATION` for a wrong duration; another code if the database did not answer: the lease is then
    *   unchanged, and the call may be repeated
    */
-  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<ActiveLock>
+  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void>
 }
+
+/** The outcome of a task: its value if it ran here, or why it was skipped. */
+export type TaskResult<T> =
+  { readonly executed: true; readonly value: T } | ({ readonly executed: false } & Skip)
+
+/** What the executor passes to a task. */
+export interface TaskContext {
+  /**
+   * The `signal` of the lock: it aborts when the lock can no longer be trusted, or when the task must stop. Pass it to `fetch`,
+   * timers and queries.
+   */
+  readonly signal: AbortSignal
+  /** The lock that the task runs under, to read and to extend. */
+  readonly lock: ActiveLock
+}
+
+/**
+ * A function that runs under a lock. What it returns or throws is passed on unchanged. The lock is held until its promise settles.
+ */
+export type Task<T> = (context: TaskContext) => T | PromiseLike<T>
 
 /** One lock, from its acquisition to its end. */
 export interface Lock extends ActiveLock {
-  /** Extends the lease, as `ActiveLock.extend` does. */
-  extend(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<Lock>
-
   /**
    * Releases the lock, or leaves it held until `lockAtLeastFor` is over. This is final: a second call does nothing, and a
    * successor's lock is not touched.

@@ -1,5 +1,13 @@
+import {
+  checkTask,
+  checkTaskConfiguration,
+  type DefaultDurations,
+  type TaskConfiguration,
+  type TaskRequest,
+} from './configuration'
+import { aDuration } from './duration'
 import { skipError, warn } from './errors'
-import type { HeldLock } from './held-lock'
+import type { HeldLock, LockReport } from './held-lock'
 import {
   checkListeners,
   hasListeners,
@@ -7,23 +15,11 @@ import {
   type LockEvent,
   type LockingTaskExecutorListener,
 } from './listener'
-import type { Duration, ShutdownOptions, Skip, UnlockOptions } from './lock'
+import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
 import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
-import { aDuration, checkOptions, type OptionChecks } from './options'
-import { executeByHand } from './run-now'
-import { RunsInFlight, type RunInFlight } from './runs-in-flight'
-import { enclosingScope, runInScope } from './scope'
-import {
-  checkTask,
-  checkTaskConfiguration,
-  type DefaultDurations,
-  type Task,
-  type TaskConfiguration,
-  type TaskContext,
-  type TaskRequest,
-  type TaskResult,
-} from './task-configuration'
-import { Lease, time } from './time'
+import { checkOptions, type OptionChecks } from './options'
+import { enclosingScope, lendLock, runInScope, type OpenScope } from './scope'
+import { inTime, Lease, time } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 
 /** Options of a `LockingTaskExecutor`: defaults for all its tasks, and listeners to its events. */
@@ -49,7 +45,10 @@ export class LockingTaskExecutor {
   #locks: Pick<LockProvider, 'acquire' | 'drain'> | undefined
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
-  readonly #runs = new RunsInFlight()
+  /** The end of each run, from its attempt to acquire the lock until the lock is released, and the lock's name. */
+  readonly #runs = new Map<Promise<unknown>, string>()
+  /** Aborts when no more runs may start. */
+  readonly #stop = new AbortController()
 
   /**
    * @throws LockError `INVALID_CONFIGURATION` if `provider` is not a lock provider, for unknown options and impossible durations,
@@ -70,33 +69,32 @@ export class LockingTaskExecutor {
    * the same lock (same name, same provider), nested tasks run at once, but only one at a time.
    *
    * @returns `{ executed: true, value }` with what the task returned, or `{ executed: false, reason }`
-   * @throws LockError `INVALID_CONFIGURATION`; `NOT_ACQUIRED` or `SHUTDOWN` for a skip with `onNotAcquired: 'throw'`; another code
+   * @throws LockError `INVALID_CONFIGURATION`; `SKIPPED` or `SHUTDOWN` for a skip with `onSkip: 'throw'`; another code
    *   if it is unknown whether the lock was acquired. In all these cases the task did not run. What the task itself throws is
    *   passed on unchanged, even if the release fails
    */
   async executeWithLock<T>(configuration: TaskConfiguration, task: Task<T>): Promise<TaskResult<T>> {
-    return executeByHand(configuration, async (call) => {
-      const request = checkTaskConfiguration(call, this.#defaults)
-      const { name } = request.configuration
-      checkTask(task, name)
-      const event: LockEvent = { name, configuration: request.configuration }
-      const outer = enclosingScope(this.#provider, name)
-      const result = outer
-        ? await this.#executeNested(outer.lock, outer.inner, event, task)
-        : await this.#runs.track(name, (run) => this.#execute(run, request, event, task))
-      return result.executed ? result : skipped(result, request, event)
-    })
+    const request = checkTaskConfiguration(configuration, this.#defaults)
+    const { name } = request.configuration
+    checkTask(task, name)
+    const event: LockEvent = { name, configuration: request.configuration }
+    const result = await this.#track(name, this.#execute(request, event, task))
+    return result.executed ? result : skipped(result, request, event)
   }
 
-  async #execute<T>(
-    run: RunInFlight,
-    request: TaskRequest,
-    event: LockEvent,
-    task: Task<T>,
-  ): Promise<TaskResult<T>> {
+  async #track<T>(name: string, run: Promise<T>): Promise<T> {
+    const ended = run.catch(() => undefined)
+    this.#runs.set(ended, name)
+    try {
+      return await run
+    } finally {
+      this.#runs.delete(ended)
+    }
+  }
+
+  async #execute<T>(request: TaskRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
     const lock = await this.#acquire(request, event)
     if ('reason' in lock) return { executed: false, ...lock }
-    run.lock = lock
     let outcome: UnlockOptions['outcome'] = 'failed'
     try {
       const value = await this.#run(lock, event, task)
@@ -108,30 +106,48 @@ export class LockingTaskExecutor {
   }
 
   async #acquire(request: TaskRequest, event: LockEvent): Promise<HeldLock | Skip> {
-    const { stopped } = this.#runs
-    if (this.#runs.isStopped()) return { reason: 'shutdown' }
+    if (this.#stop.signal.aborted) return { reason: 'shutdown' }
+    const outer = enclosingScope(this.#provider, event.name)
+    if (outer) return this.#acquireNested(outer, request)
     const listeners = this.#listeners
-    let skip: Skip
     notify(listeners, 'onLockAttempt', event)
     try {
-      const report = { event, listeners }
       this.#locks ??= this.#provider.forCaller?.() ?? this.#provider
-      const lock = await acquireLock(this.#locks, request, { report, stopped })
-      if (!('reason' in lock)) {
-        notify(listeners, 'onLockAcquired', event)
-        return lock
-      }
-      skip = lock
+      const lock = await this.#lockOrSkip(request, this.#locks, { event, listeners })
+      if ('reason' in lock) notify(listeners, 'onLockNotAcquired', { ...event, ...lock })
+      else notify(listeners, 'onLockAcquired', event)
+      return lock
     } catch (error) {
-      if (this.#runs.isStopped() && error === stopped.reason) skip = { reason: 'shutdown' }
-      else if (request.signal?.aborted && error === request.signal.reason) skip = { reason: 'aborted' }
-      else {
-        notify(listeners, 'onLockFailed', { ...event, error })
-        throw error
-      }
+      notify(listeners, 'onLockFailed', { ...event, error })
+      throw error
     }
-    notify(listeners, 'onLockNotAcquired', { ...event, ...skip })
-    return skip
+  }
+
+  /** Acquires the lock of the task around this call, which is the only holder that may run a nested task. */
+  async #acquireNested(outer: OpenScope, request: TaskRequest): Promise<HeldLock | Skip> {
+    // Read before the lock can be lost, and passed on to the nested task.
+    const { signal } = outer.lock
+    const lock = await this.#lockOrSkip(request, {
+      // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
+      acquire: async ({ slot }) => lendLock(outer, slot),
+    })
+    if (!('reason' in lock)) lock.stopWith(signal)
+    return lock
+  }
+
+  async #lockOrSkip(
+    request: TaskRequest,
+    source: Parameters<typeof acquireLock>[0],
+    report?: LockReport,
+  ): Promise<HeldLock | Skip> {
+    const stopped = this.#stop.signal
+    try {
+      return await acquireLock(source, request, { report, stopped })
+    } catch (error) {
+      if (stopped.aborted && error === stopped.reason) return { reason: 'shutdown' }
+      if (request.signal?.aborted && error === request.signal.reason) return { reason: 'aborted' }
+      throw error
+    }
   }
 
   async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<T> {
@@ -148,7 +164,7 @@ export class LockingTaskExecutor {
     }
     notify(this.#listeners, 'onTaskStarted', event)
     try {
-      const value = await runInScope(lock, this.#provider, () => task(context))
+      const value = await runInScope(lock, this.#provider, event.configuration.slot, () => task(context))
       finished({ outcome: 'succeeded' })
       return value
     } catch (error) {
@@ -165,17 +181,6 @@ export class LockingTaskExecutor {
       notify(this.#listeners, 'onUnlockFailed', { ...event, error })
       if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(error)
     }
-  }
-
-  /** Runs a task that is nested in its own lock. Skips it while another nested task runs, because the two must not overlap. */
-  async #executeNested<T>(
-    lock: HeldLock,
-    inner: number,
-    event: LockEvent,
-    task: Task<T>,
-  ): Promise<TaskResult<T>> {
-    if (inner > 0) return { executed: false, reason: 'nested' }
-    return { executed: true, value: await this.#run(lock, event, task) }
   }
 
   /**
@@ -214,21 +219,26 @@ export class LockingTaskExecutor {
   async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
     const { timeout = 10_000 } = checkOptions(options, { timeout: aDuration }, 'shutdown options')
     const lease = new Lease(timeout)
-    const late = await this.#runs.stop(lease.remaining())
+    this.#stop.abort()
+    const runs = [...this.#runs]
+    const ended = Promise.all(runs.map(([end]) => end))
+    await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(() => undefined)
+    const late = runs.filter(([end]) => this.#runs.has(end)).map(([, name]) => name)
     await this.#locks?.drain?.({ timeout: lease.remaining() })
-    return late
+    // A nested task has the name of the task around it.
+    return [...new Set(late)]
   }
 }
 
-/** Reports a skip as `onNotAcquired` specifies: calls the function, or throws. */
+/** Reports a skip as `onSkip` specifies: calls the function, or throws. */
 async function skipped(
   result: { readonly executed: false } & Skip,
-  { onNotAcquired }: TaskRequest,
+  { onSkip }: TaskRequest,
   event: LockEvent,
 ): Promise<{ readonly executed: false } & Skip> {
   const { executed, ...skip } = result
   const skippedEvent = { ...event, ...skip }
-  if (typeof onNotAcquired === 'function') await onNotAcquired(skippedEvent)
-  if (onNotAcquired === 'throw') throw skipError(skippedEvent)
+  if (typeof onSkip === 'function') await onSkip(skippedEvent)
+  if (onSkip === 'throw') throw skipError(skippedEvent)
   return result
 }

@@ -1,4 +1,3 @@
-import { checkDuration } from './duration'
 import { invalid, optionOf, type LockError } from './errors'
 
 /**
@@ -48,7 +47,9 @@ export function checkOptions<Options extends object, Checks extends OptionChecks
   const known = Object.keys(checks)
   if (typeof options !== 'object' || (options as unknown) === null)
     throw invalid(`The ${what} must be an object; its options are ${known.join(', ')}.`, lockName)
-  const unknown = Object.keys(options).filter((key) => !known.includes(key))
+  const unknown: string[] = []
+  // Inherited options count as well.
+  for (const key in options) if (!known.includes(key)) unknown.push(key)
   if (unknown.length > 0) {
     throw invalid(
       `Unknown option ${unknown.map((key) => `'${key}'`).join(', ')} in the ${what} – the known options are ${known.join(', ')}.`,
@@ -67,14 +68,10 @@ export function checkOptions<Options extends object, Checks extends OptionChecks
 
 /** Creates the error for an option with a wrong value. */
 export function mustBe(option: string, requirement: string, lockName?: string): LockError {
-  return invalid(`${optionOf(lockName, option)} must be ${requirement}.`, lockName)
+  return invalid(`${optionOf(option, lockName)} must be ${requirement}.`, lockName)
 }
 
 // The checks below are shared by several objects of options.
-
-export function aDuration(...[value, option, lockName]: Parameters<OptionCheck<number | string>>): number {
-  return checkDuration(lockName, option, value)
-}
 
 export function aBoolean<Value>(value: Value, option: string, lockName?: string): Value & boolean {
   if (typeof value === 'boolean') return value

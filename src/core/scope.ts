@@ -1,30 +1,45 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { sharedByEveryCopy } from './copies'
-import { LockError } from './errors'
+import { invalid, LockError } from './errors'
 import type { HeldLock } from './held-lock'
-import type { ActiveLock, Duration } from './lock'
+import type { Acquisition, ActiveLock, Duration, Skip, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 
 /** One run of a task, as seen by the code inside it. Scopes nest as the runs do. */
 export interface Scope {
   /** `undefined` once the run has ended, because code that it left running belongs to the outer scope. */
   lock: HeldLock | undefined
-  readonly provider: LockProvider
+  readonly provider?: LockProvider
+  readonly slot?: number | undefined
   outer: Scope | undefined
   /** How many nested runs under the same lock are in progress, at any depth. */
   inner: number
+  /** The call of `runNow` that this scope is for; it has no lock. The scopes of the tasks inside hide it. */
+  readonly byHand?: CallByHand
 }
 
-const state = sharedByEveryCopy('scopes.1', () => ({
-  scopes: new AsyncLocalStorage<Scope>(),
+/** A run that has not ended. */
+export type OpenScope = Scope & { readonly lock: HeldLock }
+
+/** A call of `runNow`. The first job that it reaches runs without its slot. */
+export interface CallByHand {
+  /**
+   * Whether the call has yet to reach its job. False once the call has ended, because a timer that it left running still sees this
+   * object.
+   */
+  isOpen: boolean
+  result?: Promise<TaskResult<unknown>>
+}
+
+const state = sharedByEveryCopy('scopes.2', () => ({
+  scopes: new AsyncLocalStorage<Scope | undefined>(),
   allAssertsPass: false,
 }))
 const { scopes } = state
 
 /** Yields the scopes around the calling code whose runs have not ended, the innermost first. */
-function* openScopes(): Generator<Scope & { readonly lock: HeldLock }> {
-  for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer))
-    yield scope as Scope & { readonly lock: HeldLock }
+function* openScopes(): Generator<OpenScope> {
+  for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer)) yield scope as OpenScope
 }
 
 /**
@@ -43,30 +58,61 @@ function opened(scope: Scope | undefined): Scope | undefined {
 }
 
 /** Finds the innermost scope in which this provider's lock of this name is held. */
-export function enclosingScope(
-  provider: LockProvider,
-  name: string,
-): (Scope & { readonly lock: HeldLock }) | undefined {
+export function enclosingScope(provider: LockProvider, name: string): OpenScope | undefined {
   for (const scope of openScopes())
     if (scope.provider === provider && scope.lock.name === name && scope.lock.remaining() > 0) return scope
   return undefined
+}
+
+/**
+ * Lends the lock of an enclosing scope to a nested task. Refuses it while it is lent, because nested tasks must not overlap.
+ *
+ * @throws LockError `INVALID_CONFIGURATION` for a slot that the lock was not acquired for
+ */
+export function lendLock({ lock, provider, inner }: OpenScope, slot: number | undefined): Acquisition | Skip {
+  const { name } = lock
+  const around = [...openScopes()].filter((scope) => scope.provider === provider && scope.lock.name === name)
+  if (slot !== undefined && !around.some((scope) => scope.slot === slot))
+    throw invalid(
+      `A task runs inside of another task that holds lock '${name}', so it cannot acquire a slot of its own – call it outside of that task, or leave slot out.`,
+      name,
+    )
+  if (inner > 0) return { reason: 'nested' }
+  const lent = lock.lend(() => {
+    for (const enclosing of around) enclosing.inner--
+  })
+  for (const enclosing of around) enclosing.inner++
+  return lent
+}
+
+/** Calls the work outside of every scope, as if no task and no `runNow` had called it. */
+export function outsideOfScopes<T>(work: () => T): T {
+  return scopes.run(undefined, work)
 }
 
 /** Calls the task inside the scope of the lock, which covers all that the task calls and awaits. */
 export async function runInScope<T>(
   lock: HeldLock,
   provider: LockProvider,
+  slot: number | undefined,
   task: () => T | PromiseLike<T>,
 ): Promise<T> {
-  const around = [...openScopes()].filter((scope) => scope.lock === lock)
-  const scope: Scope = { lock, provider, outer: opened(scopes.getStore()), inner: 0 }
-  for (const enclosing of around) enclosing.inner++
+  const scope: Scope = { lock, provider, slot, outer: opened(scopes.getStore()), inner: 0 }
   try {
     return await scopes.run(scope, task)
   } finally {
     scope.lock = undefined
-    for (const enclosing of around) enclosing.inner--
   }
+}
+
+/** Makes `call` a call of `runNow`. */
+export function runByHand<T>(byHand: CallByHand, call: () => T): T {
+  return scopes.run({ lock: undefined, outer: opened(scopes.getStore()), inner: 0, byHand }, call)
+}
+
+/** Returns the call of `runNow` around the calling code, unless a task is in between. */
+export function callByHand(): CallByHand | undefined {
+  return scopes.getStore()?.byHand
 }
 
 /**
@@ -81,22 +127,13 @@ export function activeLock(): ActiveLock | undefined {
 }
 
 /**
- * Asserts that the calling code runs under a lock, and that the innermost lock is still held.
+ * Asserts that the calling code runs under a lock that is still held: the lock of this name, or the innermost lock.
  *
+ * @param name ignored if it is not a string, so that `promise.then(assertLocked)` works
  * @throws LockError `NOT_LOCKED` otherwise
  */
-export function assertLocked(): void
-/**
- * Asserts that the calling code runs under the lock of this name, innermost or not, and that this lock is still held.
- *
- * @throws LockError `NOT_LOCKED` otherwise
- */
-// Two signatures, so that this function can be passed to `then`, which calls it with a value.
-// eslint-disable-next-line @typescript-eslint/unified-signatures
-export function assertLocked(name: string): void
-export function assertLocked(name?: string): void {
+export function assertLocked(name?: unknown): void {
   if (state.allAssertsPass) return
-  // A caller such as `then` may pass a value that is not a name.
   const lockName = typeof name === 'string' ? name : undefined
   const locks = [...openScopes()].map(({ lock }) => lock)
   const candidates =

@@ -1,6 +1,4 @@
-import { invalid, type LockError } from './errors'
 import { mustBe } from './options'
-import { time } from './time'
 
 /** The last millisecond of the year 9999, which the calendar of every database includes. */
 export const LAST_TIME = Date.UTC(10_000, 0) - 1
@@ -42,18 +40,4 @@ export function tokenOfRetry(slot: number, lockedAt: number): number | undefined
   const retries = lockedAt - slot
   if (retries < 0 || retries > RETRY_STEPS - 2) return undefined
   return slot + Math.min(retries + 1, RETRY_STEPS - 2)
-}
-
-/**
- * Creates the error for a slot that lies too far ahead of the storage's clock: `INVALID_CONFIGURATION`.
- *
- * @param slot in milliseconds since 1970
- * @param now the storage's clock, in milliseconds since 1970
- */
-export function slotTooFarAhead(name: string, slot: number, now: number): LockError {
-  const iso = (time: number): string => new Date(time).toISOString()
-  return invalid(
-    `The slot of lock '${name}', ${iso(slot)}, lies more than a minute ahead of the database's clock, which says ${iso(now)}; the clock of this process says ${iso(time.wall())} – correct the clock that is wrong. If both are right, pass the time at which this run was due as the slot.`,
-    name,
-  )
 }

@@ -183,19 +183,19 @@ export function whenAborted(signal: AbortSignal, callback: () => void): Cancel {
 }
 
 /**
- * Waits for this many milliseconds, or until the signal aborts. Unlike `node:timers/promises`, it works with the fake timers of
+ * Waits for this many milliseconds, or until a signal aborts. Unlike `node:timers/promises`, it works with the fake timers of
  * test runners.
  */
-export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted) return
+export async function sleep(milliseconds: number, ...signals: readonly AbortSignal[]): Promise<void> {
+  if (signals.some((signal) => signal.aborted)) return
   await new Promise<void>((resolve) => {
     const wake = (): void => {
       cancel()
-      cancelAbort?.()
+      for (const cancelAbort of cancelAborts) cancelAbort()
       resolve()
     }
     const cancel = time.after(Math.min(milliseconds, LONGEST_TIMEOUT), wake, true)
-    const cancelAbort = signal && whenAborted(signal, wake)
+    const cancelAborts = signals.map((signal) => whenAborted(signal, wake))
   })
 }
 

@@ -1,15 +1,15 @@
-import { invalid, warn } from './errors'
-import { checkLockName, lockRequest } from './lock-configuration'
-import { aFunction, checkOptions, mustBe, type OptionChecks } from './options'
 import {
+  checkLockName,
   checkTask,
+  lockRequest,
   TASK_OPTIONS,
-  withSlot,
   type DefaultDurations,
-  type Task,
   type TaskConfiguration,
-  type TaskResult,
-} from './task-configuration'
+} from './configuration'
+import { invalid, warn } from './errors'
+import type { Task, TaskResult } from './lock'
+import { callByHand, runByHand, type CallByHand } from './scope'
+import { aFunction, checkOptions, mustBe, type OptionChecks } from './options'
 
 /** A task configuration for `wrap`. */
 export interface WrapConfiguration<This = unknown, Arguments extends unknown[] = never[]> extends Omit<
@@ -51,14 +51,16 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   configuration: WrapConfiguration<This, Arguments>,
   task: (this: This, ...args: Arguments) => T | PromiseLike<T>,
 ): (this: This, ...args: Arguments) => Promise<TaskResult<T> | undefined> {
-  checkWrapConfiguration(configuration as WrapConfiguration, defaults)
-  const { name, slot, onError, ...rest } = configuration
+  const { name, slot, onError, ...rest } = checkWrapConfiguration(
+    configuration as WrapConfiguration,
+    defaults,
+  ) as WrapConfiguration<This, Arguments>
   checkTask(task, typeof name === 'string' ? name : undefined)
   return async function (this: This, ...args: Arguments) {
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name
-      const ofCall = withSlot({ ...rest, name: lockName }, slot?.apply(this, args))
-      const result = await execute(ofCall, () => task.apply(this, args))
+      const ofCall = { ...rest, name: lockName, slot: slot?.apply(this, args) }
+      const result = await executeJob(ofCall, (call) => execute(call, () => task.apply(this, args)))
       return onError ? undefined : result
     } catch (error) {
       if (!onError) throw error
@@ -73,7 +75,8 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   }
 }
 
-function checkWrapConfiguration(configuration: WrapConfiguration, defaults: DefaultDurations): void {
+/** Returns the options, own or inherited, in the form that the executor uses. */
+function checkWrapConfiguration(configuration: WrapConfiguration, defaults: DefaultDurations): unknown {
   const { name } = (configuration as WrapConfiguration | null | undefined) ?? {}
   const anyName = typeof name === 'function' ? 'made from arguments' : name
   const checked = checkOptions(configuration, WRAP_OPTIONS, 'lock configuration', anyName)
@@ -84,6 +87,7 @@ function checkWrapConfiguration(configuration: WrapConfiguration, defaults: Defa
       anyName,
     )
   lockRequest({ ...defaults, ...checked, name: anyName, slot: undefined, untilSucceeded: false })
+  return checked
 }
 
 /** Accepts a name, or a function that builds it from the arguments of a call. */
@@ -94,4 +98,55 @@ export function checkNameOrFunction(name: unknown): unknown {
 function checkSlotFunction<Value>(slot: Value, option: string, lockName?: string): Value {
   if (typeof slot === 'function') return slot
   throw mustBe(option, 'a function here, because every call has its own slot', lockName)
+}
+
+/** The value of a job that is run by hand. A wrapped function returns a `TaskResult`, so unwrap its `value`. */
+type ValueOf<T> = [T] extends [TaskResult<infer Value>] ? Value : T
+
+/**
+ * Runs a job by hand: under its lock but without its slot, so that it runs even if its last slot has already run.
+ *
+ * ```ts
+ * const result = await runNow(() => reports.nightly())
+ * if (!result.executed) console.log(`not run: ${result.reason}`) // held: it is running now, here or elsewhere
+ * ```
+ *
+ * @param call calls one job: a wrapped function, a method with `@SchedulerLock`, or something that calls one of these, such as a
+ *   scheduler's own `trigger()`. Slots still apply to everything else: what the job itself calls, what the call leaves running when
+ *   it ends, and what runs inside `executeWithLock`, `executeOnce` and leader elections.
+ * @returns `{ executed: true, value }`, or `{ executed: false, reason }`, as the job does
+ * @throws what the job throws, even if it has `onError`; LockError `SKIPPED` or `SHUTDOWN` if it is skipped and has
+ *   `onSkip: 'throw'`; LockError `INVALID_CONFIGURATION` if the call ended without reaching a job
+ */
+export async function runNow<T>(call: () => T): Promise<TaskResult<ValueOf<Awaited<T>>>> {
+  const byHand: CallByHand = { isOpen: true }
+  try {
+    await runByHand(byHand, call)
+  } finally {
+    byHand.isOpen = false
+  }
+  if (byHand.result) return byHand.result as Promise<TaskResult<ValueOf<Awaited<T>>>>
+  throw invalid(
+    'runNow found no job to run – pass a function that calls a wrapped function, or a method with @SchedulerLock.',
+  )
+}
+
+/**
+ * Executes one call of a job. If `runNow` has called it, the job runs without its slot, and `runNow` returns its result.
+ *
+ * @param execute gets the configuration of this call
+ */
+export function executeJob<T>(
+  configuration: TaskConfiguration,
+  execute: (configuration: TaskConfiguration) => Promise<TaskResult<T>>,
+): Promise<TaskResult<T>> {
+  const byHand = callByHand()
+  const isByHand = byHand?.isOpen === true
+  const slot = isByHand ? undefined : configuration.slot
+  // Without a slot there is nothing to repeat.
+  const untilSucceeded = slot === undefined ? undefined : configuration.untilSucceeded
+  if (isByHand) byHand.isOpen = false
+  const result = execute({ ...configuration, slot, untilSucceeded })
+  if (isByHand) byHand.result = result
+  return result
 }

@@ -73,21 +73,24 @@ const OPTIONS = {
 } satisfies OptionChecks<SchedulerLockOptions>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkSchedulerLockDefaults(options: SchedulerLockDefaultsOptions): void {
-  checkOptions(options, DEFAULTS, '@SchedulerLockDefaults options')
+export function checkSchedulerLockDefaults(
+  options: SchedulerLockDefaultsOptions,
+): SchedulerLockDefaultsOptions {
+  return checkOptions(options, DEFAULTS, '@SchedulerLockDefaults options')
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */
-export function checkSchedulerLockOptions(options: SchedulerLockOptions): void {
-  const { name } = checkOptions(options, OPTIONS, '@SchedulerLock options', nameOf(options))
-  if (name === undefined) checkLockName(name)
+export function checkSchedulerLockOptions(options: SchedulerLockOptions): SchedulerLockOptions {
+  const checked = checkOptions(options, OPTIONS, '@SchedulerLock options', nameOf(options))
+  return { ...checked, name: checked.name ?? checkLockName(undefined) }
 }
 
-function aConfiguredDuration(duration: unknown, option: string, lockName?: string): void {
+function aConfiguredDuration<Value>(duration: Value, option: string, lockName?: string): Value {
   if (typeof duration !== 'function') aDuration(duration as Duration, option, lockName)
+  return duration
 }
 
-function checkSlotOption(slot: unknown, option: string, lockName?: string): void {
-  if (slot !== false && typeof slot !== 'function')
-    throw mustBe(option, 'false, or a function, because every call has its own slot', lockName)
+function checkSlotOption<Value>(slot: Value, option: string, lockName?: string): Value {
+  if (slot === false || typeof slot === 'function') return slot
+  throw mustBe(option, 'false, or a function, because every call has its own slot', lockName)
 }

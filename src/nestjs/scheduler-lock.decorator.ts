@@ -1,4 +1,4 @@
-import { type Duration, invalid, withSlot } from '../core/internal'
+import { type Duration, executeJob, invalid } from '../core/internal'
 import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
 import {
   checkSchedulerLockDefaults,
@@ -32,8 +32,8 @@ export interface SchedulerLockDecorator {
  * Runs the method under a lock each time it is called by `@Cron`, `@Interval`, `@Timeout` or your code, and skips it if the lock is
  * refused. The order of the decorators does not matter.
  *
- * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onNotAcquired: 'throw'`, a skipped call
- * rejects with a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
+ * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onSkip: 'throw'`, a skipped call
+ * rejects with a `LockError` `SKIPPED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
  *
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or anything but an instance method. A call
  *   rejects with `INVALID_CONFIGURATION` if `ShedLockModule` is not imported, and with another `LockError` if it is unknown whether
@@ -42,8 +42,7 @@ export interface SchedulerLockDecorator {
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
 ): SchedulerLockDecorator {
-  checkSchedulerLockOptions(options as unknown as SchedulerLockOptions)
-  const checked = withoutUndefined(options as unknown as SchedulerLockOptions)
+  const checked = checkSchedulerLockOptions(options as unknown as SchedulerLockOptions)
   const decorate = (
     target: object,
     keyOrContext: string | symbol | undefined | ClassMethodDecoratorContext<object>,
@@ -99,9 +98,9 @@ function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
     const { name, slot, provider, catchUp, ...configuration } = configurationOf(this, locked)
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
     const due = slot ? slot.apply(this, args) : slot === false ? undefined : executors.slotOf(locked)
-    const result = await executors
-      .get(provider)
-      .executeWithLock(withSlot({ ...configuration, name: lockName }, due), () => method.apply(this, args))
+    const result = await executeJob({ ...configuration, name: lockName, slot: due }, (call) =>
+      executors.get(provider).executeWithLock(call, () => method.apply(this, args)),
+    )
     return result.executed ? result.value : undefined
   }
   // Metadata is stored per function and looked up along the prototype chain, so this inherits what earlier decorators have set.
@@ -133,18 +132,13 @@ export function configurationOf(instance: object, method: object) {
 export function SchedulerLockDefaults(
   defaults: SchedulerLockDefaultsOptions,
 ): (target: abstract new (...args: never[]) => unknown, context?: ClassDecoratorContext) => void {
-  checkSchedulerLockDefaults(defaults)
+  const checked = checkSchedulerLockDefaults(defaults)
   return (target) => {
     const prototype = target.prototype as object
     Object.defineProperty(prototype, DEFAULTS, {
-      value: { ...defaultsOf(prototype), ...withoutUndefined(defaults) },
+      value: { ...defaultsOf(prototype), ...checked },
     })
   }
-}
-
-/** Drops undefined options, so that they keep the class's default just as absent ones do. */
-function withoutUndefined<Options extends object>(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
 }
 
 function defaultsOf(instance: object): SchedulerLockDefaultsOptions {

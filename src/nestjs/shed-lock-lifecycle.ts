@@ -94,8 +94,8 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     try {
       await (instance as Record<string, () => unknown>)[method]?.()
     } catch (error) {
-      // Expected with `onNotAcquired: 'throw'` if an instance ran the method or is running it.
-      if (error instanceof LockError && error.code === 'NOT_ACQUIRED') return
+      // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.
+      if (error instanceof LockError && error.code === 'SKIPPED') return
       const name = nameOf(instance, method)
       this.#logger.error(`${name} failed when catching up`, error instanceof Error ? error.stack : error)
     }

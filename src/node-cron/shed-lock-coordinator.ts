@@ -7,7 +7,6 @@ import {
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
   LockProvider,
-  notByHand,
   type ShutdownOptions,
   type TaskContext,
 } from '../core/internal'
@@ -134,7 +133,7 @@ export class ShedLockCoordinator {
 
   async #execute(key: string, ttlMs: number, task: (context: TaskContext) => Promise<void>): Promise<void> {
     const { name, slot } = fireOf(key)
-    await notByHand(() => this.#executor.executeWithLock({ name, lockAtMostFor: ttlMs, slot }, task))
+    await this.#executor.executeWithLock({ name, lockAtMostFor: ttlMs, slot }, task)
   }
 }
 

@@ -1,7 +1,6 @@
 import {
   Lease,
   recogniseEveryCopy,
-  slotTooFarAhead,
   time,
   tokenOfRetry,
   type Acquisition,
@@ -64,8 +63,7 @@ export class LockRow implements Acquisition {
       this.#atLeast = new Lease(configuration.lockAtLeastFor)
       return this
     }
-    if (outcome === 'slot-too-far-ahead')
-      throw slotTooFarAhead(this.name, Number(configuration.slot), Number(row?.['now']))
+    if (outcome === 'slot-too-far-ahead') return { reason: outcome, now: Number(row?.['now']) }
     const holder = row && lockHolder(row)
     return holder ? { reason: outcome, holder } : { reason: outcome }
   }

@@ -9,7 +9,6 @@ import {
   type LockErrorCode,
   type LockProvider,
   type Refusal,
-  type RefusalReason,
 } from '../core/internal'
 import type { LockProviderEnvironment } from './lock-provider-environment'
 
@@ -69,7 +68,7 @@ export async function acquireWhenFree(
 export async function expectRefused(
   provider: LockProvider,
   configuration: LockConfiguration,
-  expected: RefusalReason = 'held',
+  expected: Refusal['reason'] = 'held',
 ): Promise<void> {
   const answer = await attempt(provider, configuration)
   assert(

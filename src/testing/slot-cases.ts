@@ -58,6 +58,7 @@ export const slotCases: Cases = {
   'refuses a slot more than a minute in the future, and leaves no trace': async (environment) => {
     const { provider, configuration } = await prepare(environment)
     const tooFar = { ...configuration, slot: Date.now() + 2 * MINUTE }
+    await expectRefused(provider, tooFar, 'slot-too-far-ahead')
     await expectLockError(provider.lock(tooFar), 'INVALID_CONFIGURATION')
     await expectFree(environment, configuration.name)
     await acquireAndRelease(provider, { ...configuration, slot: anHourAgo() })

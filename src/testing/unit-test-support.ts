@@ -10,7 +10,6 @@ import {
   LockingTaskExecutor,
   LockProvider,
   milliseconds,
-  notByHand,
   type Task,
 } from '../core/internal'
 
@@ -28,7 +27,7 @@ import {
 export async function assumeLocked<T>(task: Task<T>): Promise<T> {
   const executor = new LockingTaskExecutor(new InMemoryLockProvider())
   const assumed = { name: 'assumed', lockAtMostFor: '1h' }
-  const result = await notByHand(() => executor.executeWithLock(assumed, task))
+  const result = await executor.executeWithLock(assumed, task)
   if (!result.executed) throw new Error('unreachable, because no other caller has this provider')
   return result.value
 }

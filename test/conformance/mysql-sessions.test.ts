@@ -18,9 +18,9 @@ describeBackends(clients)('a session of $title', (each) => {
     // Time stands still in the session, so that each lease ends in the same millisecond.
     client = await each.open({ timestamp: 1_700_000_000 }, COUNT_CHANGED_ROWS[each.orm])
     const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })
-    const longer = await lock?.extend('1m')
-    expect(longer?.remaining()).toBeGreaterThan(0)
-    await longer?.unlock()
+    await lock?.extend('1m')
+    expect(lock?.remaining()).toBeGreaterThan(0)
+    await lock?.unlock()
   })
 
   it('that pads columns of type char recognises names and owners', async () => {

@@ -1,5 +1,7 @@
-import { describe, expect, it } from '@jest/globals'
+import { getEventListeners } from 'node:events'
+import { describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
+import { eventually } from '../eventually'
 import { collectGarbage } from './garbage'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
@@ -46,5 +48,28 @@ describe('memory', () => {
     const held = (await heap()) - empty
     await lockMany(2 * NAMES, 'one after another', 1)
     expect((await heap()) - empty).toBeLessThan(held / 2)
+  })
+
+  it('keeps nothing of a call at a signal that lives on', async () => {
+    // On Node.js 20, `AbortSignal.any` keeps something of each result at its sources.
+    const any = jest.spyOn(AbortSignal, 'any')
+    const { signal } = new AbortController()
+    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
+    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1h', signal }, () => {
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    })
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    expect(any).not.toHaveBeenCalled()
+    any.mockRestore()
+  })
+
+  it('keeps nothing of a lock by hand at a signal that lives on, once its lease is over', async () => {
+    const { signal } = new AbortController()
+    const lock = await new InMemoryLockProvider().lock({ name: 'job', lockAtMostFor: 50, signal })
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+    await eventually(() => {
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+    })
+    expect(lock?.remaining()).toBe(0)
   })
 })

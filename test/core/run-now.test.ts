@@ -63,10 +63,10 @@ describe('runNow', () => {
   })
 
   it('throws when the job is to throw if it is skipped', async () => {
-    const run = executor.wrap({ ...lock, onNotAcquired: 'throw' }, () => 1)
+    const run = executor.wrap({ ...lock, onSkip: 'throw' }, () => 1)
     const running = promiseWithResolvers()
     const other = executor.executeWithLock(lock, () => running.promise)
-    await expect(runNow(run)).rejects.toMatchObject({ code: 'NOT_ACQUIRED' })
+    await expect(runNow(run)).rejects.toMatchObject({ code: 'SKIPPED' })
     running.resolve()
     await other
   })
@@ -219,6 +219,18 @@ describe('runNow', () => {
     const job = executor.wrap(lock, () => 1)
     const around = await executor.executeWithLock(lock, () => runNow(job))
     expect(around).toEqual({ executed: true, value: { executed: true, value: 1 } })
+  })
+
+  it('does not count executeWithLock as a job', async () => {
+    const job = send(() => 1)
+    await job()
+    const call = () => executor.executeWithLock({ ...lock, name: 'around' }, () => job())
+    await expect(runNow(call)).rejects.toThrow('found no job')
+    const result = await runNow(async () => {
+      expect(await call()).toMatchObject({ value: { reason: 'already-run' } })
+      return job()
+    })
+    expect(result).toEqual({ executed: true, value: 1 })
   })
 
   it('is an error where nothing has a lock', async () => {

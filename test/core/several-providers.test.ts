@@ -16,7 +16,7 @@ it('a provider around another passes on what it acquired, frozen or not', async 
   const around = providerOf(async (wanted) => Object.freeze(await storage.acquire(wanted)))
   const executor = new LockingTaskExecutor(around)
   const run = executor.executeWithLock({ ...job, keepAlive: true, slot: 1_000_000 }, async ({ lock }) => {
-    expect(await lock.extend('1h')).toBe(lock)
+    await lock.extend('1h')
     expect(lock.remaining()).toBeGreaterThan(3_000_000)
     expect(storage.isLocked('job')).toBe(true)
     return lock.fencingToken()

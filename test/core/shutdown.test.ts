@@ -53,9 +53,9 @@ describe('shutdown', () => {
     await executor.shutdown()
     expect(await executor.executeWithLock(job, () => 'late')).toEqual({ executed: false, reason: 'shutdown' })
     expect(provider.calls).toEqual([])
-    await expect(
-      executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 'late'),
-    ).rejects.toMatchObject({ code: 'SHUTDOWN' })
+    await expect(executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 'late')).rejects.toMatchObject({
+      code: 'SHUTDOWN',
+    })
   })
 
   it('does not run a task whose lock is acquired too late, reports it, and releases the lock despite lockAtLeastFor', async () => {
@@ -128,5 +128,15 @@ describe('shutdown', () => {
     const outcomes = Promise.allSettled([task, failing])
     expect(await executor.shutdown()).toEqual([])
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  })
+
+  it.each(['onLockAcquired', 'onTaskStarted'] as const)('stops the task if %s calls it', async (event) => {
+    const ended: Promise<unknown>[] = []
+    const listener = { [event]: () => void ended.push(stopping.shutdown()) }
+    const stopping = new LockingTaskExecutor(provider, { listeners: [listener] })
+    await stopping.executeWithLock(job, ({ signal }) => {
+      expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
+    })
+    expect(await Promise.all(ended)).toEqual([[]])
   })
 })

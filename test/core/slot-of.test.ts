@@ -67,4 +67,8 @@ describe('the slot of a cron expression', () => {
     const never = { previousRuns: () => [] }
     expect(() => slotOf(never)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
   })
+
+  it.each(['*/5 * * * *', undefined, null, {}, 5])('refuses what is not a cron object: %p', (cron) => {
+    expect(() => slotOf(cron as never)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
+  })
 })

@@ -41,9 +41,9 @@ describe('a task with a slot', () => {
     expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: false, reason: 'held' })
   })
 
-  it('throws NOT_ACQUIRED on demand', async () => {
+  it('throws SKIPPED on demand', async () => {
     await executor.executeWithLock(job, () => 1)
-    const skipped = executor.executeWithLock({ ...job, onNotAcquired: 'throw' }, () => 2)
+    const skipped = executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 2)
     await expect(skipped).rejects.toThrow("Lock 'job' was already acquired for this slot")
   })
 

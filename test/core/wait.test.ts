@@ -112,11 +112,11 @@ describe('waiting', () => {
     const executor = new LockingTaskExecutor(provider)
     const configuration = { ...job, wait, signal: controller.signal }
     const run = executor.executeWithLock(configuration, () => undefined)
-    const thrown = executor.executeWithLock({ ...configuration, onNotAcquired: 'throw' }, () => undefined)
+    const thrown = executor.executeWithLock({ ...configuration, onSkip: 'throw' }, () => undefined)
     await eventually(() => expect(counted.attempts).toBeGreaterThan(1))
     controller.abort()
     expect(await run).toEqual({ executed: false, reason: 'aborted' })
-    await expect(thrown).rejects.toMatchObject({ code: 'NOT_ACQUIRED' })
+    await expect(thrown).rejects.toMatchObject({ code: 'SKIPPED' })
   }, 10_000)
 
   it('ends at once when its signal aborts during an attempt', async () => {

@@ -145,24 +145,22 @@ describe('onError', () => {
   })
 })
 
-describe('onNotAcquired', () => {
+describe('onSkip', () => {
   it('is called for a skip, but not for a run', async () => {
-    const onNotAcquired = jest.fn()
-    const wrapped = executor.wrap({ ...job, onNotAcquired }, () => 'done')
+    const onSkip = jest.fn()
+    const wrapped = executor.wrap({ ...job, onSkip }, () => 'done')
     await wrapped()
-    expect(onNotAcquired).not.toHaveBeenCalled()
+    expect(onSkip).not.toHaveBeenCalled()
     await storage.lock(job)
     expect(await wrapped()).toEqual({ executed: false, reason: 'held' })
-    expect(onNotAcquired).toHaveBeenCalledTimes(1)
-    expect(onNotAcquired).toHaveBeenCalledWith(expect.objectContaining({ name: 'job' }))
+    expect(onSkip).toHaveBeenCalledTimes(1)
+    expect(onSkip).toHaveBeenCalledWith(expect.objectContaining({ name: 'job' }))
   })
 
   it('that throws or rejects makes the call reject', async () => {
     await storage.lock(job)
-    const onNotAcquired = () => Promise.reject(new Error('handler'))
-    await expect(executor.executeWithLock({ ...job, onNotAcquired }, () => 'skipped')).rejects.toThrow(
-      'handler',
-    )
+    const onSkip = () => Promise.reject(new Error('handler'))
+    await expect(executor.executeWithLock({ ...job, onSkip }, () => 'skipped')).rejects.toThrow('handler')
   })
 })
 

@@ -130,7 +130,7 @@ describe('@SchedulerLock with catchUp', () => {
     let ran = 0
     class Throwing {
       @Cron('0 3 * * *')
-      @SchedulerLock({ name: 'throwing', lockAtMostFor: '1m', catchUp: true, onNotAcquired: 'throw' })
+      @SchedulerLock({ name: 'throwing', lockAtMostFor: '1m', catchUp: true, onSkip: 'throw' })
       nightly(): void {
         ran++
         throw new Error('boom')

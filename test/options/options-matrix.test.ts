@@ -42,8 +42,8 @@ const TABLE = `
   untilSucceeded              | works   works   works   works   works   works   works   refused refused refused refused
   keepAlive                   | works   works   works   works   works   works   works   works   refused refused works
   keepAlive, with a limit     | works   works   works   works   works   works   works   works   refused refused works
-  onNotAcquired, 'throw'      | works   works   works   works   works   works   works   refused refused refused refused
-  onNotAcquired, a function   | works   works   works   works   works   works   works   refused refused refused refused
+  onSkip, 'throw'      | works   works   works   works   works   works   works   refused refused refused refused
+  onSkip, a function   | works   works   works   works   works   works   works   refused refused refused refused
   onError                     | refused works   refused refused refused refused works   refused refused refused refused
   catchUp                     | refused refused works   works   refused refused refused refused refused refused refused
   provider                    | refused refused works   works   works   refused refused refused refused refused refused
@@ -216,20 +216,20 @@ const variants: Readonly<Record<Option, readonly Variant[]>> = {
       },
     },
   ],
-  onNotAcquired: [
+  onSkip: [
     {
       title: "'throw'",
-      tried: () => ({ onNotAcquired: 'throw' }),
+      tried: () => ({ onSkip: 'throw' }),
       effect: async ({ task, hold }, start) => {
         await hold('1h')
         const run = await start()
-        await expect(run()).rejects.toMatchObject({ code: 'NOT_ACQUIRED' })
+        await expect(run()).rejects.toMatchObject({ code: 'SKIPPED' })
         expect(task).not.toHaveBeenCalled()
       },
     },
     {
       title: 'a function',
-      tried: ({ task }) => ({ onNotAcquired: ({ reason }: { reason: string }) => task(reason) }),
+      tried: ({ task }) => ({ onSkip: ({ reason }: { reason: string }) => task(reason) }),
       effect: async ({ task, hold }, start) => {
         await hold('1h')
         const run = await start()
@@ -288,7 +288,7 @@ const variants: Readonly<Record<Option, readonly Variant[]>> = {
         const run = await start()
         // exec says so by its exit status.
         await run().catch((error: unknown) => {
-          expect(error).toMatchObject({ code: 'NOT_ACQUIRED' })
+          expect(error).toMatchObject({ code: 'SKIPPED' })
         })
         expect(task).not.toHaveBeenCalled()
       },
@@ -301,7 +301,7 @@ const variants: Readonly<Record<Option, readonly Variant[]>> = {
         const run = await start()
         // executeOnce says so by an error.
         await run().catch((error: unknown) => {
-          expect(error).toMatchObject({ code: 'NOT_ACQUIRED' })
+          expect(error).toMatchObject({ code: 'SKIPPED' })
         })
         expect(task).not.toHaveBeenCalled()
       },

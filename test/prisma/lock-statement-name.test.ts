@@ -31,9 +31,9 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
     const lock = await provider.lock(job)
     expect(lock).toBeDefined()
     expect(await provider.lock(job)).toBeUndefined()
-    const longer = await lock?.extend('2m')
-    expect(await longer?.fencingToken()).toBeGreaterThan(0)
-    await longer?.unlock()
+    await lock?.extend('2m')
+    expect(await lock?.fencingToken()).toBeGreaterThan(0)
+    await lock?.unlock()
     const slot = Date.now() + 1000
     await (await provider.lock({ ...job, slot }))?.unlock()
     expect(await provider.lock({ ...job, slot })).toBeUndefined()

@@ -56,7 +56,7 @@ describeBackends(backends)('SQLite through Prisma: $name by $adapter', (backend)
         const lockName = `job ${index}`
         while (steps < 40 || rolledBack <= 20) {
           if (lock === undefined) lock = await provider.lock({ name: lockName, lockAtMostFor: '1h' })
-          else if (Math.random() < 0.3) lock = await lock.extend('1h')
+          else if (Math.random() < 0.3) await lock.extend('1h')
           else lock = await lock.unlock().then(() => undefined)
           await sleep(Math.random() * 5)
           expect(await isHeld(lockName)).toBe(lock !== undefined)

@@ -39,7 +39,7 @@ async function prepare({ typeOrm, underLock }: MigratingOrder): Promise<() => Pr
 async function migrateUnderLock(dataSource: DataSource): Promise<void> {
   const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
   await provider.table.create()
-  const migrations = { name: 'migrations', lockAtMostFor: '10m', wait: '5m', onNotAcquired: 'throw' } as const
+  const migrations = { name: 'migrations', lockAtMostFor: '10m', wait: '5m', onSkip: 'throw' } as const
   await new LockingTaskExecutor(provider).executeWithLock(migrations, () => dataSource.runMigrations())
 }
 

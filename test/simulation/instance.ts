@@ -175,9 +175,7 @@ export class Instance extends LockProvider {
     if (!(error instanceof LockError)) throw error
     world.trace(name, `got ${error.code}: ${error.message}`)
     if (
-      !['TIMEOUT', 'DATABASE_ERROR', 'LOCK_LOST', 'SHUTDOWN', 'NOT_LOCKED', 'NOT_ACQUIRED'].includes(
-        error.code,
-      ) &&
+      !['TIMEOUT', 'DATABASE_ERROR', 'LOCK_LOST', 'SHUTDOWN', 'NOT_LOCKED', 'SKIPPED'].includes(error.code) &&
       !(this.#clocksDiffer && error.message.includes('ahead of the database'))
     )
       world.fail('errors', `${name} got ${error.code}: ${error.message}`)

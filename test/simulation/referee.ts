@@ -101,7 +101,6 @@ export class Referee implements DatabaseObserver {
     lock.extend = async (...durations) => {
       await extend(...durations)
       this.#compareView(handle.name)
-      return lock
     }
   }
 

@@ -120,13 +120,16 @@ it('a task that succeeded after its lease counts as done if no other run has sta
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
 })
 
-it('runs at once inside a task that holds the same lock', async () => {
+it('runs at once inside a task that holds the same lock for the same slot', async () => {
   const provider = typeOrmLockProvider(await openMemory())
   await provider.table.create()
   const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
   const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
-  const result = await executor.executeWithLock({ name: 'migrate' }, migrate)
+  const result = await executor.executeWithLock({ name: 'migrate', slot: SLOT }, migrate)
   expect(result).toEqual({ executed: true, value: { executed: true, value: 'done' } })
+  // The lock around it was not acquired for this slot, so nothing shows whether the slot has succeeded.
+  const refused = executor.executeWithLock({ name: 'migrate' }, migrate)
+  await expect(refused).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
   // And the other way round.
   const executed = executor.executeWithLock.bind(executor)
   const other = () => executed({ name: 'other' }, () => 'done')
@@ -153,7 +156,7 @@ it('throws if it waited in vain, or if its signal aborts', async () => {
   await provider.lock({ name: 'migrate', lockAtMostFor: '1m' })
   const task = () => undefined
   await expect(executeOnce(provider, { name: 'migrate', wait: '1ms' }, task)).rejects.toMatchObject({
-    code: 'NOT_ACQUIRED',
+    code: 'SKIPPED',
   })
   const drain = jest.spyOn(provider, 'drain')
   const signal = AbortSignal.timeout(20)

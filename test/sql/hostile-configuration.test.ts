@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
-import { checkDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core/internal'
+import { aDuration, checkLockConfiguration, checkLockName, LockError } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
 import { dialects, lockStatements, tableSql, render, SqlLockProvider } from '../../src/sql/internal'
 import type { LockValues } from '../../src/sql/sql'
@@ -40,7 +40,7 @@ describe('Whatever is given', () => {
   it('a duration is finite, not negative and whole, or refused', () => {
     fc.assert(
       fc.property(anything, (duration) => {
-        const checked = attempt(() => checkDuration('job', 'lockAtMostFor', duration as never))
+        const checked = attempt(() => aDuration(duration as never, 'lockAtMostFor', 'job'))
         if (typeof checked === 'number') expect(checked >= 0 && Number.isSafeInteger(checked)).toBe(true)
         else expect(checked).toEqual({ refused: 'INVALID_CONFIGURATION' })
       }),

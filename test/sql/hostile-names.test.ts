@@ -26,8 +26,8 @@ describeBackends(cases)('names that look like SQL, by $title with $modeTitle', (
     expect(await rowsOf()).toEqual([...names].sort())
 
     for (const [index, lock] of locks.entries()) {
-      const longer = await lock?.extend('2h')
-      await longer?.unlock()
+      await lock?.extend('2h')
+      await lock?.unlock()
       const held = (await provider.table.list()).filter((row) => row.held).map(({ name }) => name)
       expect(held.sort()).toEqual(names.slice(index + 1).sort())
     }

@@ -75,7 +75,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const [held, paused] = await provider.table.list()
     const executor = new LockingTaskExecutor(provider)
     const skip = (name: string) =>
-      executor.executeWithLock({ name, lockAtMostFor: '1m', onNotAcquired: 'throw' }, () => undefined)
+      executor.executeWithLock({ name, lockAtMostFor: '1m', onSkip: 'throw' }, () => undefined)
     const messages = await Promise.all([skip('held'), skip('job')].map((each) => each.catch(String)))
     const until = (lock: LockRecord | undefined) => lock?.lockUntil.toISOString() ?? ''
     expect(messages).toEqual(

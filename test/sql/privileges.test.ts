@@ -67,8 +67,8 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
 
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeUndefined()
-    const longer = await lock?.extend('2m')
-    await longer?.unlock()
+    await lock?.extend('2m')
+    await lock?.unlock()
     expect(await provider.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
     expect(await provider.table.list()).toHaveLength(1)
   })

@@ -53,7 +53,8 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
   const { work, worked, taken, steal, untilOver, expectFree } = guardSteps(() => client, dialect)
 
   it('takes a query runner and an extended lock as well', async () => {
-    const lock = await (await taken()).extend('2m')
+    const lock = await taken()
+    await lock.extend('2m')
     const queryRunner = dataSource.createQueryRunner()
     await queryRunner.startTransaction()
     await work(queryRunner.manager)

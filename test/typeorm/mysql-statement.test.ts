@@ -52,9 +52,9 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
         const lock = await provider.lock({ ...job, slot })
         expect(await table.isHeld(job.name)).toBe(true)
         expect(await provider.lock(job)).toBeUndefined()
-        const longer = await lock?.extend('20m')
-        expect(await longer?.fencingToken()).toBe((await table.findRow(job.name))?.lockedAt)
-        await longer?.unlock()
+        await lock?.extend('20m')
+        expect(await lock?.fencingToken()).toBe((await table.findRow(job.name))?.lockedAt)
+        await lock?.unlock()
         expect(await table.isHeld(job.name)).toBe(false)
       }
     }

@@ -1,7 +1,6 @@
 import {
   aBoolean,
   aDuration,
-  checkDuration,
   checkLockName,
   mustBe,
   type Duration,
@@ -62,7 +61,7 @@ export function checkOverdueAfter(
   return new Map(
     Object.entries(overdueAfter).map(([name, after]) => [
       checkLockName(name),
-      checkDuration(name, 'overdueAfter', after),
+      aDuration(after, 'overdueAfter', name),
     ]),
   )
 }

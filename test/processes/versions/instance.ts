@@ -99,10 +99,11 @@ class Instance {
     this.#write({ type: 'unlocked', at: monotonic(), run })
   }
 
-  /** An earlier version gave another lock for the time after it, or none. */
+  /** Returns the lock if it was extended. */
   async #extended(lock: Lock, lockAtMostFor: number): Promise<Lock | undefined> {
     try {
-      return await lock.extend(lockAtMostFor)
+      await lock.extend(lockAtMostFor)
+      return lock
     } catch {
       return undefined
     }

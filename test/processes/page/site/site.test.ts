@@ -59,7 +59,7 @@ it.each([
   ['lockAtMostFor', '/docs/options#a-lock'],
   ['failover', '/docs/guides/failover'],
   ['TABLE_MISSING', '/docs/tasks#errors'],
-  ['NOT_ACQUIRED', '/docs/tasks#errors'],
+  ['SKIPPED', '/docs/tasks#errors'],
 ])('the search finds for %s first %s', async (word, path) => {
   const { page } = await visit('/')
   await page.getByRole('button', { name: 'Search' }).click()

@@ -1,39 +1,48 @@
-import { checkDuration } from './duration'
+import { aDuration } from './duration'
 import { invalid, optionOf } from './errors'
-import type { Duration, KeepAliveOptions, LockConfiguration, WaitOptions } from './lock'
-import {
-  aBoolean,
-  aDuration,
-  aSignal,
-  checkOptions,
-  mustBe,
-  type CheckedOptions,
-  type OptionChecks,
-} from './options'
+import type { LockSkippedEvent } from './listener'
+import type {
+  CheckedLockConfiguration,
+  Duration,
+  KeepAliveOptions,
+  LockConfiguration,
+  WaitOptions,
+} from './lock'
+import { aBoolean, aSignal, checkOptions, mustBe, type CheckedOptions, type OptionChecks } from './options'
 import { checkSlot, RETRY_STEPS } from './slots'
 import { LONGEST_TIMEOUT } from './time'
-
-/** A lock configuration whose values were checked: what a storage needs to acquire the lock. */
-export interface CheckedLockConfiguration {
-  /** The lock's name. */
-  readonly name: string
-  /** In milliseconds. */
-  readonly lockAtMostFor: number
-  /** In milliseconds; 0 if it was not set. */
-  readonly lockAtLeastFor: number
-  /** In milliseconds since 1970; whole seconds with `untilSucceeded`. */
-  readonly slot?: number
-  /** Whether the slot may be acquired again until a run of it has succeeded. */
-  readonly untilSucceeded?: true
-}
 
 /** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */
 export interface LockRequest {
   readonly configuration: CheckedLockConfiguration
   readonly wait: { readonly atMost: number; readonly interval: number } | undefined
-  /** For how long to keep the lock alive: `Infinity` without a limit, `undefined` for not at all. */
-  readonly keepAlive: number | undefined
+  /** Whether to keep the lock alive, and for how long at most. */
+  readonly keepAlive: { readonly atMost?: number | undefined } | undefined
   readonly signal: AbortSignal | undefined
+}
+
+/** A lock configuration for a task. Durations that it does not set are the executor's defaults. */
+export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFor'> {
+  /** As in a lock configuration. Default: the executor's `defaultLockAtMostFor`. */
+  readonly lockAtMostFor?: Duration | undefined
+  /** As in a lock configuration. Default: the executor's `defaultLockAtLeastFor`, which is 0 unless you set it. */
+  readonly lockAtLeastFor?: Duration | undefined
+  /**
+   * What to do when the task is skipped: a function to call, or `'throw'` to reject with a `LockError` `SKIPPED` or
+   * `SHUTDOWN`. Default: the executor only returns `{ executed: false, reason }`.
+   */
+  readonly onSkip?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
+}
+
+/** A checked task configuration. */
+export interface TaskRequest extends LockRequest {
+  readonly onSkip: TaskConfiguration['onSkip']
+}
+
+/** Durations in milliseconds, for configurations that do not set them. */
+export interface DefaultDurations {
+  readonly lockAtMostFor?: number | undefined
+  readonly lockAtLeastFor: number
 }
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would silently cut a longer name. */
@@ -69,9 +78,10 @@ export function checkLockConfiguration(configuration: LockConfiguration): LockRe
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
-  const { slot, untilSucceeded = false, wait, keepAlive, signal } = checked
-  const name = checkLockName(checked.name)
-  if (checked.lockAtMostFor === undefined) {
+  // A name that was set has been checked.
+  const { name = checkLockName(undefined), lockAtMostFor, lockAtLeastFor = 0, slot } = checked
+  const { untilSucceeded = false, wait, keepAlive, signal } = checked
+  if (lockAtMostFor === undefined) {
     throw invalid(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
       name,
@@ -82,13 +92,46 @@ export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LO
       `untilSucceeded of lock '${name}' needs a slot – set slot to the time at which the run was due.`,
       name,
     )
+  checkLease(name, lockAtMostFor, lockAtLeastFor)
   const configuration = {
     name,
-    ...checkLease(name, checked.lockAtMostFor, checked.lockAtLeastFor ?? 0),
+    lockAtMostFor,
+    lockAtLeastFor,
     ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
     ...(untilSucceeded && { untilSucceeded: true as const }),
   }
   return { configuration: Object.freeze(configuration), wait, keepAlive, signal }
+}
+
+export const TASK_OPTIONS = {
+  ...LOCK_OPTIONS,
+  onSkip: checkOnSkip,
+} satisfies OptionChecks<TaskConfiguration>
+
+/** @throws LockError `INVALID_CONFIGURATION` */
+export function checkTaskConfiguration(
+  configuration: TaskConfiguration,
+  defaults: DefaultDurations,
+): TaskRequest {
+  const checked = checkOptions(configuration, TASK_OPTIONS, 'lock configuration', nameOf(configuration))
+  return { ...lockRequest({ ...defaults, ...checked }), onSkip: checked.onSkip }
+}
+
+function checkOnSkip<Value>(value: Value, option: string, lockName?: string): Value {
+  if (value === 'throw' || typeof value === 'function') return value
+  throw mustBe(option, "'throw' or a function", lockName)
+}
+
+/**
+ * Checks the task before a lock is acquired. @throws LockError `INVALID_CONFIGURATION`, for example for the promise that a call
+ * returned
+ */
+export function checkTask(task: unknown, lockName?: string): void {
+  if (typeof task === 'function') return
+  throw invalid(
+    'The task is not a function – pass the function itself as the second argument, not what it returns.',
+    lockName,
+  )
 }
 
 /** Returns the lock's name if it is a string, for errors about other options. */
@@ -97,25 +140,22 @@ export function nameOf(configuration: { readonly name?: unknown } | undefined): 
   return typeof name === 'string' ? name : undefined
 }
 
-/** @throws LockError `INVALID_CONFIGURATION` */
-export function checkLease(name: string, lockAtMostFor: Duration, lockAtLeastFor: Duration) {
-  const atMost = checkDuration(name, 'lockAtMostFor', lockAtMostFor)
-  const atLeast = checkDuration(name, 'lockAtLeastFor', lockAtLeastFor)
-  if (atMost === 0) {
+/** @throws LockError `INVALID_CONFIGURATION` if these durations, in milliseconds, cannot be those of a lease */
+export function checkLease(name: string, lockAtMostFor: number, lockAtLeastFor: number): void {
+  if (lockAtMostFor === 0) {
     throw invalid(
       `lockAtMostFor of lock '${name}' is less than one millisecond, so the lock would expire at once – set it to the longest time that the task may run.`,
       name,
       'lockAtMostFor',
     )
   }
-  if (atLeast > atMost) {
+  if (lockAtLeastFor > lockAtMostFor) {
     throw invalid(
-      `lockAtLeastFor of lock '${name}' (${atLeast} ms) is longer than its lockAtMostFor (${atMost} ms) – shorten it, or make lockAtMostFor longer.`,
+      `lockAtLeastFor of lock '${name}' (${lockAtLeastFor} ms) is longer than its lockAtMostFor (${lockAtMostFor} ms) – shorten it, or make lockAtMostFor longer.`,
       name,
       'lockAtLeastFor',
     )
   }
-  return { lockAtMostFor: atMost, lockAtLeastFor: atLeast }
 }
 
 /**
@@ -168,8 +208,8 @@ export function checkWait(
   option: string,
   lockName?: string,
 ): { readonly atMost: number; readonly interval: number } {
-  if (typeof wait !== 'object') return { atMost: checkDuration(lockName, option, wait), interval: 500 }
-  const what = optionOf(lockName, option)
+  if (typeof wait !== 'object') return { atMost: aDuration(wait, option, lockName), interval: 500 }
+  const what = optionOf(option, lockName)
   const { atMost, interval = 500 } = checkOptions(
     wait,
     { atMost: aDuration, interval: aDuration },
@@ -186,12 +226,12 @@ function checkKeepAlive(
   keepAlive: boolean | KeepAliveOptions,
   option: string,
   lockName?: string,
-): number | undefined {
-  if (typeof keepAlive === 'boolean') return keepAlive ? Infinity : undefined
+): { readonly atMost?: number | undefined } | undefined {
+  if (typeof keepAlive === 'boolean') return keepAlive ? {} : undefined
   if (typeof keepAlive !== 'object' || (keepAlive as unknown) === null)
     throw mustBe(option, "true, false, or an object such as { atMost: '2h' }", lockName)
-  const what = optionOf(lockName, option)
-  const { atMost = Infinity } = checkOptions(keepAlive, { atMost: aDuration }, what, lockName, option)
-  if (atMost === 0) throw mustBe(`${option}.atMost`, 'a millisecond or more', lockName)
-  return atMost
+  const what = optionOf(option, lockName)
+  const checked = checkOptions(keepAlive, { atMost: aDuration }, what, lockName, option)
+  if (checked.atMost === 0) throw mustBe(`${option}.atMost`, 'a millisecond or more', lockName)
+  return checked
 }
