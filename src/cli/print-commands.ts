@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { inspect } from 'node:util'
 import { Argument, type Command } from 'commander'
-import { prismaContract, prismaMigration, prismaModel, type PrismaProvider } from '../prisma/internal'
+import { prismaMigration, prismaModel, type PrismaProvider } from '../prisma/internal'
+import { prismaContract } from '../prisma-8/internal'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql/internal'
 import { wrongUsage } from './command-error'
 import { lockTableOptions } from './names-in-code'
@@ -38,8 +40,10 @@ export function addPrintCommands(program: Command): void {
   addOptions(sql, 'down', 'dbmate', ...OUT_OPTIONS).action(
     (name: string, flags: OutFlags<'down' | 'dbmate'>) => {
       const dialect = DIALECT_OF[name] ?? (name as DialectName)
-      const { up, down, dbmate } = migrationScripts(dialects[dialect], lockTableOptions(flags))
+      const names = lockTableOptions(flags)
+      const { up, down, dbmate } = migrationScripts(dialects[dialect], names)
       printOrWrite(flags.dbmate ? dbmate : flags.down ? down : up, flags)
+      recallNames('the lock provider (…)', names)
     },
   )
 
@@ -59,8 +63,11 @@ export function addPrintCommands(program: Command): void {
     (name: string, flags: OutFlags<'migration' | 'contract'>) => {
       const provider = PROVIDER_OF[name] ?? (name as PrismaProvider)
       const names = lockTableOptions(flags)
-      const model = flags.contract ? prismaContract(provider, names) : prismaModel(provider, names)
-      printOrWrite(flags.migration ? prismaMigration(provider, names) : model, flags)
+      if (flags.contract && provider !== 'postgresql')
+        throw wrongUsage('--contract is for Prisma 8, which keeps locks on postgresql only.')
+      const text = flags.migration ? prismaMigration : prismaModel
+      printOrWrite(flags.contract ? prismaContract(names) : text(provider, names), flags)
+      recallNames(flags.contract ? 'prismaLockProvider(db, …)' : 'shedlock(…)', names)
     },
   )
 
@@ -71,8 +78,13 @@ export function addPrintCommands(program: Command): void {
       "Prints a migration file for TypeORM's command line and dataSource.runMigrations(). Never connects to a database.",
     )
   addOptions(typeorm, 'entity', 'format', ...OUT_OPTIONS).action((flags: OutFlags<'entity' | 'format'>) => {
-    const what = flags.entity ? 'entity' : 'migration'
-    printOrWrite(typeOrmSource(what, lockTableOptions(flags), flags.format ?? formatOf(flags.out)), flags)
+    const names = lockTableOptions(flags)
+    const format = flags.format ?? formatOf(flags.out)
+    printOrWrite(
+      flags.entity ? entitySource(names, format) : migrationSource(names, format, flags.out),
+      flags,
+    )
+    recallNames('typeOrmLockProvider(dataSource, …)', names)
   })
 }
 
@@ -83,19 +95,44 @@ function formatOf(file = ''): ModuleFormat {
 
 type ModuleFormat = NonNullable<Flags<'format'>['format']>
 
-/** The source of a file for a TypeORM project. */
-function typeOrmSource(
-  what: 'migration' | 'entity',
-  options: LockTableOptions,
-  format: ModuleFormat,
-): string {
-  const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
-  const name = what === 'migration' ? 'CreateShedLock1735689600000' : 'ShedLock'
-  const literal = inspect(options, { compact: true, breakLength: Infinity })
-  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal})`
+function entitySource(options: LockTableOptions, format: ModuleFormat): string {
+  return moduleSource('shedLockEntity', format, 'ShedLock', callOf('shedLockEntity', options))
+}
+
+/** The source of a migration with the date of its file, by which TypeORM sorts migrations. */
+function migrationSource(options: LockTableOptions, format: ModuleFormat, file = ''): string {
+  const make = 'createShedLockMigration'
+  const [, date = CREATED] = /^(\d{13})-/.exec(basename(file)) ?? []
+  const name = `CreateShedLock${date}`
+  const made = callOf(make, options)
+  if (date === CREATED) return moduleSource(make, format, name, made)
+  const member = `${format === 'ts' ? 'override ' : ''}name = '${name}'`
+  return moduleSource(make, format, name, `class ${name} extends ${made} {\n  ${member}\n}`)
+}
+
+/** The date of `createShedLockMigration`. */
+const CREATED = '1735689600000'
+
+function callOf(make: string, options: LockTableOptions): string {
+  return `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+}
+
+function literal(options: LockTableOptions): string {
+  return inspect(options, { compact: true, breakLength: Infinity })
+}
+
+/** The source of a module that exports one value, made by a function of ours. */
+function moduleSource(make: string, format: ModuleFormat, name: string, value: string): string {
+  const assigned = value.startsWith('class ') ? value : `const ${name} = ${value}`
   return format === 'cjs'
-    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${call}\n`
-    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport const ${name} = ${call}\n`
+    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${value}\n`
+    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport ${assigned}\n`
+}
+
+/** Reminds that the provider needs the names too: what is printed here does not reach it. */
+function recallNames(call: string, names: LockTableOptions): void {
+  if (Object.keys(names).length > 0)
+    warn(`use the same names in code: ${call.replace('…', () => literal(names))}`)
 }
 
 /** Prints the text, or writes it to a file that does not exist yet. */

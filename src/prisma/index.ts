@@ -5,8 +5,6 @@
  */
 export { guard, lockStatementName, prismaLockProvider, prismaModel, shedlock } from './internal'
 export type {
-  Prisma8ClientLike,
-  Prisma8TransactionLike,
   PrismaClientLike,
   PrismaLockProviderOptions,
   PrismaProvider,

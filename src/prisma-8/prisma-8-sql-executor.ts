@@ -1,5 +1,5 @@
-import { drivers, postgresCode, sqlExecutor } from '../../drivers/internal'
-import type { SqlRow, SqlExecutor } from '../../sql/internal'
+import { drivers, postgresCode, sqlExecutor } from '../drivers/internal'
+import type { SqlRow, SqlExecutor } from '../sql/internal'
 
 /** What this library uses of Prisma 8's client: the `db` that `postgres()` of `@prisma/orm-postgres/runtime` creates. */
 export interface Prisma8ClientLike {
