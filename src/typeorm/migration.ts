@@ -7,7 +7,8 @@ import {
   tableDefinition,
   type LockTableOptions,
 } from '../sql/internal'
-import { dataSourceOf, dialectOf, inSchemaOf, type QueryRunnerLike } from './data-source-like'
+import { dataSourceOf, dialectOf, type QueryRunnerLike } from './data-source-like'
+import { tableIn } from './entity'
 import { givenQueryRunner, queryRunnerSqlExecutor } from './query-runner-sql-executor'
 import { runPlain } from './run-statement'
 
@@ -63,8 +64,9 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
   }
 }
 
-/** The dialect and table names for the DataSource of the query runner, whose schema is the default. */
+/** The dialect of the query runner's DataSource, and the table's names in it. */
 function tableUnder(queryRunner: QueryRunnerLike, options: LockTableOptions) {
-  const dataSource = dataSourceOf(queryRunner)?.options ?? { type: '' }
-  return { dialect: dialectNamed(dialectOf(dataSource)), names: inSchemaOf(dataSource, options) }
+  const dataSource = dataSourceOf(queryRunner) ?? { options: { type: '' } }
+  const dialect = dialectNamed(dialectOf(dataSource.options))
+  return { dialect, names: tableIn(dataSource, dialect, options) }
 }

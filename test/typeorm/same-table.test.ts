@@ -1,0 +1,158 @@
+import { DataSource, DefaultNamingStrategy, type DataSourceOptions } from 'typeorm'
+import { DataSource as DataSource03, type DataSourceOptions as DataSourceOptions03 } from 'typeorm-0.3'
+import { beforeEach, expect, it } from '@jest/globals'
+import type { LockTableOptions } from '../../src/sql/internal'
+import {
+  createShedLockMigration,
+  shedLockEntity,
+  typeOrmLockProvider,
+  type ShedLock,
+} from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+
+type AnyDataSource = DataSource | DataSource03
+
+const versions = {
+  '1.x': (options: DataSourceOptions) => new DataSource(options),
+  '0.3': (options: DataSourceOptions) => new DataSource03(options as DataSourceOptions03),
+}
+
+/** Leaves names that were given, as typeorm-naming-strategies does. */
+class SnakeCase extends DefaultNamingStrategy {
+  override columnName(property: string, given: string | undefined): string {
+    return given ?? property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  }
+}
+
+/** Changes names that were given. */
+class UpperCase extends DefaultNamingStrategy {
+  override tableName(target: string, given: string | undefined): string {
+    return (given ?? target).toUpperCase()
+  }
+  override columnName(property: string, given: string | undefined): string {
+    return (given ?? property).toUpperCase()
+  }
+}
+
+class Prefixes extends DefaultNamingStrategy {
+  override tableName(target: string, given: string | undefined): string {
+    return `t_${given ?? target}`
+  }
+  override columnName(property: string, given: string | undefined): string {
+    return `c_${given ?? property}`
+  }
+  override prefixTableName(prefix: string, tableName: string): string {
+    return `${prefix}__${tableName}`
+  }
+}
+
+/** Of a DataSource; a schema is one of the test's own. */
+interface Case {
+  readonly source?: { readonly entityPrefix?: string; readonly namingStrategy?: DefaultNamingStrategy }
+  readonly tables: readonly LockTableOptions[]
+}
+
+const SECOND = { tableName: 'report_locks', columnNames: { name: 'jobName', lockUntil: 'until' } }
+const OPS = { schema: 'shedlock_ops' }
+
+const CASES: Readonly<Record<string, Case>> = {
+  entityPrefix: { source: { entityPrefix: 'app_' }, tables: [{}] },
+  'entityPrefix, names that were given': { source: { entityPrefix: 'app_' }, tables: [SECOND] },
+  'snake case': { source: { namingStrategy: new SnakeCase() }, tables: [{}] },
+  'upper case': { source: { namingStrategy: new UpperCase() }, tables: [{}] },
+  'prefixes of a strategy and an entityPrefix': {
+    source: { namingStrategy: new Prefixes(), entityPrefix: 'app' },
+    tables: [SECOND],
+  },
+  'a schema': { tables: [OPS] },
+  'a second table': { tables: [{}, SECOND] },
+  'a second table in another schema': { tables: [{}, OPS] },
+  'all of them': {
+    source: { namingStrategy: new UpperCase(), entityPrefix: 'app_' },
+    tables: [{}, SECOND, OPS, { ...OPS, ...SECOND }],
+  },
+}
+
+const cases = availableBackends().flatMap((backend) =>
+  (Object.keys(versions) as (keyof typeof versions)[]).map((version) => ({ backend, version })),
+)
+
+describeBackends(cases)('entity, migration and provider of TypeORM $version on $backend.name', (each) => {
+  const { backend, version } = each
+  const hasSchemas = !backend.dialect.startsWith('sqlite')
+  const possible = Object.entries(CASES).filter(
+    ([, { tables }]) => hasSchemas || tables.every(({ schema }) => schema === undefined),
+  )
+  let database: TestDatabase
+  let ownSchema: string
+
+  beforeEach(async () => {
+    database = await backend.create()
+    const isDatabase = ['mysql', 'mariadb'].includes(backend.dialect)
+    ownSchema = isDatabase ? `${String(database.typeOrm.database)}_ops` : OPS.schema
+    if (hasSchemas) {
+      const admin = await versions[version](database.typeOrm).initialize()
+      await admin.query(isDatabase ? `create database ${ownSchema}` : `create schema ${ownSchema}`)
+      afterTest(async () => {
+        if (isDatabase) await admin.query(`drop database ${ownSchema}`)
+        await admin.destroy()
+        await database.drop()
+      })
+    } else afterTest(() => database.drop())
+  })
+
+  const connect = async ({ source, tables }: Case) => {
+    const options = tables.map(({ schema, ...names }) => (schema ? { schema: ownSchema, ...names } : names))
+    const entities = options.map((names) => shedLockEntity({ ...names, dialect: backend.dialect }))
+    const migrations = options.map((names, index) => {
+      const name = `CreateShedLock173568960000${index}`
+      return class extends createShedLockMigration(names) {
+        override readonly name = name
+      }
+    })
+    const dataSource: AnyDataSource = await versions[version]({
+      ...database.typeOrm,
+      ...source,
+      ...{ entities, migrations, logging: false },
+    } as DataSourceOptions).initialize()
+    afterTest(() => dataSource.destroy())
+    const providers = options.map((names) => typeOrmLockProvider(dataSource, names))
+    return { dataSource, entities, providers }
+  }
+
+  const drift = async (dataSource: AnyDataSource): Promise<string[]> => {
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log()
+    return upQueries.map(({ query }) => query)
+  }
+
+  const agree = async ({ dataSource, entities, providers }: Awaited<ReturnType<typeof connect>>) => {
+    for (const [index, provider] of providers.entries()) {
+      expect(await provider.checkTable()).toEqual([])
+      const lock = await provider.lock({ name: `job ${index}`, lockAtMostFor: '1h' })
+      expect(lock).toBeDefined()
+      expect(await provider.lock({ name: `job ${index}`, lockAtMostFor: '1h' })).toBeUndefined()
+    }
+    for (const [index, entity] of entities.entries()) {
+      const rows = await dataSource.getRepository<ShedLock>(entity).find()
+      expect(rows).toMatchObject([{ name: `job ${index}` }])
+    }
+  }
+
+  it.each(possible)('mean one table, and nothing is left to generate: %s', async (_, each) => {
+    const connected = await connect(each)
+    await connected.dataSource.runMigrations()
+    expect(await drift(connected.dataSource)).toEqual([])
+    await agree(connected)
+    for (const _ of each.tables) await connected.dataSource.undoLastMigration()
+    expect(await drift(connected.dataSource)).not.toEqual([])
+  })
+
+  it.each(possible)('mean one table, which synchronize creates: %s', async (_, each) => {
+    const connected = await connect(each)
+    await connected.dataSource.synchronize()
+    await agree(connected)
+    await connected.dataSource.runMigrations()
+    expect(await drift(connected.dataSource)).toEqual([])
+  })
+})
