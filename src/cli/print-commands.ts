@@ -5,6 +5,7 @@ import { Argument, type Command } from 'commander'
 import { prismaMigration, prismaModel, type PrismaProvider } from '../prisma/internal'
 import { prismaContract } from '../prisma-8/internal'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql/internal'
+import { shedLockEntity } from '../typeorm/internal'
 import { wrongUsage } from './command-error'
 import { lockTableOptions } from './names-in-code'
 import { addOptions, NAME_OPTIONS, type Flags, type OptionName } from './options'
@@ -78,12 +79,9 @@ export function addPrintCommands(program: Command): void {
       "Prints a migration file for TypeORM's command line and dataSource.runMigrations(). Never connects to a database.",
     )
   addOptions(typeorm, 'entity', 'format', ...OUT_OPTIONS).action((flags: OutFlags<'entity' | 'format'>) => {
+    const what = flags.entity ? 'entity' : 'migration'
     const names = lockTableOptions(flags)
-    const format = flags.format ?? formatOf(flags.out)
-    printOrWrite(
-      flags.entity ? entitySource(names, format) : migrationSource(names, format, flags.out),
-      flags,
-    )
+    printOrWrite(typeOrmSource(what, names, flags.format ?? formatOf(flags.out), flags.out), flags)
     recallNames('typeOrmLockProvider(dataSource, …)', names)
   })
 }
@@ -95,38 +93,36 @@ function formatOf(file = ''): ModuleFormat {
 
 type ModuleFormat = NonNullable<Flags<'format'>['format']>
 
-function entitySource(options: LockTableOptions, format: ModuleFormat): string {
-  return moduleSource('shedLockEntity', format, 'ShedLock', callOf('shedLockEntity', options))
-}
-
-/** The source of a migration with the date of its file, by which TypeORM sorts migrations. */
-function migrationSource(options: LockTableOptions, format: ModuleFormat, file = ''): string {
-  const make = 'createShedLockMigration'
-  const [, date = CREATED] = /^(\d{13})-/.exec(basename(file)) ?? []
-  const name = `CreateShedLock${date}`
-  const made = callOf(make, options)
-  if (date === CREATED) return moduleSource(make, format, name, made)
-  const member = `${format === 'ts' ? 'override ' : ''}name = '${name}'`
-  return moduleSource(make, format, name, `class ${name} extends ${made} {\n  ${member}\n}`)
-}
-
 /** The date of `createShedLockMigration`. */
 const CREATED = '1735689600000'
 
-function callOf(make: string, options: LockTableOptions): string {
-  return `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+/**
+ * The source of a file for a TypeORM project.
+ *
+ * @param file its name. TypeORM sorts migrations by the date in their classes' names, which should be that of the file
+ */
+function typeOrmSource(
+  what: 'migration' | 'entity',
+  options: LockTableOptions,
+  format: ModuleFormat,
+  file = '',
+): string {
+  // Reject what the project could not load.
+  if (what === 'entity') shedLockEntity(options)
+  const [, date = CREATED] = /^(\d{13})-/.exec(basename(file)) ?? []
+  const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
+  const name = what === 'migration' ? `CreateShedLock${date}` : 'ShedLock'
+  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+  const override = format === 'ts' ? 'override ' : ''
+  const isDated = what === 'migration' && date !== CREATED
+  const value = isDated ? `class ${name} extends ${call} {\n  ${override}name = '${name}'\n}` : call
+  return format === 'cjs'
+    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${value}\n`
+    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport ${isDated ? '' : `const ${name} = `}${value}\n`
 }
 
 function literal(options: LockTableOptions): string {
   return inspect(options, { compact: true, breakLength: Infinity })
-}
-
-/** The source of a module that exports one value, made by a function of ours. */
-function moduleSource(make: string, format: ModuleFormat, name: string, value: string): string {
-  const assigned = value.startsWith('class ') ? value : `const ${name} = ${value}`
-  return format === 'cjs'
-    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${value}\n`
-    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport ${assigned}\n`
 }
 
 /** Reminds that the provider needs the names too: what is printed here does not reach it. */

@@ -57,6 +57,10 @@ const SECOND = { tableName: 'report_locks', columnNames: { name: 'jobName', lock
 const OPS = { schema: 'shedlock_ops' }
 
 const CASES: Readonly<Record<string, Case>> = {
+  'default names': { tables: [{}] },
+  'mixed-case names': {
+    tables: [{ tableName: 'JobLocks', columnNames: { name: 'jobName', lockUntil: 'lockUntil' } }],
+  },
   entityPrefix: { source: { entityPrefix: 'app_' }, tables: [{}] },
   'entityPrefix, names that were given': { source: { entityPrefix: 'app_' }, tables: [SECOND] },
   'snake case': { source: { namingStrategy: new SnakeCase() }, tables: [{}] },
@@ -129,19 +133,22 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
   const agree = async ({ dataSource, entities, providers }: Awaited<ReturnType<typeof connect>>) => {
     for (const [index, provider] of providers.entries()) {
       expect(await provider.checkTable()).toEqual([])
-      const lock = await provider.lock({ name: `job ${index}`, lockAtMostFor: '1h' })
-      expect(lock).toBeDefined()
-      expect(await provider.lock({ name: `job ${index}`, lockAtMostFor: '1h' })).toBeUndefined()
+      for (const name of [`Job ${index}`, `job ${index}`]) {
+        expect(await provider.lock({ name, lockAtMostFor: '1h' })).toBeDefined()
+        expect(await provider.lock({ name, lockAtMostFor: '1h' })).toBeUndefined()
+      }
     }
     for (const [index, entity] of entities.entries()) {
-      const rows = await dataSource.getRepository<ShedLock>(entity).find()
-      expect(rows).toMatchObject([{ name: `job ${index}` }])
+      const rows = await dataSource.getRepository<ShedLock>(entity).find({ order: { name: 'ASC' } })
+      expect(rows.map(({ name }) => name)).toEqual([`Job ${index}`, `job ${index}`])
+      expect(rows[0]?.lockUntil).toBeInstanceOf(Date)
     }
   }
 
   it.each(possible)('mean one table, and nothing is left to generate: %s', async (_, each) => {
     const connected = await connect(each)
-    await connected.dataSource.runMigrations()
+    expect(await connected.dataSource.runMigrations()).toHaveLength(each.tables.length)
+    expect(await connected.dataSource.runMigrations()).toEqual([])
     expect(await drift(connected.dataSource)).toEqual([])
     await agree(connected)
     for (const _ of each.tables) await connected.dataSource.undoLastMigration()
