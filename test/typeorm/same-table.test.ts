@@ -1,6 +1,6 @@
 import { DataSource, DefaultNamingStrategy, type DataSourceOptions } from 'typeorm'
 import { DataSource as DataSource03, type DataSourceOptions as DataSourceOptions03 } from 'typeorm-0.3'
-import { beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockTableOptions } from '../../src/sql/internal'
 import {
   createShedLockMigration,
@@ -10,6 +10,7 @@ import {
 } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { lockError } from '../lock-error'
 
 type AnyDataSource = DataSource | DataSource03
 
@@ -119,7 +120,7 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
       ...database.typeOrm,
       ...source,
       ...{ entities, migrations, logging: false },
-    } as DataSourceOptions).initialize()
+    }).initialize()
     afterTest(() => dataSource.destroy())
     const providers = options.map((names) => typeOrmLockProvider(dataSource, names))
     return { dataSource, entities, providers }
@@ -151,7 +152,7 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
     expect(await connected.dataSource.runMigrations()).toEqual([])
     expect(await drift(connected.dataSource)).toEqual([])
     await agree(connected)
-    for (const _ of each.tables) await connected.dataSource.undoLastMigration()
+    for (let left = each.tables.length; left > 0; left--) await connected.dataSource.undoLastMigration()
     expect(await drift(connected.dataSource)).not.toEqual([])
   })
 
@@ -162,4 +163,31 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
     await connected.dataSource.runMigrations()
     expect(await drift(connected.dataSource)).toEqual([])
   })
+})
+
+describe('an entity whose table TypeORM could not find', () => {
+  it.each([
+    ['a schema of an unknown database', { schema: 'ops' }, 'set dialect too'],
+    ['a schema on SQLite', { schema: 'ops', dialect: 'sqlite' }, 'leave out schema'],
+    ['a dot in the table', { tableName: 'ops.shedlock' }, 'without dots'],
+    ['a dot in the schema', { schema: 'o.ps', dialect: 'postgres' }, 'without dots'],
+  ] as const)('is refused: %s', (_, options, message) => {
+    expect(() => shedLockEntity(options)).toThrow(lockError('INVALID_CONFIGURATION', message))
+  })
+})
+
+it('ignores a schema of the DataSource where TypeORM does', async () => {
+  const dataSource = await new DataSource({ type: 'sqljs', schema: 'ops' } as DataSourceOptions).initialize()
+  afterTest(() => dataSource.destroy())
+  const provider = typeOrmLockProvider(dataSource)
+  await provider.createTable()
+  expect(await provider.checkTable()).toEqual([])
+})
+
+it('refuses a naming strategy that gives two columns one name', () => {
+  class OneName extends DefaultNamingStrategy {
+    override columnName = () => 'column'
+  }
+  const dataSource = new DataSource({ type: 'sqljs', namingStrategy: new OneName() })
+  expect(() => typeOrmLockProvider(dataSource)).toThrow(lockError('INVALID_CONFIGURATION', 'two columns'))
 })
