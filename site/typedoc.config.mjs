@@ -44,7 +44,7 @@ export default {
       'LoggerLike',
     ],
     ...['CronLike', 'CronTimeClass', 'CronTimeLike', 'QueryRunnerLike', 'TransactionLike'],
-    ...['Prisma8ScopeLike', 'RawClientLike', 'TransactionClientLike'],
+    ...['RawClientLike', 'TransactionClientLike'],
   ],
   // An export without a docstring, and a link that leads nowhere, end the build.
   treatWarningsAsErrors: true,

@@ -13,12 +13,16 @@ const FLOORS: Readonly<Record<string, { floors: readonly string[]; packages?: re
   drivers: { floors: ['core', 'sql'] },
   typeorm: { floors: ['core', 'sql', 'drivers'] },
   prisma: { floors: ['core', 'sql', 'drivers'] },
+  'prisma-8': { floors: ['core', 'sql', 'drivers', 'prisma'] },
   nestjs: { floors: ['core'], packages: ['@nestjs/common', '@nestjs/core'] },
   'node-cron': { floors: ['core'] },
   opentelemetry: { floors: ['core'], packages: ['@opentelemetry/api'] },
   testing: { floors: ['core'] },
   web: { floors: ['core', 'sql'] },
-  cli: { floors: ['core', 'sql', 'drivers', 'typeorm', 'prisma', 'web'], packages: ['commander'] },
+  cli: {
+    floors: ['core', 'sql', 'drivers', 'typeorm', 'prisma', 'prisma-8', 'web'],
+    packages: ['commander'],
+  },
 }
 
 /** Where a dialect may be called by its name, and why. */
@@ -28,7 +32,7 @@ const DIALECT_NAMES_ALLOWED: readonly RegExp[] = [
   /^drivers\/drivers\.ts$/, // the driver of each
   /^typeorm\/data-source-like\.ts$/, // what TypeORM calls them
   /^typeorm\/query-runner-client\.ts$/, // where a client runs statements in a way of its own
-  /^prisma\/(prisma-client|prisma8\/prisma8)\.ts$/, // what Prisma calls them
+  /^(prisma\/prisma-client|prisma-8\/(prisma-8-lock-provider|prisma-contract))\.ts$/, // what Prisma calls them
   /^(typeorm|prisma)\/(typeorm|prisma)-lock-provider\.ts$/, // SQLite has one connection in both ORMs, so its executor differs
   /^prisma\/prisma-model\.ts$/, // the providers of Prisma's schemas, which are their words
   /^prisma\/native-code\.ts$/, // the kinds of errors of Prisma's adapters, which are their words

@@ -6,6 +6,7 @@ import { drivers, sqlClient } from '../drivers/internal'
 import { Attempt, dialects, type LockTableOptions, type SqlRow } from '../sql/internal'
 import {
   CLIENT_DIALECTS,
+  tableIn,
   typeOrmLockProvider,
   type DataSourceLike,
   type QueryRunnerLike,
@@ -33,14 +34,19 @@ interface ServerOptions {
 interface EntityMetadata {
   readonly name: string
   readonly schema?: string | undefined
-  readonly tableName: string
-  readonly columns: readonly { readonly propertyName: string; readonly databaseName: string }[]
+  /** What TypeORM calls a schema on MySQL. */
+  readonly database?: string | undefined
+  readonly givenTableName?: string | undefined
+  readonly columns: readonly {
+    readonly propertyName: string
+    readonly givenDatabaseName?: string | undefined
+  }[]
 }
 
 /** Connects with the DataSource that a file exports, as TypeORM's own command line does. */
 export async function connectDataSource(file: string, options: LockTableOptions) {
   const dataSource = await load(file)
-  const { type, database, schema, replication } = dataSource.options
+  const { type, database, replication } = dataSource.options
   const server = replication?.master ?? dataSource.options
   hide(server.password)
   if (typeof server.url === 'string') hideUrl(server.url)
@@ -61,11 +67,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   } catch (error) {
     throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
   }
-  const names: LockTableOptions = {
-    ...(typeof schema === 'string' && { schema }),
-    ...namesOfEntity(dataSource.entityMetadatas),
-    ...options,
-  }
+  const names = { ...namesOfEntity(dataSource.entityMetadatas, options), ...options }
   const open = () => {
     const queryRunner: QueryRunnerLike = dataSource.createQueryRunner('master')
     const client = sqlClient(drivers[name], async (text, values) => {
@@ -80,7 +82,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     dialect: dialects[name],
     provider: typeOrmLockProvider(dataSource, names),
     server: name === 'sqlite' ? resolve(String(database)) : hostOf(server),
-    names,
+    names: tableIn(dataSource, dialects[name], names),
     attempt: {
       query: (...question: Parameters<Attempt['query']>) => {
         const session = open()
@@ -92,13 +94,21 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   }
 }
 
-/** The names that the project passed to `shedLockEntity`. */
-function namesOfEntity(entities: readonly EntityMetadata[]): LockTableOptions {
-  const [entity, ...others] = entities.filter(({ name }) => name === 'ShedLock')
-  if (!entity || others.length > 0) return {}
-  const { schema, tableName, columns } = entity
-  const columnNames = Object.fromEntries(columns.map((column) => [column.propertyName, column.databaseName]))
-  return { ...(schema === undefined ? {} : { schema }), tableName, columnNames }
+/** The names that the project passed to `shedLockEntity`. Of several entities, that of the table, or the one with default names. */
+function namesOfEntity(
+  entities: readonly EntityMetadata[],
+  { tableName: wanted }: LockTableOptions,
+): LockTableOptions {
+  const ours = entities.filter(({ name }) => /^ShedLock(_|$)/.test(name))
+  const isMeant = ({ name, givenTableName }: EntityMetadata) =>
+    wanted === undefined ? name === 'ShedLock' : givenTableName === wanted
+  const entity = ours.find(isMeant) ?? (ours.length === 1 ? ours[0] : undefined)
+  if (!entity) return {}
+  const { schema, database = schema, givenTableName: tableName, columns } = entity
+  const columnNames = Object.fromEntries(
+    columns.map((column) => [column.propertyName, column.givenDatabaseName]),
+  )
+  return { schema: database, tableName, columnNames }
 }
 
 function hostOf({ url, host, port }: ServerOptions): string {

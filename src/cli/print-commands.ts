@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { Argument, type Command } from 'commander'
-import { prismaContract, prismaMigration, prismaModel, type PrismaProvider } from '../prisma/internal'
+import { prismaMigration, prismaModel, type PrismaProvider } from '../prisma/internal'
+import { prismaContract } from '../prisma-8/internal'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql/internal'
+import { shedLockEntity } from '../typeorm/internal'
 import { wrongUsage } from './command-error'
 import { isCommonJs } from './data-source'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags, type OptionName } from './options'
@@ -39,8 +41,10 @@ export function addPrintCommands(program: Command): void {
   addOptions(sql, 'down', 'dbmate', ...OUT_OPTIONS).action(
     (name: string, flags: OutFlags<'down' | 'dbmate'>) => {
       const dialect = DIALECT_OF[name] ?? (name as DialectName)
-      const { up, down, dbmate } = migrationScripts(dialects[dialect], lockTableOptions(flags))
+      const names = lockTableOptions(flags)
+      const { up, down, dbmate } = migrationScripts(dialects[dialect], names)
       printOrWrite(flags.dbmate ? dbmate : flags.down ? down : up, flags)
+      recallNames('the lock provider (…)', names)
     },
   )
 
@@ -60,8 +64,11 @@ export function addPrintCommands(program: Command): void {
     (name: string, flags: OutFlags<'migration' | 'contract'>) => {
       const provider = PROVIDER_OF[name] ?? (name as PrismaProvider)
       const names = lockTableOptions(flags)
-      const model = flags.contract ? prismaContract(provider, names) : prismaModel(provider, names)
-      printOrWrite(flags.migration ? prismaMigration(provider, names) : model, flags)
+      if (flags.contract && provider !== 'postgresql')
+        throw wrongUsage('--contract is for Prisma 8, which keeps locks on postgresql only.')
+      const text = flags.migration ? prismaMigration : prismaModel
+      printOrWrite(flags.contract ? prismaContract(names) : text(provider, names), flags)
+      recallNames(flags.contract ? 'prismaLockProvider(db, …)' : 'shedlock(…)', names)
     },
   )
 
@@ -73,19 +80,44 @@ export function addPrintCommands(program: Command): void {
     )
   addOptions(typeorm, 'entity', ...OUT_OPTIONS).action((flags: OutFlags<'entity'>) => {
     const what = flags.entity ? 'entity' : 'migration'
-    printOrWrite(typeOrmSource(what, lockTableOptions(flags), flags.out), flags)
+    const names = lockTableOptions(flags)
+    printOrWrite(typeOrmSource(what, names, flags.out), flags)
+    recallNames('typeOrmLockProvider(dataSource, …)', names)
   })
 }
 
-/** The source of a file for a TypeORM project. It imports unless Node.js would load the file as CommonJS. */
+/** The date of `createShedLockMigration`. */
+const CREATED = '1735689600000'
+
+/**
+ * The source of a file for a TypeORM project.
+ *
+ * @param file its name. TypeORM sorts migrations by the date in their classes' names, which should be that of the file
+ */
 function typeOrmSource(what: 'migration' | 'entity', options: LockTableOptions, file = ''): string {
+  // Reject what the project could not load.
+  if (what === 'entity') shedLockEntity(options)
+  const [, date = CREATED] = /^(\d{13})-/.exec(basename(file)) ?? []
   const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
-  const name = what === 'migration' ? 'CreateShedLock1735689600000' : 'ShedLock'
-  const literal = inspect(options, { compact: true, breakLength: Infinity })
-  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal})`
-  return /\.c?js$/.test(file) && isCommonJs(resolve(file))
-    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${call}\n`
-    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport const ${name} = ${call}\n`
+  const name = what === 'migration' ? `CreateShedLock${date}` : 'ShedLock'
+  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+  const isCommon = /\.c?js$/.test(file) && isCommonJs(resolve(file))
+  const override = /\.[cm]?js$/.test(file) ? '' : 'override '
+  const isDated = what === 'migration' && date !== CREATED
+  const value = isDated ? `class ${name} extends ${call} {\n  ${override}name = '${name}'\n}` : call
+  return isCommon
+    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${value}\n`
+    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport ${isDated ? '' : `const ${name} = `}${value}\n`
+}
+
+function literal(options: LockTableOptions): string {
+  return inspect(options, { compact: true, breakLength: Infinity })
+}
+
+/** Reminds that the provider needs the names too: what is printed here does not reach it. */
+function recallNames(call: string, names: LockTableOptions): void {
+  if (Object.keys(names).length > 0)
+    warn(`use the same names in code: ${call.replace('…', () => literal(names))}`)
 }
 
 /** Prints the text, or writes it to a file that does not exist yet. */

@@ -2,8 +2,6 @@ import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
 import { guardTransaction, rowOf } from '../sql/internal'
 import { adapterOf, type RawClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
-import type { Prisma8TransactionLike } from './prisma8/sql-client'
-import { isPrisma8, isPrisma8Transaction, prisma8GuardClient } from './prisma8/prisma8'
 
 /** With these adapters, a transaction's callback gets a client that commits each statement: https://pris.ly/d/d1-transactions */
 const WITHOUT_TRANSACTIONS = /^@prisma\/adapter-d1(-http)?$/
@@ -25,25 +23,23 @@ export interface TransactionClientLike extends RawClientLike {
  * })
  * ```
  *
- * The lock table must be in the same database as the transaction. With Prisma 8, use `db.transaction(async (tx) => …)` and a lock
- * that `prismaLockProvider(db)` acquired with the same `db`.
+ * The lock table must be in the same database as the transaction. Prisma 8 has its own `guard`, in `shedlock-orm/prisma-8`.
  *
  * @param lock default: the innermost active lock
  * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
- *   locked task; `INVALID_CLIENT` outside of a transaction, on Cloudflare D1, or with Prisma 8 for a lock of another client;
- *   `INVALID_CONFIGURATION` for a lock that is not kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy
- *   file is thrown as Prisma's own error: repeat the transaction
+ *   locked task; `INVALID_CLIENT` outside of a transaction, or on Cloudflare D1; `INVALID_CONFIGURATION` for a lock that is not
+ *   kept in SQL; `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file is thrown as Prisma's own error: repeat the
+ *   transaction
  */
 export async function guard(
-  transaction: TransactionClientLike | Prisma8TransactionLike,
+  transaction: TransactionClientLike,
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
   const row = rowOf(lock)
-  if (isPrisma8Transaction(transaction)) return guardTransaction(prisma8GuardClient(transaction, row), row)
   const client = transaction as RawClientLike & { $connect?: unknown }
-  if (isPrisma8(transaction) || typeof client.$connect === 'function') {
+  if (typeof client.$connect === 'function' || typeof client.$queryRawUnsafe !== 'function') {
     throw invalidClient(
-      'guard needs an open transaction – pass the client that the transaction passes to its callback.',
+      'guard needs an open transaction – pass the client that the transaction passes to its callback. For Prisma 8, import guard from shedlock-orm/prisma-8.',
     )
   }
   if (WITHOUT_TRANSACTIONS.test(adapterOf(client)?.adapterName ?? '')) {

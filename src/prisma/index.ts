@@ -5,9 +5,6 @@
  */
 export { guard, lockStatementName, prismaLockProvider, prismaModel, shedlock } from './internal'
 export type {
-  Prisma8ClientLike,
-  Prisma8ScopeLike,
-  Prisma8TransactionLike,
   PrismaClientLike,
   PrismaLockProviderOptions,
   PrismaProvider,

@@ -9,8 +9,6 @@ export type {
   ShedLockExtension,
   ShedLockExtensionOptions,
 } from './prisma-lock-provider'
-export { prismaMigration, prismaModel } from './prisma-model'
+export { modelText, prismaMigration, prismaModel } from './prisma-model'
 export type { PrismaProvider } from './prisma-model'
 export { lockStatementName } from './prisma-sql-client'
-export { prismaContract } from './prisma8/prisma8'
-export type { Prisma8ClientLike, Prisma8ScopeLike, Prisma8TransactionLike } from './prisma8/sql-client'

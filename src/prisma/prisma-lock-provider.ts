@@ -16,8 +16,6 @@ import {
 import { CONFLICTS } from './native-code'
 import { dialectOf, primaryOf, type PrismaClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
-import type { Prisma8ClientLike } from './prisma8/sql-client'
-import { isPrisma8, isPrisma8Transaction, prisma8LockProvider } from './prisma8/prisma8'
 import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
 
@@ -36,28 +34,25 @@ const PROVIDER_OPTIONS = {
  * Creates a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
  * a different pooled connection from your interactive transactions, which neither hide nor undo it. A SQLite file is opened a second
  * time; an in-memory SQLite database has only one connection, so there a lock waits until your open transaction has ended. With the
- * read replicas extension, locks use the primary. With Prisma 8, pass the `db` of `@prisma/orm-postgres/runtime`; if that has a
- * single `pg.Client`, a lock also waits for your open transaction.
+ * read replicas extension, locks use the primary. Prisma 8 has its own `prismaLockProvider`, in `shedlock-orm/prisma-8`.
  *
  * @throws LockError `INVALID_CLIENT` when `prisma` is not a Prisma client, is the client of a transaction, or its database is not
  *   supported; `INVALID_CONFIGURATION` for wrong options
  */
 export function prismaLockProvider(
-  prisma: PrismaClientLike | Prisma8ClientLike,
+  prisma: PrismaClientLike,
   options: PrismaLockProviderOptions = {},
 ): SqlLockProvider {
   checkOptions(options, PROVIDER_OPTIONS, 'lock provider options')
   const { dialect: dialectOption, ...rest } = options
-  if (isPrisma8(prisma)) return prisma8LockProvider(prisma, dialectOption, rest)
-  const isTransactionOf8 = isPrisma8Transaction(prisma)
   const { $connect, $executeRawUnsafe } = (prisma as Partial<PrismaClientLike> | undefined) ?? {}
-  if (!isTransactionOf8 && typeof $executeRawUnsafe !== 'function')
+  if (typeof $executeRawUnsafe !== 'function')
     throw invalidClient(
-      'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended, or the db of Prisma 8.',
+      'prismaLockProvider got no client of Prisma – pass a PrismaClient, plain or extended. For Prisma 8, import prismaLockProvider from shedlock-orm/prisma-8.',
     )
-  if (isTransactionOf8 || typeof $connect !== 'function')
+  if (typeof $connect !== 'function')
     throw invalidClient(
-      'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself, or the db of Prisma 8.',
+      'prismaLockProvider got the client of an interactive transaction, whose rollback would undo a lock – pass the PrismaClient itself.',
     )
   const client = primaryOf(prisma)
   const dialect = dialectNamed(dialectOption ?? dialectOf(client))

@@ -36,7 +36,7 @@ const FIELD_TYPES: Readonly<Record<PrismaProvider, FieldTypes>> = {
  */
 export function prismaModel(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'model options')
-  const { names } = tableSql(dialectOfProvider(provider), options)
+  const { names } = tableSql(dialectOf(provider, options), options)
   return modelText(names, FIELD_TYPES[provider], names.schema)
 }
 
@@ -84,7 +84,7 @@ function quoted(text: string): string {
  */
 export function prismaMigration(provider: PrismaProvider, options: LockTableOptions = {}): string {
   checkOptions(options, TABLE_OPTIONS, 'migration options')
-  const dialect = dialectOfProvider(provider)
+  const dialect = dialectOf(provider, options)
   // SQLite ignores a type's precision. The dialect's `datetime(3)` is TypeORM's; Prisma does not know it.
   const time = provider === 'sqlite' ? 'datetime' : dialect.table.time
   // Prisma runs one migration at a time, so `create` needs no protection against a process that creates the same table.
@@ -92,14 +92,19 @@ export function prismaMigration(provider: PrismaProvider, options: LockTableOpti
   return [create, ...up.slice(1)].map((statement) => `${statement};\n`).join('\n')
 }
 
-/**
- * @internal
- * @throws LockError `INVALID_CONFIGURATION` if the provider's database is not supported
- */
-export function dialectOfProvider(provider: PrismaProvider): Dialect {
+/** What MySQL calls a schema is another database, which the models and migrations of a datasource do not reach. */
+const WITHOUT_SCHEMAS: readonly PrismaProvider[] = ['mysql', 'sqlite']
+
+/** @throws LockError `INVALID_CONFIGURATION` if Prisma cannot describe this table of the provider's database */
+function dialectOf(provider: PrismaProvider, { schema }: LockTableOptions): Dialect {
   const name = CLIENT_DIALECTS[provider]
-  if (name) return dialects[name]
-  throw invalid(
-    `There is no lock table for provider '${provider}' – known are ${Object.keys(FIELD_TYPES).join(', ')}.`,
-  )
+  if (!name)
+    throw invalid(
+      `There is no lock table for provider '${provider}' – known are ${Object.keys(FIELD_TYPES).join(', ')}.`,
+    )
+  if (schema !== undefined && WITHOUT_SCHEMAS.includes(provider))
+    throw invalid(
+      `With provider '${provider}', Prisma's models and migrations have no schema, so they cannot describe a table in '${schema}' – keep the table in the app's own database, or create it with \`npx shedlock-orm sql ${provider}\`, and leave out the model, which locks do not need.`,
+    )
+  return dialects[name]
 }

@@ -1,10 +1,24 @@
 import { invalidClient } from '../core/internal'
-import type { DialectName, LockTableOptions } from '../sql/internal'
+import type { DialectName } from '../sql/internal'
 
 /** What this library uses of TypeORM's `DataSource`, in TypeORM 0.3 and 1.x. */
 export interface DataSourceLike {
   readonly isInitialized: boolean
-  readonly options: { readonly type: string; readonly database?: unknown; readonly schema?: unknown }
+  readonly options: {
+    readonly type: string
+    readonly database?: unknown
+    readonly schema?: unknown
+    readonly entityPrefix?: unknown
+  }
+  /** Names the tables and columns of entities. */
+  readonly namingStrategy?: {
+    /** Names an entity's table, before the prefix. */
+    tableName(entity: string, givenName: string | undefined): string
+    /** Adds the DataSource's `entityPrefix`. */
+    prefixTableName(prefix: string, tableName: string): string
+    /** Names a property's column. */
+    columnName(property: string, givenName: string | undefined, embeddedPrefixes: string[]): string
+  }
   readonly driver: unknown
   readonly logger?: {
     /** Logs a statement. */
@@ -55,13 +69,11 @@ export const CLIENT_DIALECTS: Readonly<Record<string, DialectName>> = {
   spanner: 'spanner',
 }
 
-/** Adds the DataSource's schema to the options, unless they name one: the lock table belongs where the app's entities are. */
-export function inSchemaOf(
-  { schema }: Partial<DataSourceLike['options']>,
-  options: LockTableOptions,
-): LockTableOptions {
-  if (options.schema !== undefined || typeof schema !== 'string' || schema === '') return options
-  return { ...options, schema }
+/** What TypeORM calls the schema of an entity where it is not `schema`. SQLite's entities have none. */
+export const SCHEMA_OF_ENTITY: Readonly<Partial<Record<DialectName, 'database' | 'none'>>> = {
+  mysql: 'database',
+  mariadb: 'database',
+  sqlite: 'none',
 }
 
 /** @throws LockError `INVALID_CLIENT` if the database is not supported */

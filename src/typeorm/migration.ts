@@ -7,7 +7,8 @@ import {
   tableDefinition,
   type LockTableOptions,
 } from '../sql/internal'
-import { dataSourceOf, dialectOf, inSchemaOf, type QueryRunnerLike } from './data-source-like'
+import { dataSourceOf, dialectOf, type QueryRunnerLike } from './data-source-like'
+import { tableIn } from './entity'
 import { givenQueryRunner } from './query-runner-client'
 import { runText } from './run-statement'
 
@@ -61,8 +62,9 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
   }
 }
 
-/** The dialect and table names for the DataSource of the query runner, whose schema is the default. */
+/** The dialect of the query runner's DataSource, and the table's names in it. */
 function tableUnder(queryRunner: QueryRunnerLike, options: LockTableOptions) {
-  const dataSource = dataSourceOf(queryRunner)?.options ?? { type: '' }
-  return { dialect: dialectNamed(dialectOf(dataSource)), names: inSchemaOf(dataSource, options) }
+  const dataSource = dataSourceOf(queryRunner) ?? { options: { type: '' } }
+  const dialect = dialectNamed(dialectOf(dataSource.options))
+  return { dialect, names: tableIn(dataSource, dialect, options) }
 }

@@ -6,7 +6,8 @@ import {
   type DialectName,
   type SqlLockProviderOptions,
 } from '../sql/internal'
-import { dialectOf, inSchemaOf, type DataSourceLike } from './data-source-like'
+import { dialectOf, type DataSourceLike } from './data-source-like'
+import { tableIn } from './entity'
 import { queryRunnerClient } from './query-runner-client'
 import { sqliteClient } from './sqlite-client'
 
@@ -31,7 +32,8 @@ const OPTIONS = {
  * Creates a lock provider that keeps its locks in a table of the DataSource's database. Each statement runs in autocommit on a pooled
  * connection of its own, so your open transactions neither hide nor undo it. A SQLite file is opened a second time; an in-memory
  * SQLite database has only one connection, so there a lock waits until your open transaction has ended. Initialise the DataSource
- * before the first lock. Without the option `schema`, the table is in the DataSource's own schema.
+ * before the first lock. The table is the one that `shedLockEntity` means: in the DataSource's own schema without the option `schema`,
+ * and with its `entityPrefix` and its naming strategy applied to all names, given ones too.
  *
  * @throws LockError `INVALID_CLIENT` when `dataSource` is not a DataSource, or its database is not supported;
  *   `INVALID_CONFIGURATION` for wrong options
@@ -53,6 +55,6 @@ export function typeOrmLockProvider(
       : queryRunnerClient(dataSource, dialect.name, namedStatements)
   return new SqlLockProvider(client, dialect, {
     ...rest,
-    ...inSchemaOf(dataSource.options, rest),
+    ...tableIn(dataSource, dialect, rest),
   })
 }

@@ -134,6 +134,28 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entiti
     expect((await runCli(cli, ['doctor', '-d', file], {})).stdout).toContain('job_locks')
   })
 
+  it('has the names that the DataSource gives to entities, and is one of several', async () => {
+    const file = join(project, 'prefix.cjs')
+    buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
+    const second = { tableName: 'locks', columnNames: { lockUntil: 'until' } }
+    for (const names of [{ tableName: 'job_shedlock' }, { ...second, tableName: 'job_locks' }]) {
+      await dataSource.query(`drop table if exists ${names.tableName}`)
+      for (const statement of tableDefinition(dialects[backend.dialect], names).up)
+        await dataSource.query(statement)
+    }
+    writeFileSync(
+      file,
+      `const { DataSource } = require('typeorm')
+const { shedLockEntity } = require('./shedlock-typeorm.cjs')
+const entities = [shedLockEntity(${JSON.stringify(second)}), shedLockEntity()]
+module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entityPrefix: 'job_', entities })`,
+    )
+    const stderr = async (...flags: string[]) =>
+      (await runCli(cli, [...PAUSE, '-d', file, ...flags], {})).stderr.replace('mariadb at', 'mysql at')
+    expect(await stderr()).toBe(line('job_shedlock') + UNKNOWN)
+    expect(await stderr('--table', 'locks')).toBe(line('job_locks') + UNKNOWN)
+  })
+
   itIf(backend.dialect === 'postgres', 'a search path')('is told when a search path found it', async () => {
     await dataSource.query('create schema app')
     const url = `${database.url}?options=${encodeURIComponent('-c search_path=app,public')}`

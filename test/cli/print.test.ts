@@ -66,6 +66,13 @@ describe('shedlock-orm sql', () => {
       /^shedlock-orm: --column-locked-at: columnNames.lockedAt is empty/,
     ],
     [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
+    [['prisma', 'mysql', '--contract'], /--contract .* postgresql only/],
+    [
+      ['prisma', 'mysql', '--schema', 'ops'],
+      /no schema, .* a table in 'ops' .* `npx shedlock-orm sql mysql`/,
+    ],
+    [['prisma', 'sqlite', '--schema', 'ops', '--migration'], /no schema, .* leave out the model/],
+    [['typeorm', '--entity', '--schema', 'ops'], /set dialect too/],
     [['frobnicate'], /unknown command 'frobnicate'/],
     [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
     [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],
@@ -141,6 +148,47 @@ describe('shedlock-orm prisma', () => {
     const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
     const validate = [require.resolve('prisma/build/index.js'), 'validate', '--schema', schema]
     execFileSync(process.execPath, validate, { env, stdio: 'pipe' })
+  })
+})
+
+describe('shedlock-orm typeorm', () => {
+  const migration = (name: string, format: string, ...flags: string[]) => {
+    const file = join(folder, name)
+    return runCli(cli, ['typeorm', '--format', format, '--out', file, ...flags]).then(() =>
+      readFileSync(file, 'utf8'),
+    )
+  }
+
+  it.each([
+    ['ts', 'import', 'export class', 'override name'],
+    ['esm', 'import', 'export class', 'name'],
+    ['cjs', 'const', 'exports.CreateShedLock1795000000000 = class', 'name'],
+  ])('dates the migration as its file is dated: %s', async (format, imports, exported, member) => {
+    const text = await migration(`1795000000000-${format}.ts`, format, '--schema', 'ops')
+    expect(text).toMatch(new RegExp(`^${imports} `))
+    expect(text).toContain(
+      `${exported} CreateShedLock1795000000000 extends createShedLockMigration({ schema: 'ops' }) {\n  ${member} = 'CreateShedLock1795000000000'\n}\n`,
+    )
+  })
+
+  it("keeps the migration's own date if the file has that, or none", async () => {
+    const own = /export const CreateShedLock1735689600000 = createShedLockMigration\(\)\n/
+    expect(await migration('1735689600000-shedlock.ts', 'ts')).toMatch(own)
+    expect(await migration('shedlock-1795000000000.ts', 'ts')).toMatch(own)
+  })
+})
+
+describe('names that code needs too', () => {
+  it.each([
+    [['prisma', 'postgresql'], "shedlock({ tableName: 'job_locks' })"],
+    [['prisma', 'postgresql', '--migration'], "shedlock({ tableName: 'job_locks' })"],
+    [['prisma', 'postgresql', '--contract'], "prismaLockProvider(db, { tableName: 'job_locks' })"],
+    [['typeorm'], "typeOrmLockProvider(dataSource, { tableName: 'job_locks' })"],
+    [['sql', 'mysql'], "the lock provider ({ tableName: 'job_locks' })"],
+  ])('are printed beside what was asked for: %j', async (args, call) => {
+    const { stderr } = await runCli(cli, [...args, '--table', 'job_locks'])
+    expect(stderr).toBe(`shedlock-orm: use the same names in code: ${call}\n`)
+    expect(await runCli(cli, args)).toMatchObject({ status: 0, stderr: '' })
   })
 })
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test as TestOfNest } from '@nestjs/testing'
 import type { LockingTaskExecutor } from 'shedlock-orm'
-import type { guard, Prisma8ClientLike } from 'shedlock-orm/prisma'
+import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma-8'
 import type { SqlLockProvider, SqlRow } from 'shedlock-orm/sql'
 import type { DataSource } from 'typeorm'
 import { PrismaClient } from '../prisma/generated/sqlite/client'
@@ -28,7 +28,7 @@ declare global {
   const dataSource: DataSource
   /** Of Prisma 8, which is not installed here. */
   const db: Prisma8ClientLike & {
-    transaction<R>(work: (tx: Parameters<typeof guard>[0]) => PromiseLike<R>): Promise<R>
+    transaction<R>(work: (tx: Prisma8TransactionLike) => PromiseLike<R>): Promise<R>
   }
   const executor: LockingTaskExecutor
   /** A `FastifyInstance`, which is not installed here. */

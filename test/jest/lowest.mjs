@@ -4,7 +4,7 @@ import config from '../../jest.config.mjs'
 export default {
   ...config,
   testMatch: ['conformance/typeorm', 'typeorm/*'].map((name) => `<rootDir>/test/${name}.test.ts`),
-  // It has versions of its own.
-  testPathIgnorePatterns: ['<rootDir>/test/typeorm/table'],
+  // They have versions of their own.
+  testPathIgnorePatterns: ['<rootDir>/test/typeorm/(same-)?table'],
   moduleNameMapper: { '^typeorm$': '<rootDir>/test/typeorm/lowest/node_modules/typeorm' },
 }

@@ -1,6 +1,6 @@
 import { Injectable, Scope, type ModuleMetadata } from '@nestjs/common'
-import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm'
-import { DataSource } from 'typeorm'
+import { getDataSourceToken, getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
+import { DataSource, type Repository } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
 import {
   activeLock,
@@ -11,7 +11,12 @@ import {
 import { SchedulerLock, ShedLockModule, type ShedLockModuleOptions } from '../../src/nestjs'
 import { ormClient } from '../../src/nestjs/lock-providers'
 import { prismaLockProvider } from '../../src/prisma/internal'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
+import {
+  createShedLockMigration,
+  shedLockEntity,
+  typeOrmLockProvider,
+  type ShedLock,
+} from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { testBackends } from '../backends'
 import { prismaBackends } from '../prisma/clients'
@@ -51,6 +56,41 @@ const start = (metadata: ModuleMetadata, options: ShedLockModuleOptions) =>
     ...metadata,
     imports: [ShedLockModule.forRoot(options), ...(metadata.imports ?? [])],
   })
+
+const locks = shedLockEntity()
+const reportLocks = shedLockEntity({ tableName: 'report_locks' })
+
+@Injectable()
+class Tables {
+  constructor(
+    @InjectRepository(locks) readonly locks: Repository<ShedLock>,
+    @InjectRepository(reportLocks) readonly reportLocks: Repository<ShedLock>,
+  ) {}
+}
+
+test('each lock table has its own repository', async () => {
+  const application = await startApplication({
+    imports: [
+      TypeOrmModule.forRoot({
+        ...{ type: 'better-sqlite3', database: ':memory:', entityPrefix: 'app_' },
+        ...{ autoLoadEntities: true, synchronize: true },
+      }),
+      TypeOrmModule.forFeature([locks, reportLocks]),
+    ],
+    providers: [Tables],
+  })
+  const dataSource = application.get(DataSource)
+  const job = { name: 'job', lockAtMostFor: '1h' }
+  await typeOrmLockProvider(dataSource).lock(job)
+  await typeOrmLockProvider(dataSource, { tableName: 'report_locks' }).lock({ ...job, name: 'report' })
+  const tables = application.get(Tables)
+  expect(await tables.locks.find()).toMatchObject([{ name: 'job' }])
+  expect(await tables.reportLocks.find()).toMatchObject([{ name: 'report' }])
+  expect([locks, reportLocks].map((entity) => getRepositoryToken(entity))).toEqual([
+    'ShedLockRepository',
+    'ShedLock_report_locksRepository',
+  ])
+})
 
 describe('The module finds the client of its locks', () => {
   test("TypeORM's only DataSource, wherever the module is imported", async () => {

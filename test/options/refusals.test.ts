@@ -12,6 +12,7 @@ import { SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/
 import { shedLockCoordinator } from '../../src/node-cron'
 import { openTelemetryListener, openTelemetryTracingListener } from '../../src/opentelemetry'
 import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
+import { prismaContract } from '../../src/prisma-8/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { alwaysFree, lockProviderSuite } from '../../src/testing'
 import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -105,6 +106,7 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'createShedLockMigration(options)': (change) => createShedLockMigration(change),
   'prismaLockProvider(options)': (change) => prismaLockProvider(prisma, change),
   'prismaModel(options)': (change) => prismaModel('postgresql', change),
+  'prismaContract(options)': (change) => prismaContract(change),
   'shedlock(options)': (change) => shedlock(change)(prisma),
 
   'SchedulerLock(options)': (change) => SchedulerLock({ ...lock, slot: () => 1, ...change }),
@@ -139,7 +141,7 @@ const others: Readonly<Record<string, string>> = {
   },
   ...{
     DataSourceLike: 'of TypeORM',
-    Prisma8TransactionLike: 'of Prisma',
+    ...{ Prisma8TransactionLike: 'of Prisma', Prisma8ScopeLike: 'of Prisma' },
     'nodeHandler()(response)': 'of a framework',
   },
   ...{ PrismaClientLike: 'of Prisma', Prisma8ClientLike: 'of Prisma' },

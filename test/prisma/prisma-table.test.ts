@@ -45,8 +45,11 @@ model ShedLock {
     )
   })
 
-  it('is refused for a provider without a lock table, and for options that do not exist', () => {
+  it('is refused for a provider without a lock table or without schemas, and for options that do not exist', () => {
     const refused = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
+    for (const provider of ['mysql', 'sqlite'] as const)
+      for (const print of [prismaModel, prismaMigration])
+        expect(() => print(provider, { schema: 'ops' })).toThrow(refused)
     expect(() => prismaModel('mongodb' as never)).toThrow(refused)
     expect(() => prismaModel('sqlite', { table: 'x' } as never)).toThrow(refused)
     expect(() => prismaMigration('sqlite', { table: 'x' } as never)).toThrow(refused)
@@ -113,49 +116,75 @@ describeBackends(backends)('the table of Prisma on $name by $adapter', (backend)
 
   // The command line needs an engine that it downloads, which not every machine can. With MySQL it was never tried.
   const engine = process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ?? process.env['GITHUB_ACTIONS']
-  itIf(engine !== undefined && backend.provider !== 'mysql', 'a schema engine, and not MySQL')(
-    'has no drift for the command line, before and after it was renamed',
-    async () => {
-      const project = await mkdtemp(join(root, 'node_modules', '.prisma-test-'))
-      try {
-        const schema = join(project, 'schema.prisma')
-        await cp(join(folder, backend.provider), project, { recursive: true })
-        const config = { schema, migrations: { path: 'migrations' }, datasource: { url: database.url } }
-        await writeFile(join(project, 'prisma.config.ts'), `export default ${JSON.stringify(config)}`)
-        const cli = (...command: string[]): string =>
-          execFileSync(process.execPath, [require.resolve('prisma/build/index.js'), ...command], {
-            cwd: project,
-            encoding: 'utf8',
-            stdio: 'pipe',
-            env: { ...process.env, SCHEMA_ENGINE_MODULES: process.env['SCHEMA_ENGINE_MODULES'] ?? root },
-          })
-        expect(cli('migrate', 'deploy')).toContain('successfully applied')
-        expect(cli('migrate', 'status')).toContain('up to date')
-        const noDrift = ['migrate', 'diff', '--from-config-datasource', '--to-schema', schema, '--exit-code']
-        cli(...noDrift)
-
-        // The recipe of docs/tables.md for another name.
-        await prismaLockProvider(prisma).lock({ name: 'job', lockAtMostFor: '1h' })
-        const model = await readFile(schema, 'utf8')
-        await writeFile(schema, model.replace('@@map("shedlock")', '@@map("job_locks")'))
-        expect(() => cli(...noDrift)).toThrow()
-        const [, rename = ''] = RENAME.exec(tables) ?? []
-        const statements = backend.dialect === 'sqlite' ? (rename.split('\n')[0] ?? '') : rename
-        await mkdir(join(project, 'migrations', '20260101000000_rename_shedlock'))
-        await writeFile(
-          join(project, 'migrations', '20260101000000_rename_shedlock', 'migration.sql'),
-          statements,
-        )
-        expect(cli('migrate', 'deploy')).toContain('successfully applied')
-        cli(...noDrift)
-        const renamed = prismaLockProvider(prisma, { tableName: 'job_locks' })
-        expect(await renamed.table.check()).toEqual([])
-        expect(await renamed.table.find('job')).toMatchObject({ held: true })
-      } finally {
-        await rm(project, { recursive: true })
-      }
-    },
+  const itWithEngine = itIf(
+    engine !== undefined && backend.provider !== 'mysql',
+    'a schema engine, and not MySQL',
   )
+
+  /** A project with these files, for the command line. */
+  const openProject = async (files: string) => {
+    const project = await mkdtemp(join(root, 'node_modules', '.prisma-test-'))
+    afterTest(() => rm(project, { recursive: true }))
+    const schema = join(project, 'schema.prisma')
+    await cp(files, project, { recursive: true })
+    const config = { schema, migrations: { path: 'migrations' }, datasource: { url: database.url } }
+    await writeFile(join(project, 'prisma.config.ts'), `export default ${JSON.stringify(config)}`)
+    const cli = (...command: string[]): string =>
+      execFileSync(process.execPath, [require.resolve('prisma/build/index.js'), ...command], {
+        cwd: project,
+        encoding: 'utf8',
+        stdio: 'pipe',
+        env: { ...process.env, SCHEMA_ENGINE_MODULES: process.env['SCHEMA_ENGINE_MODULES'] ?? root },
+      })
+    const noDrift = () =>
+      cli('migrate', 'diff', '--from-config-datasource', '--to-schema', schema, '--exit-code')
+    const addMigration = async (name: string, sql: string) => {
+      await mkdir(join(project, 'migrations', name))
+      await writeFile(join(project, 'migrations', name, 'migration.sql'), sql)
+    }
+    return { schema, cli, noDrift, addMigration }
+  }
+
+  itWithEngine('has no drift for the command line, before and after it was renamed', async () => {
+    const { schema, cli, noDrift, addMigration } = await openProject(join(folder, backend.provider))
+    expect(cli('migrate', 'deploy')).toContain('successfully applied')
+    expect(cli('migrate', 'status')).toContain('up to date')
+    noDrift()
+
+    // The recipe of docs/tables.md for another name.
+    await prismaLockProvider(prisma).lock({ name: 'job', lockAtMostFor: '1h' })
+    const model = await readFile(schema, 'utf8')
+    await writeFile(schema, model.replace('@@map("shedlock")', '@@map("job_locks")'))
+    expect(() => noDrift()).toThrow()
+    const [, rename = ''] = RENAME.exec(tables) ?? []
+    const statements = backend.dialect === 'sqlite' ? (rename.split('\n')[0] ?? '') : rename
+    await addMigration('20260101000000_rename_shedlock', statements)
+    expect(cli('migrate', 'deploy')).toContain('successfully applied')
+    noDrift()
+    const renamed = prismaLockProvider(prisma, { tableName: 'job_locks' })
+    expect(await renamed.table.check()).toEqual([])
+    expect(await renamed.table.find('job')).toMatchObject({ held: true })
+  })
+
+  const hasSchemas = backend.provider !== 'sqlite'
+  const names = { tableName: 'Locks', columnNames: { name: 'jobName', lockUntil: 'until' } }
+  itWithEngine('has no drift for the command line with other names, and in a schema', async () => {
+    const options = hasSchemas ? { ...names, schema: 'ops' } : names
+    const { schema, cli, noDrift, addMigration } = await openProject(join(folder, backend.provider))
+    const schemas = hasSchemas ? '  schemas = ["ops"]\n' : ''
+    await writeFile(
+      schema,
+      `datasource db {\n  provider = "${backend.provider}"\n${schemas}}\n\n${prismaModel(backend.provider, options)}`,
+    )
+    await rm(join(schema, '../migrations/20250101000000_create_shedlock'), { recursive: true })
+    if (hasSchemas) await addMigration('20260101000000_create_schema', 'create schema ops')
+    await addMigration('20260101000001_create_locks', prismaMigration(backend.provider, options))
+    expect(cli('migrate', 'deploy')).toContain('successfully applied')
+    noDrift()
+    const provider = prismaLockProvider(prisma, options)
+    expect(await provider.table.check()).toEqual([])
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
+  })
 })
 
 /** What the database says about the table's columns and its primary key. */

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm'
 import { describe, expect, it } from '@jest/globals'
-import { prismaContract, prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
+import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
+import { prismaContract, prismaLockProvider as prisma8LockProvider } from '../../src/prisma-8/internal'
 import { prismaMigration } from '../../src/prisma/prisma-model'
 import { executeOnce } from '../../src/core/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
@@ -29,11 +30,11 @@ describe('null in place of options', () => {
     ['shedLockEntity', () => shedLockEntity(none)],
     ['createShedLockMigration', () => createShedLockMigration(none)],
     ['prismaLockProvider', () => prismaLockProvider(prisma, none)],
-    ['prismaLockProvider of Prisma 8', () => prismaLockProvider(prisma8, none)],
+    ['prismaLockProvider of Prisma 8', () => prisma8LockProvider(prisma8, none)],
     ['shedlock', () => shedlock(none)(prisma)],
     ['prismaModel', () => prismaModel('mysql', none)],
     ['prismaMigration', () => prismaMigration('mysql', none)],
-    ['prismaContract', () => prismaContract('postgresql', none)],
+    ['prismaContract', () => prismaContract(none)],
     ['SqlLockProvider', () => new SqlLockProvider(clientOf(executor), dialect, none)],
     ['columnNames', () => new SqlLockProvider(clientOf(executor), dialect, { columnNames: none })],
   ])('is refused: %s', (_, call) => {

@@ -8,7 +8,7 @@ import {
   typeOrmLockProvider,
   type ShedLock,
 } from '../../src/typeorm/internal'
-import { availableBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
+import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
 import { hostileNamesOn } from '../sql/hostile-names'
 
@@ -153,32 +153,6 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     expect(await typeOrmLockProvider(right).table.find('job')).toMatchObject({ held: true })
   })
 
-  it.each(Object.entries(names(backend)))('has no drift after the migration: %s', async (_, options) => {
-    const connected = await connect(options, [createShedLockMigration(options)])
-    if (options.schema) await connected.query(`create schema "${options.schema}"`)
-
-    expect((await connected.runMigrations()).map(({ name }) => name)).toEqual(['CreateShedLock1735689600000'])
-    expect(await connected.runMigrations()).toEqual([])
-    expect(await drift(connected)).toEqual([])
-
-    await connected.undoLastMigration()
-    expect(await drift(connected)).not.toEqual([])
-  })
-
-  it.each(Object.entries(names(backend)))('can be made from the entity: %s', async (_, options) => {
-    const connected = await connect(options)
-    if (options.schema) await connected.query(`create schema "${options.schema}"`)
-    await connected.synchronize()
-
-    const provider = typeOrmLockProvider(connected, options)
-    expect(await provider.lock(job)).toBeDefined()
-    expect(await provider.lock(job)).toBeUndefined()
-    expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
-    const rows = await connected.getRepository<ShedLock>('ShedLock').find({ order: { name: 'ASC' } })
-    expect(rows.map(({ name }) => name)).toEqual(['Job', 'job'])
-    expect(rows[0]?.lockUntil).toBeInstanceOf(Date)
-  })
-
   // What lives in memory is gone with its connection.
   itIf(backend.shared, 'several connections')(
     'stands beside migrations that were run before it was added',
@@ -268,11 +242,3 @@ describe('the migration and the entity', () => {
     await dataSource.destroy()
   })
 })
-
-function names({ dialect }: Backend): Record<string, LockTableOptions> {
-  return {
-    'default names': {},
-    'mixed-case names': { tableName: 'JobLocks', columnNames: { name: 'jobName', lockUntil: 'lockUntil' } },
-    ...(dialect === 'postgres' ? { 'a schema': { schema: 'Jobs', tableName: 'Locks' } } : {}),
-  }
-}

@@ -13,6 +13,7 @@ import {
   guard,
   shedLockEntity,
   typeOrmLockProvider,
+  type ShedLock,
 } from '../../src/typeorm/internal'
 
 declare const dataSource: DataSource
@@ -39,6 +40,8 @@ export async function fits(): Promise<void> {
   const migration03: typeOrm03.MigrationInterface = new (createShedLockMigration())()
   await migration03.up(queryRunner03)
   new EntitySchema({ ...shedLockEntity().options })
+  const rows: ShedLock[] = await dataSource.getRepository<ShedLock>(shedLockEntity()).find()
+  rows.push(...(await dataSource03.getRepository<ShedLock>(shedLockEntity()).find()))
 
   await guard(manager)
   await guard(manager03)

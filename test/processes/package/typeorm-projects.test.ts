@@ -31,7 +31,7 @@ const projects: Project[] = [
   { typeorm: 'typeorm', extension: 'ts', type: 'module', node: ['--import', 'tsx'] },
 ]
 
-// On a SQLite file: that the table has no drift on the other databases is in test/typeorm/table.test.ts.
+// On a SQLite file: that the table has no drift on the other databases is in test/typeorm/same-table.test.ts.
 describe("TypeORM's command line", () => {
   test.each(projects)(
     'runs the migration: $typeorm, $extension, $type',
@@ -53,7 +53,7 @@ describe("TypeORM's command line", () => {
         run(...node, `node_modules/${typeorm}/cli.js`, command, ...args, '--dataSource', dataSource)
       const names = ['--table', 'JobLocks', '--column-locked-by', 'Owner']
       for (const folder of ['migrations', 'entities']) mkdirSync(join(project, folder))
-      shedlock('typeorm', ...names, '--out', `migrations/shedlock.${extension}`)
+      shedlock('typeorm', ...names, '--out', `migrations/1764547200001-locks.${extension}`)
       shedlock('typeorm', '--entity', ...names, '--out', `entities/shedlock.${extension}`)
       writeFileSync(
         join(project, `migrations/own.${extension}`),
@@ -68,7 +68,7 @@ describe("TypeORM's command line", () => {
       )
 
       const ran = migrate('migration:run')
-      expect(ran).toContain('Migration CreateShedLock1735689600000 has been executed successfully.')
+      expect(ran).toContain('Migration CreateShedLock1764547200001 has been executed successfully.')
       expect(ran).toContain('Migration AddOrders1795000000000 has been executed successfully.')
       // The same for each, once its files were read.
       if (extension === 'cjs') {
@@ -79,7 +79,7 @@ describe("TypeORM's command line", () => {
         expect(shedlock('list', '--data-source', dataSource, ...names)).toBe('There are no locks.\n')
       migrate('migration:revert')
       expect(migrate('migration:revert')).toContain(
-        'CreateShedLock1735689600000 has been reverted successfully',
+        'CreateShedLock1764547200001 has been reverted successfully',
       )
     },
   )

@@ -1,6 +1,16 @@
+import { DataSource } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
-import { prismaContract, prismaLockProvider } from '../../src/prisma/internal'
-import { ownConnection, prisma8Code, prisma8NotSent } from '../../src/prisma/prisma8/sql-client'
+import { guard as guardOfPrisma, prismaLockProvider as providerOfPrisma } from '../../src/prisma/internal'
+import {
+  guard,
+  ownConnection,
+  prisma8Code,
+  prisma8NotSent,
+  prismaContract,
+  prismaLockProvider,
+} from '../../src/prisma-8/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
 import { lockError } from '../lock-error'
 
 const db = { contract: { target: 'postgres' }, raw: { sql: () => undefined }, runtime: () => undefined }
@@ -20,10 +30,29 @@ test('the db itself is taken', () => {
   expect(prismaLockProvider(db as never)).toBeDefined()
 })
 
-test('a PrismaClient with models of these names is still one of Prisma 7', () => {
-  const model = { findMany: () => undefined }
-  const client = { $connect: () => undefined, $executeRawUnsafe: () => undefined, _activeProvider: 'mysql' }
-  expect(prismaLockProvider({ ...client, contract: model, invalidated: model } as never)).toBeDefined()
+const model = { findMany: () => undefined }
+const client = { $connect: () => undefined, $executeRawUnsafe: () => undefined, _activeProvider: 'mysql' }
+const tx = { invalidated: false, execute: () => undefined, query: () => undefined }
+
+test('each entry point names the other for the clients that it does not take', async () => {
+  const forOther = lockError('INVALID_CLIENT', /shedlock-orm\/prisma for Prisma 6 and 7/)
+  const for8 = lockError('INVALID_CLIENT', /shedlock-orm\/prisma-8/)
+  const prisma7 = { ...client, contract: model, invalidated: model }
+  expect(() => prismaLockProvider(prisma7 as never)).toThrow(forOther)
+  expect(() => prismaLockProvider(undefined as never)).toThrow(forOther)
+  expect(providerOfPrisma(prisma7 as never)).toBeDefined()
+  for (const wrong of [db, tx]) expect(() => providerOfPrisma(wrong as never)).toThrow(for8)
+
+  const dataSource = await new DataSource({ type: 'sqljs' }).initialize()
+  afterTest(() => dataSource.destroy())
+  const provider = typeOrmLockProvider(dataSource)
+  await provider.table.create()
+  const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
+  await expect(guardOfPrisma(tx as never, lock)).rejects.toEqual(for8)
+  await expect(guard(prisma7 as never, lock)).rejects.toEqual(
+    lockError('INVALID_CLIENT', /transaction of Prisma 8/),
+  )
+  await expect(guard(tx as never, lock)).rejects.toEqual(lockError('INVALID_CLIENT', /another client/))
 })
 
 const MARKER_READ_FAILED = { code: 'CONTRACT.MARKER_READ_FAILED', severity: 'error' }
@@ -70,7 +99,7 @@ describe('a connection of Prisma 8 that cannot be returned', () => {
 })
 
 test('the lock table for a contract of Prisma 8', () => {
-  expect(prismaContract('postgresql')).toBe(`/// A lock of ShedLock; times are UTC.
+  expect(prismaContract()).toBe(`/// A lock of ShedLock; times are UTC.
 model ShedLock {
   name      VarChar(64)        @id
   lockUntil TimestampString(3) @map("lock_until")
@@ -84,8 +113,7 @@ model ShedLock {
 
 test('other names, and a schema as a namespace', () => {
   const columnNames = { name: 'jobName', lockUntil: 'until' }
-  expect(prismaContract('postgresql', { schema: 'app', tableName: 'Locks', columnNames }))
-    .toBe(`namespace app {
+  expect(prismaContract({ schema: 'app', tableName: 'Locks', columnNames })).toBe(`namespace app {
   /// A lock of ShedLock; times are UTC.
   model ShedLock {
     name      VarChar(64)        @id @map("jobName")
@@ -99,8 +127,7 @@ test('other names, and a schema as a namespace', () => {
 `)
 })
 
-test('what Prisma 8 has not, and wrong options, are refused', () => {
+test('wrong options are refused', () => {
   const refused = lockError('INVALID_CONFIGURATION')
-  expect(() => prismaContract('mysql')).toThrow(refused)
-  expect(() => prismaContract('postgresql', { table: 'x' } as never)).toThrow(refused)
+  expect(() => prismaContract({ table: 'x' } as never)).toThrow(refused)
 })
