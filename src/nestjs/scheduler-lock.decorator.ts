@@ -31,7 +31,7 @@ export interface SchedulerLockDecorator {
 
 /**
  * Runs the method under a lock each time it is called by `@Cron`, `@Interval`, `@Timeout` or your code, and skips it if the lock is
- * refused. The order of the decorators does not matter.
+ * refused. Decorators below it run under the lock; those above it run outside. So put it above a decorator that opens a transaction.
  *
  * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onNotAcquired: 'throw'`, a skipped call
  * rejects with a `LockError` `NOT_ACQUIRED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
@@ -106,7 +106,7 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
     // A slot function that returns nothing must not turn the call into one without a slot. NaN is refused.
     const due = slot
-      ? (slot.apply(this, args) ?? NaN)
+      ? ((slot.apply(this, args) as Date | number | undefined) ?? NaN)
       : slot === false
         ? undefined
         : executors.slots?.slotOf(this, key)

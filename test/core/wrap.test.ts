@@ -166,6 +166,21 @@ describe('onNotAcquired', () => {
   })
 })
 
+describe('a slot function', () => {
+  it('that returns nothing makes the call reject, because the task would run without its slot', async () => {
+    const onError = jest.fn()
+    const configuration = { ...job, slot: (due?: Date) => due as Date }
+    const calls = [
+      executor.wrap(configuration, () => 'ran'),
+      executor.wrap({ ...configuration, onError }, () => 'ran'),
+    ]
+    await expect(calls[0]?.()).rejects.toEqual(invalid)
+    await calls[1]?.()
+    expect(onError).toHaveBeenCalledWith(invalid)
+    expect(await calls[0]?.(new Date(1))).toEqual({ executed: true, value: 'ran' })
+  })
+})
+
 describe('the executor', () => {
   it('refuses an object that is not a provider', () => {
     expect(() => new LockingTaskExecutor({} as never)).toThrow(invalid)
