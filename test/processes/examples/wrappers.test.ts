@@ -26,7 +26,7 @@ afterAll(() => {
 
 describe.each([
   { agent: 'without Sentry', environment: {} },
-  { agent: 'with Sentry', environment: { NODE_OPTIONS: '--import ./sentry.js' } },
+  { agent: 'with Sentry', environment: { SENTRY: 'yes' } },
 ])('two instances of a Nest application, $agent', ({ agent, environment }) => {
   let database: TestDatabase
   let instances: Instance[] = []

@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import { Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { Cron, ScheduleModule } from '@nestjs/schedule'
+import { ScheduleModule } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { ClsModule, UseCls } from 'nestjs-cls'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
@@ -11,6 +11,7 @@ import {
   initializeTransactionalContext,
   Transactional,
 } from 'typeorm-transactional'
+import { Cron } from './cron.js'
 import { dataSource } from './data-source.js'
 
 const lock = (name: string): MethodDecorator =>
@@ -71,11 +72,7 @@ class Jobs {
 })
 class AppModule {}
 
-console.log(
-  'sentry',
-  Symbol.for('sentry.nestjs.wrapped') in Jobs.prototype.nothing ||
-    '__sentry_original__' in Jobs.prototype.nothing,
-)
+console.log('sentry', Symbol.for('sentry.nestjs.wrapped') in Jobs.prototype.nothing)
 initializeTransactionalContext()
 addTransactionalDataSource(dataSource)
 void NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'], abortOnError: false })
