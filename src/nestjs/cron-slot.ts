@@ -77,7 +77,7 @@ export class CronSlots {
   #cronOf(instance: object, name: PropertyKey): CronOptions | undefined {
     const prototype = Object.getPrototypeOf(instance) as object
     let crons = this.#crons.get(prototype)
-    if (!crons) this.#crons.set(prototype, (crons = new Map()))
+    if (!crons) this.#crons.set(prototype, (crons = new Map<PropertyKey, CronOptions | undefined>()))
     if (!crons.has(name)) {
       const isCron = schedulerOf(instance, name) === 'Cron'
       const options = isCron ? metadata('SCHEDULE_CRON_OPTIONS', instance, name) : undefined

@@ -169,7 +169,7 @@ describe('onNotAcquired', () => {
 describe('a slot function', () => {
   it('that returns nothing makes the call reject, because the task would run without its slot', async () => {
     const onError = jest.fn()
-    const configuration = { ...job, slot: (due?: Date) => due as Date }
+    const configuration = { ...job, slot: (due?: Date) => due ?? (undefined as never) }
     const calls = [
       executor.wrap(configuration, () => 'ran'),
       executor.wrap({ ...configuration, onError }, () => 'ran'),
