@@ -169,15 +169,13 @@ describe('onNotAcquired', () => {
 describe('a slot function', () => {
   it('that returns nothing makes the call reject, because the task would run without its slot', async () => {
     const onError = jest.fn()
-    const configuration = { ...job, slot: (due?: Date) => due ?? (undefined as never) }
-    const calls = [
-      executor.wrap(configuration, () => 'ran'),
-      executor.wrap({ ...configuration, onError }, () => 'ran'),
-    ]
-    await expect(calls[0]?.()).rejects.toEqual(invalid)
-    await calls[1]?.()
+    const slot = (due?: Date): Date => due ?? (undefined as never)
+    const run = executor.wrap({ ...job, slot }, (due?: Date) => due)
+    await expect(run()).rejects.toEqual(invalid)
+    await executor.wrap({ ...job, slot, onError }, () => 'ran')()
     expect(onError).toHaveBeenCalledWith(invalid)
-    expect(await calls[0]?.(new Date(1))).toEqual({ executed: true, value: 'ran' })
+    const due = new Date(1)
+    expect(await run(due)).toEqual({ executed: true, value: due })
   })
 })
 
