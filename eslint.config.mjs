@@ -22,7 +22,7 @@ export default tseslint.config(
       'test/documentation/taken-for-granted.ts',
       ...['test/prisma/generated', 'test/prisma/types', 'examples/nestjs-prisma'],
       // Compiled where they run, with the types of each version of a peer.
-      'test/processes/package/registry/fixtures',
+      ...['test/processes/package/registry/fixtures', 'test/processes/examples/wrappers'],
     ],
   },
   tseslint.configs.strictTypeChecked,

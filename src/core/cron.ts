@@ -5,6 +5,8 @@ import { time } from './time'
 export interface CronLike {
   /** Returns the last times before the reference, latest first. */
   previousRuns(count: number, reference?: Date): readonly Date[]
+  /** With `interval`, each instance counts from its own last run, so the runs have no slots. */
+  readonly options?: { readonly interval?: number | undefined } | undefined
 }
 
 /** A `CronTime` of the package `cron`, which `@nestjs/schedule` uses. Its times are luxon `DateTime` objects. */
@@ -45,7 +47,8 @@ const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
  *
  * @param cron croner's `Cron`, or a `CronTime` of the package `cron`: `job.cronTime`
  * @param now milliseconds since 1970, or a `Date`. Default: the clock of this process
- * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, or for anything but such an object
+ * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, for a croner job with the option `interval`, or for
+ *   anything but such an object
  */
 export function slotOf(cron: CronLike | CronTimeLike, now: Date | number = time.wall()): Date {
   const given = (typeof cron === 'object' ? cron : {}) as Partial<CronLike & CronTimeLike> | null
@@ -64,6 +67,10 @@ export function slotOf(cron: CronLike | CronTimeLike, now: Date | number = time.
 export function lastDue(cron: CronLike | CronTimeLike, now: number): number | undefined {
   const latest = now + TIMER_TOLERANCE
   if ('previousRuns' in cron) {
+    if (cron.options?.interval)
+      throw invalid(
+        "croner's option interval counts from the last run of each instance, so the runs have no slots – write the interval as an expression, such as '*/4 * * * * *', or leave slot out and set lockAtLeastFor.",
+      )
     const next = (Math.floor(latest / SECOND) + 1) * SECOND
     return cron.previousRuns(1, new Date(next))[0]?.getTime()
   }

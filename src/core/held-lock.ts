@@ -19,10 +19,13 @@ interface End {
 }
 
 const acquisitions = new WeakMap<object, Acquisition>()
+const guarded = new WeakSet<Acquisition>()
 
 /** Returns the storage's acquisition behind this lock, for functions such as the SQL guard. */
 export function acquisitionOf(lock: object): Acquisition | undefined {
-  return acquisitions.get(lock)
+  const acquisition = acquisitions.get(lock)
+  if (acquisition) guarded.add(acquisition)
+  return acquisition
 }
 
 /** One lock, from its acquisition to its end. Its extensions and its release run one at a time. */
@@ -160,7 +163,11 @@ export class HeldLock implements Lock {
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
     await this.#inTurn(async () => {
       if (this.#isReleased) return
-      await this.#acquisition.unlock(outcome)
+      try {
+        await this.#acquisition.unlock(outcome)
+      } catch (error) {
+        throw guarded.has(this.#acquisition) ? mayBeGuarding(error) : error
+      }
       this.#isReleased = true
     })
   }
@@ -255,6 +262,17 @@ export class HeldLock implements Lock {
 function checkOutcome<Value>(outcome: Value, option: string, lockName?: string): Value {
   if (['succeeded', 'failed', 'unused'].includes(String(outcome))) return outcome
   throw mustBe(option, "'succeeded', 'failed' or 'unused'", lockName)
+}
+
+/** Adds a cause that the storage cannot know: until a transaction ends, its guard blocks the lock's row. */
+function mayBeGuarding(error: unknown): unknown {
+  if (!(error instanceof LockError) || error.code !== 'TIMEOUT') return error
+  const { code, message, lockName, cause } = error
+  return new LockError(
+    code,
+    `${message} Or a transaction with a guard of this lock is still open – end it inside the task, for example by putting @Transactional below @SchedulerLock.`,
+    { lockName, cause },
+  )
 }
 
 /** Creates the process warning for a loss without a listener. Without it, the task would end as if it had kept its lock. */

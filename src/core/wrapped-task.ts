@@ -23,9 +23,9 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
    * A function that derives the slot, the time at which the run was due, from the arguments that the scheduler passes. If it
-   * returns `undefined`, the call has no slot, and `untilSucceeded` has no effect. Default: no slots.
+   * returns nothing, the call is refused. Default: no slots.
    */
-  readonly slot?: ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
+  readonly slot?: ((this: This, ...args: Arguments) => Date | number) | undefined
   /**
    * Called with every error, including those of the task. The wrapped function then never rejects, and resolves to `undefined`. Set
    * it if a rejection would crash the process, as with `setInterval` and croner.
@@ -59,7 +59,9 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
   return async function (this: This, ...args: Arguments) {
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name
-      const ofCall = { ...rest, name: lockName, slot: slot?.apply(this, args) }
+      // A slot function that returns nothing must not turn the call into one without a slot. NaN is refused.
+      const due = slot && ((slot.apply(this, args) as Date | number | undefined) ?? NaN)
+      const ofCall = { ...rest, name: lockName, slot: due }
       const result = await executeJob(ofCall, (call) => execute(call, () => task.apply(this, args)))
       return onError ? undefined : result
     } catch (error) {
@@ -142,11 +144,10 @@ export function executeJob<T>(
 ): Promise<TaskResult<T>> {
   const byHand = callByHand()
   const isByHand = byHand?.isOpen === true
-  const slot = isByHand ? undefined : configuration.slot
-  // Without a slot there is nothing to repeat.
-  const untilSucceeded = slot === undefined ? undefined : configuration.untilSucceeded
   if (isByHand) byHand.isOpen = false
-  const result = execute({ ...configuration, slot, untilSucceeded })
+  const result = execute(
+    isByHand ? { ...configuration, slot: undefined, untilSucceeded: undefined } : configuration,
+  )
   if (isByHand) byHand.result = result
   return result
 }

@@ -6,46 +6,99 @@ export type CronTimeClass = new (...args: never[]) => CronTimeLike
 /** The metadata that `@Cron` sets on a method. */
 interface CronOptions {
   readonly cronTime: unknown
+  readonly name?: string
   readonly timeZone?: string
   readonly utcOffset?: number
+  readonly disabled?: boolean
+}
+
+/** What `@nestjs/schedule` keeps about its jobs: the registry has the jobs, and the orchestrator their names and `@Cron` options. */
+interface Scheduler {
+  getCronJobs?(): ReadonlyMap<string, { readonly cronTime: CronTimeLike }>
+  readonly cronJobs?: Readonly<Record<string, { readonly options?: CronOptions }>>
+  mountCron?: unknown
 }
 
 /** Computes when the methods with `@Cron` of one application were due. */
 export class CronSlots {
+  readonly #crons = new WeakMap<object, Map<PropertyKey, CronOptions | undefined>>()
   readonly #cronTimes = new WeakMap<object, CronTimeLike>()
+  #registry: Scheduler | undefined
+  #orchestrator: Scheduler | undefined
 
   constructor(private readonly CronTime: CronTimeClass) {}
 
+  /** Remembers the application's scheduler, if the instance is a part of it: its jobs may change while the application runs. */
+  findScheduler(instance: Scheduler): void {
+    if ('getCronJobs' in instance) this.#registry = instance
+    else if ('mountCron' in instance) this.#orchestrator = instance
+  }
+
   /** Whether runs of the method have slots. */
-  hasSlots(method: object): boolean {
-    return schedulerOf(method) === 'Cron'
+  hasSlots(instance: object, name: PropertyKey): boolean {
+    return this.#cronOf(instance, name) !== undefined
+  }
+
+  /** Whether the scheduler of this application runs the method. Without a scheduler, the application is taken to have its own. */
+  isScheduled(instance: object, name: PropertyKey): boolean {
+    const options = this.#cronOf(instance, name)
+    return options?.disabled !== true && (!this.#orchestrator || this.#nameOf(options) !== undefined)
   }
 
   /**
    * Returns when a run of the method that starts now was due, in milliseconds since 1970. Returns `undefined` without `@Cron`, or
    * before the expression is due for the first time.
    */
-  slotOf(method: object, now = time.wall()): number | undefined {
-    if (!this.hasSlots(method)) return undefined
-    const options = metadata('SCHEDULE_CRON_OPTIONS', method) as CronOptions
+  slotOf(instance: object, name: PropertyKey, now = time.wall()): number | undefined {
+    const options = this.#cronOf(instance, name)
+    return options && lastDue(this.#cronTimeOf(options), now)
+  }
+
+  /** Returns the expression of the scheduler's job, because `setTime` may have changed it, or otherwise that of `@Cron`. */
+  #cronTimeOf(options: CronOptions): CronTimeLike {
+    const job = this.#registry?.getCronJobs?.().get(this.#nameOf(options) ?? options.name ?? '')
+    if (job) return job.cronTime
     let cron = this.#cronTimes.get(options)
     if (!cron) {
       const { cronTime, timeZone = null, utcOffset = null } = options
       cron = new this.CronTime(...([cronTime, timeZone, utcOffset] as never[]))
       this.#cronTimes.set(options, cron)
     }
-    return lastDue(cron, now)
+    return cron
+  }
+
+  /** Finds the name of the method's job, which is random unless `@Cron` has one. */
+  #nameOf(options: CronOptions | undefined): string | undefined {
+    const jobs = Object.entries(this.#orchestrator?.cronJobs ?? {})
+    return jobs.find(([, job]) => job.options === options)?.[0]
+  }
+
+  /** Reads the `@Cron` of a method once, because agents may replace the method after the scheduler has read it. */
+  #cronOf(instance: object, name: PropertyKey): CronOptions | undefined {
+    const prototype = Object.getPrototypeOf(instance) as object
+    let crons = this.#crons.get(prototype)
+    if (!crons) this.#crons.set(prototype, (crons = new Map<PropertyKey, CronOptions | undefined>()))
+    if (!crons.has(name)) {
+      const isCron = schedulerOf(instance, name) === 'Cron'
+      const options = isCron ? metadata('SCHEDULE_CRON_OPTIONS', instance, name) : undefined
+      crons.set(name, options as CronOptions | undefined)
+    }
+    return crons.get(name)
   }
 }
 
 /** The decorator by which `@nestjs/schedule` calls the method. If it has several, the uppermost counts. */
-export function schedulerOf(method: object): 'Cron' | 'Interval' | undefined {
-  const type = metadata('SCHEDULER_TYPE', method)
+export function schedulerOf(instance: object, name: PropertyKey): 'Cron' | 'Interval' | undefined {
+  const type = metadata('SCHEDULER_TYPE', instance, name)
   return type === 1 ? 'Cron' : type === 3 ? 'Interval' : undefined
 }
 
-/** Reads metadata with `reflect-metadata`, which Nest loads. */
-function metadata(key: string, method: object): unknown {
-  const reflect = Reflect as { getMetadata?(key: string, target: object): unknown }
-  return reflect.getMetadata?.(key, method)
+/**
+ * Reads metadata of the outermost function, as `@nestjs/schedule` does, with `reflect-metadata`, which Nest loads. It is the
+ * function of the class, because mocks and agents replace functions of instances.
+ */
+function metadata(key: string, instance: object, name: PropertyKey): unknown {
+  const { [name]: method } = Object.getPrototypeOf(instance) as Record<PropertyKey, unknown>
+  const reflect = Reflect as { getMetadata?(key: string, target: unknown): unknown }
+  return typeof method === 'function' ? reflect.getMetadata?.(key, method) : undefined
 }

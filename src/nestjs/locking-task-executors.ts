@@ -9,7 +9,8 @@ import { noSuchProvider } from './lock-providers'
  */
 export class LockingTaskExecutors {
   #byProvider: ReadonlyMap<string | undefined, LockingTaskExecutor> = new Map()
-  #slots: CronSlots | undefined
+  /** @internal The slots of methods with `@Cron`, if the module has `cronTime`. */
+  slots: CronSlots | undefined
 
   /**
    * Returns the executor for one of the module's lock providers.
@@ -32,17 +33,7 @@ export class LockingTaskExecutors {
    */
   set(executors: ReadonlyMap<string | undefined, LockingTaskExecutor>, CronTime?: CronTimeClass): void {
     this.#byProvider = executors
-    this.#slots = CronTime && new CronSlots(CronTime)
-  }
-
-  /** @internal Whether runs of the method have slots: it has a `@Cron`, and the module has `cronTime`. */
-  hasSlots(method: object): boolean {
-    return this.#slots?.hasSlots(method) ?? false
-  }
-
-  /** @internal As `CronSlots.slotOf`; `undefined` also without `cronTime`. */
-  slotOf(method: object): number | undefined {
-    return this.#slots?.slotOf(method)
+    this.slots = CronTime && new CronSlots(CronTime)
   }
 
   /** @internal */

@@ -44,12 +44,12 @@ export interface SchedulerLockOptions<
    */
   readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
-   * A function that returns when the run was due, or `undefined` for a call without a slot. It is called like the function for the
-   * name. `false` means that the method has no slots despite its `@Cron`, for example because it is also called by hand. Default:
+   * A function that returns when the run was due, called like the function for the name. If it returns nothing, the call is refused.
+   * `false` means that the method has no slots despite its `@Cron`, for example because it is also called by hand. Default:
    * the time at which its `@Cron` was last due, if the module has `cronTime`, otherwise no slot. `@Interval` and `@Timeout` have no
    * slots, because each instance counts from its own start.
    */
-  readonly slot?: false | ((this: This, ...args: Arguments) => Date | number | undefined) | undefined
+  readonly slot?: false | ((this: This, ...args: Arguments) => Date | number) | undefined
   /**
    * Whether the application runs the method at its start for the time at which it was last due, if no instance ran it for that time.
    * Beware: after a long outage, and for a new name, this happens at a different time of day from the one you scheduled. Needs slots.

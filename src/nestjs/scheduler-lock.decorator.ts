@@ -10,7 +10,8 @@ import {
 
 type Method = (this: object, ...args: never[]) => unknown
 
-const OPTIONS = Symbol.for('shedlock-orm.options')
+/** The locks of a class, by the names of their methods. They are kept by the class, because other decorators replace its functions. */
+const LOCKS = Symbol.for('shedlock-orm.locks')
 const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 
 /** A method decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones. */
@@ -30,7 +31,7 @@ export interface SchedulerLockDecorator {
 
 /**
  * Runs the method under a lock each time it is called by `@Cron`, `@Interval`, `@Timeout` or your code, and skips it if the lock is
- * refused. The order of the decorators does not matter.
+ * refused. Decorators below it run under the lock; those above it run outside. So put it above a decorator that opens a transaction.
  *
  * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onSkip: 'throw'`, a skipped call
  * rejects with a `LockError` `SKIPPED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
@@ -68,8 +69,9 @@ function decorateLegacy(
   }
   if (typeof descriptor?.value !== 'function' || typeof prototype === 'function') throw notLockable(key)
   injectExecutors(prototype)
+  addLock(prototype, key, options)
   // Change the descriptor in place, because applyDecorators ignores one that a decorator returns.
-  descriptor.value = lockedMethod(descriptor.value as Method, options)
+  descriptor.value = lockedMethod(descriptor.value as Method, key, options)
 }
 
 function decorateStandard(
@@ -78,11 +80,15 @@ function decorateStandard(
   options: SchedulerLockOptions,
 ): Method {
   if ((context.kind as string) !== 'method' || context.static) throw notLockable(context.name)
+  const locked = lockedMethod(method as Method, context.name, options)
   // The class does not exist yet, so nothing can be injected into it. Mark each instance instead, so that the module finds it.
   context.addInitializer(function () {
     reserveExecutors(this)
+    const prototypes = prototypesOf(this)
+    const owner = prototypes.find((prototype) => ownValue(prototype, context.name) === locked)
+    addLock(owner ?? prototypes[0] ?? this, context.name, options)
   })
-  return lockedMethod(method as Method, options)
+  return locked
 }
 
 function notLockable(key: string | symbol): Error {
@@ -92,12 +98,17 @@ function notLockable(key: string | symbol): Error {
 }
 
 /** Returns a function that runs the method under its lock, and that keeps the method's name, length and metadata. */
-function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
+function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOptions): Method {
   const locked: Method = async function (...args) {
     const executors = executorsOf(this, method.name)
-    const { name, slot, provider, catchUp, ...configuration } = configurationOf(this, locked)
+    const { name, slot, provider, catchUp, ...configuration } = configurationOf(this, options)
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
-    const due = slot ? slot.apply(this, args) : slot === false ? undefined : executors.slotOf(locked)
+    // A slot function that returns nothing must not turn the call into one without a slot. NaN is refused.
+    const due = slot
+      ? ((slot.apply(this, args) as Date | number | undefined) ?? NaN)
+      : slot === false
+        ? undefined
+        : executors.slots?.slotOf(this, key)
     const result = await executeJob({ ...configuration, name: lockName, slot: due }, (call) =>
       executors.get(provider).executeWithLock(call, () => method.apply(this, args)),
     )
@@ -108,16 +119,52 @@ function lockedMethod(method: Method, options: SchedulerLockOptions): Method {
   for (const property of ['name', 'length'] as const) {
     Object.defineProperty(locked, property, { value: method[property], configurable: true })
   }
-  return Object.defineProperty(locked, OPTIONS, { value: options })
+  return locked
 }
 
-export function isLocked(method: object): boolean {
-  return OPTIONS in method
+type Locks = Map<PropertyKey, SchedulerLockOptions>
+
+function addLock(prototype: object, key: PropertyKey, options: SchedulerLockOptions): void {
+  Object.defineProperty(prototype, LOCKS, {
+    value: ownLocks(prototype).set(key, options),
+    configurable: true,
+  })
+}
+
+function ownLocks(prototype: object): Locks {
+  return (ownValue(prototype, LOCKS) as Locks | undefined) ?? new Map<PropertyKey, SchedulerLockOptions>()
+}
+
+function ownValue(target: object, key: PropertyKey): unknown {
+  return Object.getOwnPropertyDescriptor(target, key)?.value
+}
+
+/** Returns the prototypes of an instance; the class itself precedes its superclasses. */
+export function prototypesOf(instance: object): object[] {
+  const prototype = Object.getPrototypeOf(instance) as object | null
+  return prototype ? [prototype, ...prototypesOf(prototype)] : []
+}
+
+/** Returns the locks of an instance's methods; inherited ones precede those that override them. */
+export function locksOf(instance: object): Locks {
+  return new Map(
+    prototypesOf(instance)
+      .reverse()
+      .flatMap((prototype) => [...ownLocks(prototype)]),
+  )
+}
+
+/** Whether a method is locked, rather than only one that it overrides. */
+export function isLocked(instance: object, key: PropertyKey): boolean {
+  for (const prototype of prototypesOf(instance)) {
+    if (ownLocks(prototype).has(key)) return true
+    if (Object.hasOwn(prototype, key)) return false
+  }
+  return false
 }
 
 /** Returns a locked method's configuration for an instance: own options over defaults, with durations from functions resolved. */
-export function configurationOf(instance: object, method: object) {
-  const { [OPTIONS]: own } = method as { [OPTIONS]: SchedulerLockOptions }
+export function configurationOf(instance: object, own: SchedulerLockOptions) {
   const { lockAtMostFor, lockAtLeastFor, ...options } = { ...defaultsOf(instance), ...own }
   const durationOf = (duration: ConfiguredDuration | undefined): Duration | undefined =>
     typeof duration === 'function' ? duration.call(instance) : duration

@@ -9,7 +9,8 @@ import { invalid, LockError } from '../core/internal'
 import { schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
-import { configurationOf, isLocked } from './scheduler-lock.decorator'
+import { configurationOf, isLocked, locksOf, prototypesOf } from './scheduler-lock.decorator'
+import type { SchedulerLockOptions } from './scheduler-lock-options'
 import { checkModuleOptions, executorsFor, type ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** Checks the locked methods when the application starts, and ends executors and providers when it shuts down. */
@@ -38,12 +39,11 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
       // A proxy whose target does not exist yet may throw.
       if (types.isProxy(instance)) continue
       bindExecutors(instance, this.executors)
-      const methods = methodsOf(instance)
-      const locked = methods.filter(([, method]) => isLocked(method))
-      for (const [name, method] of new Map(locked)) this.#check(instance, name, method)
-      for (const [name, method] of new Map(methods)) {
-        const decorator = schedulerOf(method)
-        if (decorator && !isLocked(method)) unlocked.set(nameOf(instance, name), decorator)
+      this.executors.slots?.findScheduler(instance)
+      for (const [key, lock] of locksOf(instance)) this.#check(instance, key, lock)
+      for (const name of methodsOf(instance)) {
+        const decorator = schedulerOf(instance, name)
+        if (decorator && !isLocked(instance, name)) unlocked.set(nameOf(instance, name), decorator)
       }
     }
     this.#warnOf(unlocked)
@@ -68,35 +68,36 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   }
 
   /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */
-  #check(instance: object, name: string, method: object): void {
-    const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, method)
-    const hasSlots = (scheduled: object): boolean =>
-      slot === undefined ? this.executors.hasSlots(scheduled) : slot !== false
-    const called = (instance as Record<string, object>)[name] ?? method
-    for (const [option, lacksSlots] of [
-      ['untilSucceeded', untilSucceeded && !hasSlots(method)],
-      ['catchUp', catchUp && !hasSlots(called)],
-    ] as const)
-      if (lacksSlots)
-        throw invalid(
-          `${option} of ${nameOf(instance, name)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
-          typeof configuration.name === 'string' ? configuration.name : undefined,
-        )
-    const slots = hasSlots(method) ? () => undefined : undefined
-    this.executors.get(provider).wrap({ ...configuration, untilSucceeded, slot: slots }, () => method)
-    // There is nothing to catch up with before its @Cron is due for the first time.
-    if (catchUp && (slot || this.executors.slotOf(called) !== undefined))
-      this.#catchUps.push(() => this.#catchUp(instance, name))
+  #check(instance: object, key: PropertyKey, lock: SchedulerLockOptions): void {
+    const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
+    const { slots } = this.executors
+    const hasSlots = slot === undefined ? slots?.hasSlots(instance, key) === true : slot !== false
+    const option = untilSucceeded ? 'untilSucceeded' : catchUp ? 'catchUp' : undefined
+    // A method without a lock may override this one, and need no slots.
+    if (option && !hasSlots && isLocked(instance, key))
+      throw invalid(
+        `${option} of ${nameOf(instance, key)} needs slots – leave it out, or add a @Cron expression to the method and cronTime to ShedLockModule.forRoot, or set slot.`,
+        typeof configuration.name === 'string' ? configuration.name : undefined,
+      )
+    this.executors
+      .get(provider)
+      .wrap({ ...configuration, untilSucceeded, slot: untilSucceeded ? () => 1 : undefined }, () => undefined)
+    if (!catchUp || !hasSlots) return
+    this.#catchUps.push(async () => {
+      // There is nothing to catch up with before its @Cron is due for the first time, or if the scheduler does not run it here.
+      if (slot || (slots?.isScheduled(instance, key) && slots.slotOf(instance, key) !== undefined))
+        await this.#catchUp(instance, key)
+    })
   }
 
   /** Runs the method for the time at which it was last due, unless an instance already did. Never rejects. */
-  async #catchUp(instance: object, method: string): Promise<void> {
+  async #catchUp(instance: object, key: PropertyKey): Promise<void> {
     try {
-      await (instance as Record<string, () => unknown>)[method]?.()
+      await (instance as Record<PropertyKey, () => unknown>)[key]?.()
     } catch (error) {
       // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.
       if (error instanceof LockError && error.code === 'SKIPPED') return
-      const name = nameOf(instance, method)
+      const name = nameOf(instance, key)
       this.#logger.error(`${name} failed when catching up`, error instanceof Error ? error.stack : error)
     }
   }
@@ -122,15 +123,14 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
   }
 }
 
-/** Returns all methods of an instance; inherited ones precede those that override them. */
-function methodsOf(instance: object): [name: string, method: object][] {
-  const prototype = Object.getPrototypeOf(instance) as object | null
-  const own = Object.entries(Object.getOwnPropertyDescriptors(instance)).flatMap(
-    ([name, { value }]): [string, object][] => (typeof value === 'function' ? [[name, value as object]] : []),
+/** Returns the names of all methods of an instance's classes. Getters are not called. */
+function methodsOf(instance: object): Set<string> {
+  const descriptors = prototypesOf(instance).flatMap((each) =>
+    Object.entries(Object.getOwnPropertyDescriptors(each)),
   )
-  return prototype ? [...methodsOf(prototype), ...own] : own
+  return new Set(descriptors.flatMap(([name, { value }]) => (typeof value === 'function' ? [name] : [])))
 }
 
-function nameOf(instance: object, method: string): string {
-  return `${instance.constructor.name}.${method}`
+function nameOf(instance: object, key: PropertyKey): string {
+  return `${instance.constructor.name}.${String(key)}`
 }

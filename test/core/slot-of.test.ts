@@ -55,6 +55,22 @@ describe('the slot of a cron expression', () => {
     expect(() => slotOf(timeOf(due))).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
   })
 
+  it('of croner with an interval is refused, because each instance counts from its own last run', () => {
+    const cron = new Cron('* * * * * *', { ...BERLIN, interval: 4 })
+    expect(() => slotOf(cron)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
+  })
+
+  it('of cron is there when a job runs at its start', () => {
+    const slots: Date[] = []
+    CronJob.from({
+      ...{ cronTime: '0 0 1 1 *', timeZone: 'UTC', runOnInit: true },
+      onTick() {
+        slots.push(slotOf(this.cronTime))
+      },
+    })
+    expect(slots.map((slot) => slot.toISOString().slice(5))).toEqual(['01-01T00:00:00.000Z'])
+  })
+
   it('is never in the future, and in the hour that occurs twice it is in the first one, as for croner', () => {
     const cron = new Cron('*/10 * * * * *', BERLIN)
     const first = Date.UTC(2026, 9, 25, 0, 30, 7)

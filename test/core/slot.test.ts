@@ -89,13 +89,16 @@ describe('untilSucceeded', () => {
     }
   })
 
-  it('of a wrapped function needs a function for its slots, and ignores a call without one', async () => {
+  it('of a wrapped function needs a function for its slots, and refuses a call without one', async () => {
     for (const configuration of [retried, { ...retried, slot: undefined }])
       expect(() => executor.wrap(configuration, () => 1)).toThrow(invalid)
-    const run = executor.wrap({ ...retried, slot: (at?: number) => at }, (at?: number) => at)
-    expect([await run(), await run(due), await run(due)]).toMatchObject([
+    const run = executor.wrap(
+      { ...retried, slot: (at?: number) => at ?? (undefined as never) },
+      (at?: number) => at,
+    )
+    await expect(run()).rejects.toEqual(invalid)
+    expect([await run(due), await run(due)]).toMatchObject([
       { executed: true },
-      { executed: false, reason: 'already-run' },
       { executed: false, reason: 'already-run' },
     ])
   })
@@ -125,12 +128,6 @@ describe('wrap', () => {
     expect(await run(new Date(due))).toEqual({ executed: true, value: due })
     expect(await run(new Date(due))).toEqual({ executed: false, reason: 'already-run' })
     expect(await run(new Date(due + 1))).toEqual({ executed: true, value: due + 1 })
-  })
-
-  it('runs a call without a slot whenever the lock is free', async () => {
-    const run = executor.wrap({ ...job, slot: () => undefined }, () => 1)
-    expect(await run()).toEqual({ executed: true, value: 1 })
-    expect(await run()).toEqual({ executed: true, value: 1 })
   })
 
   it('refuses one slot for all calls', () => {

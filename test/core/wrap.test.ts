@@ -164,6 +164,19 @@ describe('onSkip', () => {
   })
 })
 
+describe('a slot function', () => {
+  it('that returns nothing makes the call reject, because the task would run without its slot', async () => {
+    const onError = jest.fn()
+    const slot = (due?: Date): Date => due ?? (undefined as never)
+    const run = executor.wrap({ ...job, slot }, (due?: Date) => due)
+    await expect(run()).rejects.toEqual(invalid)
+    await executor.wrap({ ...job, slot, onError }, () => 'ran')()
+    expect(onError).toHaveBeenCalledWith(invalid)
+    const due = new Date(1)
+    expect(await run(due)).toEqual({ executed: true, value: due })
+  })
+})
+
 describe('the executor', () => {
   it('refuses an object that is not a provider', () => {
     expect(() => new LockingTaskExecutor({} as never)).toThrow(invalid)

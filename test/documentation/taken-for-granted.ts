@@ -54,6 +54,8 @@ declare global {
   const prisma: PrismaClient
   const provider: SqlLockProvider
   const report: object
+  /** Of typeorm-transactional, which is not installed here. */
+  function Transactional(): MethodDecorator
   class AppModule {}
   class PrismaModule {}
   class PrismaService extends PrismaClient {}

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common'
+import { applyDecorators, Injectable, Logger } from '@nestjs/common'
 import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { afterEach, describe, expect, jest, test } from '@jest/globals'
@@ -263,11 +263,16 @@ describe('@SchedulerLock with untilSucceeded', () => {
 describe('the slot of @Cron', () => {
   type Options = Parameters<typeof Cron>[1]
 
-  const decorated = (expression: string, options: Options): object => {
-    const method = (): void => undefined
-    Cron(expression, options)({}, 'method', { value: method })
-    return method
+  const classWith = (...decorators: MethodDecorator[]): object => {
+    class Job {
+      @applyDecorators(...decorators)
+      run(): void {
+        // never called
+      }
+    }
+    return new Job()
   }
+  const decorated = (expression: string, options: Options): object => classWith(Cron(expression, options))
   const iso = (slot: number | undefined): string => new Date(slot ?? NaN).toISOString()
 
   afterEach(() => {
@@ -293,7 +298,7 @@ describe('the slot of @Cron', () => {
     ['*/10 * * * * *', BERLIN, '2026-10-25T01:30:07.000Z', '2026-10-25T01:30:00.000Z'],
   ])('%s %j at %s was due at %s', (expression, options, now, due) => {
     const slots = new CronSlots(CronTime)
-    expect(iso(slots.slotOf(decorated(expression, options), Date.parse(now)))).toBe(due)
+    expect(iso(slots.slotOf(decorated(expression, options), 'run', Date.parse(now)))).toBe(due)
   })
 
   test.each([
@@ -303,7 +308,7 @@ describe('the slot of @Cron', () => {
     ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z'],
     ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z'],
   ])('%s in %s is what the scheduler fires when clocks change after %s', (expression, timeZone, from) => {
-    const method = decorated(expression, { timeZone })
+    const job = decorated(expression, { timeZone })
     const cron = new CronTime(expression, timeZone)
     const kept = new CronSlots(CronTime)
     for (let fire = Date.parse(from), fires = 0; fires < 6; fires++) {
@@ -312,7 +317,7 @@ describe('the slot of @Cron', () => {
       fire = cron.sendAt().toMillis()
       for (const now of [fire - 40, fire + 3, fire + 1_500, fire + 600_000]) {
         jest.setSystemTime(now)
-        expect([kept, new CronSlots(CronTime)].map((slots) => iso(slots.slotOf(method)))).toEqual([
+        expect([kept, new CronSlots(CronTime)].map((slots) => iso(slots.slotOf(job, 'run')))).toEqual([
           iso(fire),
           iso(fire),
         ])
@@ -321,23 +326,22 @@ describe('the slot of @Cron', () => {
   })
 
   test('is each second where the method is due each second', () => {
-    const [slots, method] = [new CronSlots(CronTime), decorated('* * * * * *', BERLIN)]
+    const [slots, job] = [new CronSlots(CronTime), decorated('* * * * * *', BERLIN)]
     const begin = Date.parse('2026-11-21T12:00:00Z')
     for (let fire = begin; fire < begin + 5_000; fire += 1_000)
-      expect(iso(slots.slotOf(method, fire + 3))).toBe(iso(fire))
+      expect(iso(slots.slotOf(job, 'run', fire + 3))).toBe(iso(fire))
   })
 
   test('is the time of a @Cron with a single one, and none before it', () => {
     const [slots, due] = [new CronSlots(CronTime), new Date('2026-11-21T12:00:00Z')]
-    const method = (): void => undefined
-    Cron(due)({}, 'method', { value: method })
-    expect(slots.slotOf(method, Number(due) - 1_000)).toBeUndefined()
-    expect(slots.slotOf(method, Number(due) + 1_000)).toBe(Number(due))
+    const job = classWith(Cron(due))
+    expect(slots.slotOf(job, 'run', Number(due) - 1_000)).toBeUndefined()
+    expect(slots.slotOf(job, 'run', Number(due) + 1_000)).toBe(Number(due))
   })
 
   test('goes back with a clock that is set back', () => {
-    const [slots, method] = [new CronSlots(CronTime), decorated('*/15 * * * *', BERLIN)]
-    const at = (now: string): string => iso(slots.slotOf(method, Date.parse(now)))
+    const [slots, job] = [new CronSlots(CronTime), decorated('*/15 * * * *', BERLIN)]
+    const at = (now: string): string => iso(slots.slotOf(job, 'run', Date.parse(now)))
     expect(at('2026-11-21T12:20:00.000Z')).toBe('2026-11-21T12:15:00.000Z')
     expect(at('2026-11-21T11:20:00.000Z')).toBe('2026-11-21T11:15:00.000Z')
     expect(at('2026-11-21T12:20:00.000Z')).toBe('2026-11-21T12:15:00.000Z')
@@ -351,17 +355,20 @@ describe('the slot of @Cron', () => {
       sendAt = () => again
       getNextDateFrom = () => again
     }
-    expect(new CronSlots(Stuck).slotOf(decorated('*/15 * * * *', {}), due + 600_000)).toBe(due)
+    expect(new CronSlots(Stuck).slotOf(decorated('*/15 * * * *', {}), 'run', due + 600_000)).toBe(due)
   })
 
   test('is that of the decorator by which the scheduler calls', () => {
-    const method = decorated('0 3 * * *', BERLIN)
-    const slots = new CronSlots(CronTime)
-    expect(slots.slotOf(method)).toBeDefined()
-    Interval(1_000)({}, 'method', { value: method })
-    expect(slots.slotOf(method)).toBeUndefined()
-    Cron('0 4 * * *', { timeZone: 'UTC' })({}, 'method', { value: method })
-    expect(iso(slots.slotOf(method, Date.parse('2026-11-21T12:00:00Z')))).toBe('2026-11-21T04:00:00.000Z')
+    const slotOf = (...decorators: MethodDecorator[]): number | undefined =>
+      new CronSlots(CronTime).slotOf(
+        classWith(...decorators.reverse()),
+        'run',
+        Date.parse('2026-11-21T12:00:00Z'),
+      )
+    const [atThree, atFour] = [Cron('0 3 * * *', BERLIN), Cron('0 4 * * *', { timeZone: 'UTC' })]
+    expect(slotOf(atThree)).toBeDefined()
+    expect(slotOf(Interval(1_000), atThree)).toBeUndefined()
+    expect(iso(slotOf(atFour, Interval(1_000), atThree))).toBe('2026-11-21T04:00:00.000Z')
   })
 
   test('is had by one look of the library when a run is on time, and by none until it is due again', () => {
@@ -369,12 +376,12 @@ describe('the slot of @Cron', () => {
     afterTest(() => looks.mockRestore())
     const lookedFor = (now: number): number => {
       looks.mockClear()
-      slots.slotOf(method, now)
+      slots.slotOf(job, 'run', now)
       return looks.mock.calls.length
     }
-    const [slots, method] = [new CronSlots(CronTime), decorated('0 3 * * *', BERLIN)]
+    const [slots, job] = [new CronSlots(CronTime), decorated('0 3 * * *', BERLIN)]
     const [due, day] = [Date.parse('2026-11-20T02:00:00Z'), 86_400_000]
-    slots.slotOf(method, due - day)
+    slots.slotOf(job, 'run', due - day)
     expect([lookedFor(due + 3), lookedFor(due + 900)]).toEqual([1, 0])
     // By hand, later that day: it looks when the method is due next.
     expect([lookedFor(due + 36_000_000), lookedFor(due + 36_000_001)]).toEqual([2, 0])

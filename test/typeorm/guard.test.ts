@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource, EntityManager } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
@@ -64,6 +65,23 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     expect(await worked()).toBe(1)
     await lock.unlock()
   })
+
+  // Where guard writes nothing to the row, or a file has one writer, the release ends or fails in another way.
+  itIf(shared && dialect !== 'sqlite', 'several connections that write')(
+    'is named where it makes a release time out',
+    async () => {
+      const provider = client.createProvider({ timeLimit: '300ms' })
+      await dataSource.transaction(async (manager) => {
+        const lock = await provider.lock({ name: 'outlived', lockAtMostFor: '1m' })
+        assert(lock)
+        await guard(manager, lock)
+        await expect(lock.unlock()).rejects.toMatchObject({
+          code: 'TIMEOUT',
+          message: expect.stringContaining('a transaction with a guard of this lock is still open'),
+        })
+      })
+    },
+  )
 
   it('refuses to work without a transaction', async () => {
     const lock = await taken()

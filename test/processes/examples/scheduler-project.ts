@@ -44,7 +44,14 @@ export class SchedulerProject {
       ...{ 'shedlock-orm': root, croner: join(own, 'croner-11') },
       ...{ 'croner-10': join(root, 'node_modules/croner') },
       ...Object.fromEntries(
-        ['node-schedule', '@types/node-schedule', 'bree'].map((name) => [name, join(own, name)]),
+        [
+          ...['node-schedule', '@types/node-schedule', 'bree', '@sentry/nestjs', 'nestjs-cls'],
+          ...[
+            '@nestjs-cls/transactional',
+            '@nestjs-cls/transactional-adapter-typeorm',
+            'typeorm-transactional',
+          ],
+        ].map((name) => [name, join(own, name)]),
       ),
     }
     for (const [name, target] of Object.entries(packages)) {

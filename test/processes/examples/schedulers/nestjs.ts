@@ -27,12 +27,17 @@ class Reports implements OnModuleInit {
       {
         name: 'SchedulerRegistry',
         lockAtMostFor: '14m',
-        slot: () => slotOf(job.cronTime),
+        slot: (job: CronJob) => slotOf(job.cronTime),
         onError: console.error,
       },
       () => sendReport(),
     )
-    const job: CronJob = CronJob.from({ cronTime: '*/2 * * * * *', onTick: () => send() })
+    const job = CronJob.from({
+      cronTime: '*/2 * * * * *',
+      onTick() {
+        return send(this)
+      },
+    })
     this.scheduler.addCronJob('report', job)
     job.start()
   }

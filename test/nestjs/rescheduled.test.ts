@@ -1,0 +1,143 @@
+import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
+import { CronJob, CronTime } from 'cron'
+import { describe, expect, jest, test } from '@jest/globals'
+import { InMemoryLockProvider } from '../../src/core/internal'
+import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
+import { afterTest } from '../after-test'
+import { eventually } from '../eventually'
+import { startApplication } from './application'
+
+const NEW_YEAR = '0 0 1 1 *'
+const AUGUST = new CronTime('0 0 1 8 *', 'UTC')
+
+class Jobs {
+  @Cron(NEW_YEAR, { timeZone: 'UTC', name: 'named' })
+  @SchedulerLock({ name: 'named', lockAtMostFor: '1m' })
+  named(): string {
+    return 'ran'
+  }
+
+  @Cron(NEW_YEAR, { timeZone: 'UTC' })
+  @SchedulerLock({ name: 'nameless', lockAtMostFor: '1m' })
+  nameless(): string {
+    return 'ran'
+  }
+}
+
+/** An application, and the months of the slots that it tried to acquire. */
+async function start(job: new () => object = Jobs, options = {}) {
+  const tried: (string | undefined)[] = []
+  const listeners = [
+    {
+      onLockAttempt({ configuration: { slot } }: { configuration: { slot?: Date | number | undefined } }) {
+        tried.push(slot === undefined ? undefined : new Date(slot).toISOString().slice(5, 10))
+      },
+    },
+  ]
+  const locks = { lockProvider: new InMemoryLockProvider(), cronTime: CronTime, listeners }
+  const imports = [ScheduleModule.forRoot(options), ShedLockModule.forRoot(locks)]
+  return { application: await startApplication({ imports, providers: [job] }), tried }
+}
+
+describe('the slot is that of the scheduler', () => {
+  test.each(['named', 'nameless'] as const)('after setTime: %s', async (method) => {
+    const { application, tried } = await start()
+    const cronJobs = application.get(SchedulerRegistry).getCronJobs()
+    expect(await Promise.resolve(application.get(Jobs)[method]())).toBe('ran')
+    for (const job of cronJobs.values()) job.setTime(AUGUST)
+    await Promise.resolve(application.get(Jobs)[method]())
+    expect(tried).toEqual(['01-01', '08-01'])
+  })
+
+  test('after another job replaced the one of that name', async () => {
+    const { application, tried } = await start()
+    const registry = application.get(SchedulerRegistry)
+    registry.deleteCronJob('named')
+    const onTick = (): void => void application.get(Jobs).named()
+    registry.addCronJob('named', CronJob.from({ cronTime: '0 0 1 8 *', timeZone: 'UTC', onTick }))
+    await registry.getCronJob('named').fireOnTick()
+    await eventually(() => expect(tried).toEqual(['08-01']))
+  })
+
+  test('although the method of the instance or of the class was replaced after the start', async () => {
+    const { application, tried } = await start()
+    const jobs = application.get(Jobs)
+    // Both call the original, but have no metadata.
+    jest.spyOn(Jobs.prototype, 'named')
+    jest.spyOn(jobs, 'nameless')
+    afterTest(() => jest.restoreAllMocks())
+    await Promise.resolve(jobs.named())
+    await Promise.resolve(jobs.nameless())
+    expect(tried).toEqual(['01-01', '01-01'])
+  })
+
+  test('of a subclass that overrides the schedule', async () => {
+    class Heir extends Jobs {
+      @Cron('0 0 1 8 *', { timeZone: 'UTC' })
+      override named(): string {
+        return super.named()
+      }
+    }
+    const { application, tried } = await start(Heir)
+    await Promise.resolve(application.get(Heir).named())
+    expect(tried).toEqual(['08-01'])
+  })
+})
+
+describe('catchUp', () => {
+  const jobOf = (disabled: boolean) => {
+    class Job {
+      @Cron(NEW_YEAR, { timeZone: 'UTC', disabled })
+      @SchedulerLock({ name: 'job', lockAtMostFor: '1m', catchUp: true })
+      run(): void {
+        // only the attempt counts
+      }
+    }
+    return Job
+  }
+
+  test.each([
+    { disabled: false, cronJobs: true, slots: ['01-01'] },
+    { disabled: true, cronJobs: true, slots: [] },
+    { disabled: false, cronJobs: false, slots: [] },
+  ])('runs only what the scheduler runs: %j', async ({ disabled, cronJobs, slots }) => {
+    const { application, tried } = await start(jobOf(disabled), { cronJobs })
+    await application.close()
+    expect(tried).toEqual(slots)
+  })
+})
+
+describe('a call without the slot that was asked for is refused', () => {
+  class WithSlot {
+    @SchedulerLock({ name: 'job', lockAtMostFor: '1m', slot: (due?: Date) => due ?? (undefined as never) })
+    run(due?: Date): string {
+      return due ? 'ran' : 'without a slot'
+    }
+  }
+
+  test('if a function returns none', async () => {
+    const { application, tried } = await start(WithSlot)
+    const job = application.get(WithSlot)
+    await expect(Promise.resolve(job.run())).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+    expect(await Promise.resolve(job.run(new Date(Date.UTC(2026, 7, 1))))).toBe('ran')
+    expect(tried).toEqual(['08-01'])
+  })
+
+  test('if a method that overrides a locked one has lost its @Cron', async () => {
+    class Base {
+      @Cron(NEW_YEAR)
+      @SchedulerLock({ name: 'job', lockAtMostFor: '1m', untilSucceeded: true })
+      run(): string {
+        return 'ran'
+      }
+    }
+    class Heir extends Base {
+      override run(): string {
+        return super.run()
+      }
+    }
+    const { application, tried } = await start(Heir)
+    await expect(Promise.resolve(application.get(Heir).run())).rejects.toThrow('untilSucceeded')
+    expect(tried).toEqual([])
+  })
+})
