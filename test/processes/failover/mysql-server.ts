@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { clockOf } from '../fake-time'
 import { DataDirectory } from '../servers/data-directory'
-import type { ServerProgram } from '../servers/mysql-programs'
+import { inFolder, type ServerProgram } from '../servers/mysql-programs'
 import { runAs, ServerProcess, startAs } from '../servers/server-process'
 import { APP, createLockTable, type HeldRow } from './cluster'
 
@@ -25,7 +25,7 @@ export class MySqlServer {
   ) {
     const common = [
       ...program.options,
-      `--datadir=${this.data}`,
+      ...inFolder(this.data),
       `--socket=${this.#socket}`,
       `--port=${port}`,
       `--server-id=${port}`,
