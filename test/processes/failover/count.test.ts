@@ -12,7 +12,13 @@ const section = (from: number, to: number, more: Partial<Section> = {}): Section
   lost: false,
   ...more,
 })
-const kill: Segment = { fault: 'kill -9', from: 0, to: 100, reachable: [10] }
+const kill: Segment = {
+  fault: 'kill -9',
+  from: 0,
+  to: 100,
+  reachable: [10],
+  connections: { opened: 0, left: 0 },
+}
 
 describe('The harness counts', () => {
   it('overlaps, including those with a run that began long ago, and attributes them to the preceding fault', () => {

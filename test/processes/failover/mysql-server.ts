@@ -104,6 +104,10 @@ export class MySqlServer {
     })
   }
 
+  inSession(work: (run: (statement: string) => Promise<unknown>) => Promise<void>): Promise<void> {
+    return this.connected((connection) => work((statement) => connection.query(statement)))
+  }
+
   query(statement: string): Promise<RowDataPacket[]> {
     return this.connected(async (connection) => (await connection.query<RowDataPacket[]>(statement))[0])
   }

@@ -16,6 +16,7 @@ const PAIRS = [
 ]
 /** The time limit of calls that are expected to fail, in milliseconds. */
 const SHORT = 1_500
+const ignored = (): void => undefined
 
 describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait }) => {
   const isRun = isInstalled && availableBackends().some(({ name }) => name === backend)
@@ -135,7 +136,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
       async () => {
         const client = await open(orm, { max: 1 })
         const lock = await client.provider.lock(configuration())
-        await pair.faults['planned switch']?.(() => undefined)
+        await pair.faults['planned switch']?.(ignored, ignored)
         await lock?.unlock()
         const held = name
         const other = await open(orm)
