@@ -1,7 +1,9 @@
 import { count, type Figures } from './count'
 import type { Cluster } from './cluster'
+import { countConnections } from './count-connections'
 import { failoverRun, type RunOptions } from './failover-run'
 import { CLUSTERS, DATABASES, parseOptions, USAGE, WrongUsage, type FailoverOptions } from './options'
+import { isSingle, singleServer } from './single-server'
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(2)
 const median = (times: readonly number[]): number =>
@@ -133,6 +135,36 @@ function cells({ faults, overlaps, slotsTwice, driverCrashes }: Figures): (strin
   ])
 }
 
+async function countAll({ databases, orms, settings, json }: FailoverOptions): Promise<void> {
+  const rows: (readonly (string | number)[])[] = [
+    ['database', 'client', 'settings', 'calls', 'connections opened', 'left', 's'],
+  ]
+  for (const database of databases) {
+    if (!isSingle(database)) throw new WrongUsage(`'${database}' is not a single server.`)
+    const server = await singleServer(database, 0)
+    try {
+      for (const orm of orms)
+        for (const setting of settings)
+          for (const calls of [1, 10]) {
+            const counted = await countConnections(server, { orm, settings: setting, calls })
+            if (json) console.log(JSON.stringify({ database, orm, settings: setting, calls, ...counted }))
+            rows.push([
+              database,
+              orm,
+              setting,
+              calls,
+              counted.opened,
+              counted.left,
+              seconds(counted.milliseconds),
+            ])
+          }
+    } finally {
+      await server.close()
+    }
+  }
+  if (!json) console.log(table(rows))
+}
+
 async function main(): Promise<void> {
   // Each server that this process starts adds an exit listener, so that it ends with the process, also on a signal.
   process.setMaxListeners(0)
@@ -140,7 +172,7 @@ async function main(): Promise<void> {
   try {
     const options = parseOptions(process.argv.slice(2))
     await changeRoles(options)
-    await harmConnections(options)
+    await (options.connections ? countAll(options) : harmConnections(options))
   } catch (error) {
     if (!(error instanceof WrongUsage)) throw error
     if (error.message) console.error(`${error.message}\n`)

@@ -38,6 +38,8 @@ export interface FailoverOptions {
   readonly settings: readonly Settings[]
   /** In milliseconds. */
   readonly outage: number
+  /** Whether to count the connections that calls open on a read-only server, instead. */
+  readonly connections: boolean
   readonly json: boolean
 }
 
@@ -49,6 +51,7 @@ Servers that fall silent, refuse, or swallow connections, each alone:
   npm run failover -- --db ${Object.keys(DATABASES).join('|')}... [--orm ${ORMS.join('|')}]...
     [--settings ${SETTINGS.join('|')}]... [--fault NAME]... [--outage SECONDS]
   Without --orm both, without --settings 'default' and 'documented', without --fault all.
+  With --connections, counts instead the connections that one and ten calls open on a server that accepts no writes.
 
 --json prints the figures as JSON.`
 
@@ -76,6 +79,7 @@ export function parseOptions(args: readonly string[]): FailoverOptions {
     orms: values.orm?.map(oneOf(ORMS)) ?? ORMS,
     settings: values.settings?.map(oneOf(SETTINGS)) ?? ['default', 'documented'],
     outage: number(values.outage) * 1_000,
+    connections: values.connections,
     json: values.json,
   }
 }
@@ -95,6 +99,7 @@ function parse(args: readonly string[]) {
         orm: { type: 'string', multiple: true },
         settings: { type: 'string', multiple: true },
         outage: { type: 'string', default: '2' },
+        connections: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     })

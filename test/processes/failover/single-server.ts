@@ -8,8 +8,13 @@ import { APP, type Cluster, type Fault, type HeldRow } from './cluster'
 import { MySqlServer } from './mysql-server'
 import { PostgresNode } from './postgres-node'
 
-/** A server without a standby. */
-interface SingleServer {
+/** A server without a standby, behind addresses. */
+export interface SingleServer extends Cluster {
+  /** Accepts no writes until the work is done. */
+  readOnly(work: () => Promise<void>): Promise<void>
+}
+
+interface Server {
   readonly port: number
   start(): Promise<void>
   kill(): Promise<void>
@@ -28,7 +33,7 @@ interface Obstacles {
   readonly 'read-only': Obstacle
 }
 
-class MySqlAlone extends MySqlServer implements SingleServer {
+class MySqlAlone extends MySqlServer implements Server {
   static async start(program: ServerProgram): Promise<MySqlAlone> {
     const server = new MySqlAlone(program, await freePort(), ['--skip-log-bin'])
     await server.initialize(undefined, { statements: [] })
@@ -66,16 +71,19 @@ const SERVERS = {
   postgres: { start: postgresAlone, obstacles: POSTGRES },
   mariadb: { start: () => MySqlAlone.start(MARIADB), obstacles: MYSQL_LIKE },
   mysql: { start: () => MySqlAlone.start(MYSQL), obstacles: MYSQL_LIKE },
-} as const satisfies Record<Cluster['dialect'], { start: () => Promise<SingleServer>; obstacles: Obstacles }>
+} as const satisfies Record<Cluster['dialect'], { start: () => Promise<Server>; obstacles: Obstacles }>
+
+export const isSingle = (name: string): name is keyof typeof SERVERS => name in SERVERS
 
 /** An address of this machine at which only swallowed connections arrive. */
 const ELSEWHERE = '127.0.0.2'
 const LOCAL = '127.0.0.1'
+const ignored = (): void => undefined
 
 /** Starts one server whose faults harm connections, but lose no writes. @param outage how long they last, in milliseconds */
-export async function singleServer(dialect: Cluster['dialect'], outage: number): Promise<Cluster> {
+export async function singleServer(dialect: Cluster['dialect'], outage: number): Promise<SingleServer> {
   const { start, obstacles } = SERVERS[dialect]
-  const server: SingleServer = await start()
+  const server: Server = await start()
   const addresses = [await TcpProxy.listen(server.port), await TcpProxy.listen(server.port)]
   const dark: Swallowing[] = []
   const each = (harm: (address: TcpProxy) => unknown): Promise<unknown> =>
@@ -155,6 +163,7 @@ export async function singleServer(dialect: Cluster['dialect'], outage: number):
     faults,
     loses: false,
     heldRows: () => server.heldRows(),
+    readOnly: (work) => behind(obstacles['read-only'], work)(ignored, ignored),
     close: async () => {
       for (const host of dark) await host.stop()
       await each((address) => address.close())
