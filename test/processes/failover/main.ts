@@ -107,7 +107,7 @@ async function harmConnections({ databases, json, ...options }: FailoverOptions)
         const faults = options.faults.length > 0 ? options.faults : Object.keys(cluster.faults)
         for (const fault of faults)
           for (const orm of options.orms) {
-            const once = { minutes: 0, seed: options.seed, patience: 60_000 }
+            const once = { minutes: 0, seed: options.seed, patience: 30_000 }
             const figures = await run(cluster, { ...once, settings, orms: [orm], faults: [fault] })
             if (json)
               console.log(JSON.stringify({ database, orm, settings, outage: options.outage, ...figures }))

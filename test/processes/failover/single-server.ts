@@ -86,6 +86,9 @@ export async function singleServer(dialect: Cluster['dialect'], outage: number):
   const server: Server = await start()
   const addresses = [await TcpProxy.listen(server.port), await TcpProxy.listen(server.port)]
   const dark: Swallowing[] = []
+  const forgetDark = async (): Promise<void> => {
+    for (const host of dark.splice(0)) await host.stop()
+  }
   const each = (harm: (address: TcpProxy) => unknown): Promise<unknown> =>
     Promise.all(addresses.map((address) => harm(address)))
 
@@ -120,6 +123,7 @@ export async function singleServer(dialect: Cluster['dialect'], outage: number):
     },
     // The host is gone for good, and its name leads elsewhere only later.
     move: async (reachable, nameLeadsTo) => {
+      await forgetDark()
       for (const { port } of addresses) dark.push(await swallowConnections(port, ELSEWHERE))
       await silence()
       nameLeadsTo(ELSEWHERE)
@@ -165,7 +169,7 @@ export async function singleServer(dialect: Cluster['dialect'], outage: number):
     heldRows: () => server.heldRows(),
     readOnly: (work) => behind(obstacles['read-only'], work)(ignored, ignored),
     close: async () => {
-      for (const host of dark) await host.stop()
+      await forgetDark()
       await each((address) => address.close())
       await server.close()
     },
