@@ -5,7 +5,8 @@ import { failoverRun, type RunOptions } from './failover-run'
 import { CLUSTERS, DATABASES, parseOptions, USAGE, WrongUsage, type FailoverOptions } from './options'
 import { isSingle, singleServer } from './single-server'
 
-const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(2)
+const seconds = (milliseconds: number): string =>
+  milliseconds === Infinity ? 'never' : (milliseconds / 1_000).toFixed(2)
 const median = (times: readonly number[]): number =>
   [...times].sort((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0
 const span = (times: readonly number[]): string =>
