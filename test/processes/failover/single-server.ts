@@ -54,7 +54,12 @@ const POSTGRES: Obstacles = {
   table: [['begin', 'lock table shedlock'], ROLLBACK],
   limit: [[`alter role ${APP} connection limit 0`], [`alter role ${APP} connection limit -1`]],
   'read-only': [
-    ['alter system set default_transaction_read_only = on', 'select pg_reload_conf()'],
+    // All sessions have read the setting after a moment.
+    [
+      'alter system set default_transaction_read_only = on',
+      'select pg_reload_conf()',
+      'select pg_sleep(0.2)',
+    ],
     ['alter system reset default_transaction_read_only', 'select pg_reload_conf()'],
   ],
 }
