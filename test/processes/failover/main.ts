@@ -121,7 +121,7 @@ async function harmConnections({ databases, json, ...options }: FailoverOptions)
         await cluster.close()
       }
     }
-  if (!json) console.log(table(rows))
+  if (!json && rows.length > 1) console.log(table(rows))
 }
 
 function cells({ faults, overlaps, slotsTwice, driverCrashes }: Figures): (string | number)[] {
@@ -163,7 +163,7 @@ async function countAll({ databases, orms, settings, json }: FailoverOptions): P
       await server.close()
     }
   }
-  if (!json) console.log(table(rows))
+  if (!json && rows.length > 1) console.log(table(rows))
 }
 
 async function main(): Promise<void> {
