@@ -11,7 +11,9 @@ import { PrismaClient } from './generated/client'
 @Injectable()
 class PrismaService extends PrismaClient implements OnApplicationShutdown {
   constructor() {
-    super({ adapter: new PrismaPg({ connectionString: process.env['DATABASE_URL'] }) })
+    const connectionString = process.env['DATABASE_URL']
+    // pg waits for ever by default.
+    super({ adapter: new PrismaPg({ connectionString, connectionTimeoutMillis: 4_000 }) })
   }
 
   // Not onModuleDestroy: that comes before the running tasks were stopped and their locks freed.

@@ -9,7 +9,7 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
     "import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'",
   ],
   [
-    /new PrismaPg\(\{ connectionString: process\.env\.DATABASE_URL \}\)/,
+    /new PrismaPg\(\{\s+connectionString: process\.env\.DATABASE_URL,[^}]*\}\)/,
     "new PrismaBetterSqlite3({ url: 'file:app.sqlite' })",
   ],
 ]

@@ -6,7 +6,7 @@ import { freePort } from '../../backends/free-port'
 import { around } from './around'
 import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
 import { DataDirectory } from '../servers/data-directory'
-import type { ServerProgram } from '../servers/mysql-programs'
+import { inFolder, type ServerProgram } from '../servers/mysql-programs'
 import { ServerProcess, startAs } from '../servers/server-process'
 import { TcpProxy } from '../servers/tcp-proxy'
 import { noteDestroyed, readWitness } from './witness'
@@ -138,7 +138,7 @@ async function startOwn(
   await initialize(data)
   const startArguments = [
     ...options,
-    `--datadir=${data}`,
+    ...inFolder(data),
     `--socket=${join(path, 'socket')}`,
     `--port=${port}`,
     '--bind-address=127.0.0.1',

@@ -1,18 +1,25 @@
 import { Client } from 'pg'
 import { APP, createLockTable, type HeldRow } from './cluster'
 
-/** Runs statements as the superuser. @returns the rows of the last statement */
-export async function askPostgres(port: number, ...statements: string[]): Promise<Record<string, unknown>[]> {
+/** Does some work in a session of the superuser. */
+export async function inPostgres<T>(port: number, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' })
   client.on('error', () => undefined)
   await client.connect()
   try {
-    let rows: Record<string, unknown>[] = []
-    for (const statement of statements) rows = (await client.query<Record<string, unknown>>(statement)).rows
-    return rows
+    return await work(client)
   } finally {
     await client.end().catch(() => undefined)
   }
+}
+
+/** Runs statements as the superuser. @returns the rows of the last statement */
+export function askPostgres(port: number, ...statements: string[]): Promise<Record<string, unknown>[]> {
+  return inPostgres(port, async (client) => {
+    let rows: Record<string, unknown>[] = []
+    for (const statement of statements) rows = (await client.query<Record<string, unknown>>(statement)).rows
+    return rows
+  })
 }
 
 /** The statements that create the lock table and the workers' user. */

@@ -9,7 +9,11 @@ export const APP = 'app'
  * Injects a fault and resolves when the cluster is whole again. Meanwhile it calls `reachable` when new connections to an address, or
  * to any address if none is given, lead to a server on which locks can be acquired.
  */
-export type Fault = (reachable: (address?: TcpProxy) => void) => Promise<void>
+export type Fault = (
+  reachable: (address?: TcpProxy) => void,
+  /** Sets to which address of this machine the processes' host name leads. */
+  nameLeadsTo: (host: string) => void,
+) => Promise<void>
 
 /** The row of a held lock. */
 export interface HeldRow {

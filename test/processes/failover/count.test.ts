@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { fallingTokensIn, overlapsIn, slotsTwiceIn } from './count'
 import type { Section, Segment } from './history'
+import { parseOptions, WrongUsage } from './options'
 
 const section = (from: number, to: number, more: Partial<Section> = {}): Section => ({
   type: 'section',
@@ -12,7 +13,13 @@ const section = (from: number, to: number, more: Partial<Section> = {}): Section
   lost: false,
   ...more,
 })
-const kill: Segment = { fault: 'kill -9', from: 0, to: 100, reachable: [10] }
+const kill: Segment = {
+  fault: 'kill -9',
+  from: 0,
+  to: 100,
+  reachable: [10],
+  connections: { opened: 0, left: 0 },
+}
 
 describe('The harness counts', () => {
   it('overlaps, including those with a run that began long ago, and attributes them to the preceding fault', () => {
@@ -35,5 +42,32 @@ describe('The harness counts', () => {
   it('tokens that do not rise', () => {
     const tokens = [3, undefined, 3, 2, 4].map((token, at) => section(at, at, { token }))
     expect(fallingTokensIn(tokens)).toBe(2)
+  })
+})
+
+describe('The command line', () => {
+  it('harms the connections of one pool in one way', () => {
+    expect(parseOptions(['--fault', 'swallow', '--db', 'postgres', '--orm', 'typeorm'])).toMatchObject({
+      clusters: [],
+      databases: ['postgres'],
+      faults: ['swallow'],
+      orms: ['typeorm'],
+      settings: ['default', 'documented'],
+      outage: 2_000,
+    })
+  })
+
+  it('without arguments switches the roles of both pairs', () => {
+    expect(parseOptions([])).toMatchObject({ clusters: ['pair', 'mariadb-pair'], databases: [], minutes: 0 })
+  })
+
+  it.each([
+    [['--help'], ''],
+    [['--unknown'], "Unknown option '--unknown'"],
+    [['--db', 'dbase'], "'dbase' is not one of postgres, mariadb, mysql, pgbouncer."],
+    [['--outage', 'long'], "'long' is not a number."],
+  ])('prints the usage for %j', (args, message) => {
+    expect(() => parseOptions(args)).toThrow(WrongUsage)
+    expect(() => parseOptions(args)).toThrow(message)
   })
 })

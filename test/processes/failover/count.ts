@@ -20,6 +20,10 @@ export interface FaultFigures {
   readonly answered: readonly number[]
   /** The number of failed attempts that began after the new primary was reachable. */
   readonly failed: number
+  /** The number of failed attempts that began before. */
+  readonly failedBefore: number
+  /** For each fault, the connections that were opened in its course, and those that were open in the end. */
+  readonly connections: readonly Segment['connections'][]
 }
 
 export interface Figures {
@@ -181,17 +185,22 @@ function faultFigures(
   segments: readonly Segment[],
   { instances }: Pick<History, 'instances'>,
 ): FaultFigures {
+  const isFailed = ({ outcome }: Attempt): boolean => typeof outcome === 'object'
   const effects = segments.map(({ from, to, reachable }) => {
-    const attempts = instances.filter(livedThrough(from, to)).map(({ entries, address }) => {
+    const attempts = instances.map((instance) => {
+      const { entries, address } = instance
       const since = reachable[address] ?? Infinity
+      const all = entries.filter(
+        (entry): entry is Attempt => entry.type === 'attempt' && entry.to >= from && entry.at < to,
+      )
       return {
         since,
-        made: entries.filter(
-          (entry): entry is Attempt => entry.type === 'attempt' && entry.to >= since && entry.at < to,
-        ),
+        lived: livedThrough(from, to)(instance),
+        made: all.filter((attempt) => attempt.to >= since),
+        failedBefore: all.filter((attempt) => attempt.at < since && isFailed(attempt)).length,
       }
     })
-    const firsts = attempts.map(({ since, made }) => {
+    const firsts = attempts.map(({ since, lived, made, failedBefore }) => {
       const after = made.filter(({ at }) => at >= since)
       const first = (outcomes: readonly unknown[], of: readonly Attempt[]) =>
         Math.min(
@@ -199,15 +208,18 @@ function faultFigures(
           ...of.filter(({ outcome }) => outcomes.includes(outcome)).map((attempt) => attempt.to - since),
         )
       return {
+        failedBefore,
         lock: first(['acquired'], made),
-        answer: first(['acquired', 'refused'], after),
-        failed: after.filter(({ outcome }) => typeof outcome === 'object').length,
+        // A process that a driver ended, or that replaced it, gives no answer.
+        answer: lived ? first(['acquired', 'refused'], after) : 0,
+        failed: after.filter(isFailed).length,
       }
     })
     return {
       firstLock: Math.round(Math.min(...firsts.map(({ lock }) => lock))),
       answered: Math.round(Math.max(...firsts.map(({ answer }) => answer))),
       failed: firsts.reduce((sum, { failed }) => sum + failed, 0),
+      failedBefore: firsts.reduce((sum, { failedBefore }) => sum + failedBefore, 0),
     }
   })
   return {
@@ -216,5 +228,7 @@ function faultFigures(
     firstLock: effects.map(({ firstLock }) => firstLock),
     answered: effects.map(({ answered }) => answered),
     failed: effects.reduce((sum, { failed }) => sum + failed, 0),
+    failedBefore: effects.reduce((sum, { failedBefore }) => sum + failedBefore, 0),
+    connections: segments.map(({ connections }) => connections),
   }
 }

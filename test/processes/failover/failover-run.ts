@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { generateClients } from '../../prisma/generate-clients'
 import { Random } from '../chaos/random'
 import { program } from '../program'
-import { ORMS, type Orm } from './client'
+import type { Orm, Settings } from './client'
 import type { Cluster } from './cluster'
 import { monotonic, type History, type Sample, type Segment } from './history'
 import { InstanceProcess } from './instance'
@@ -14,12 +14,14 @@ export interface RunOptions {
   readonly seed: number
   /** The faults to inject, in this order. If empty, all that the cluster has. */
   readonly faults: readonly string[]
+  readonly orms: readonly Orm[]
+  readonly settings: Settings
+  /** In milliseconds, how long to wait until every process has an answer. */
+  readonly patience: number
 }
 
 /** The maximum size of each connection pool. */
 const POOL = 5
-/** In milliseconds, how long the harness waits for a process to get an answer. */
-const PATIENCE = 20_000
 
 /**
  * Lets processes of both ORMs run jobs on a cluster while its servers change their roles. From time to time, new processes replace
@@ -27,7 +29,7 @@ const PATIENCE = 20_000
  */
 export async function failoverRun(
   cluster: Cluster,
-  { minutes, seed, faults }: RunOptions,
+  { minutes, seed, faults, orms, settings, patience }: RunOptions,
   log: (line: string) => void,
 ): Promise<History> {
   await generateClients()
@@ -42,7 +44,7 @@ export async function failoverRun(
     const worker = new InstanceProcess(
       file,
       address,
-      { ...rest, dialect: cluster.dialect, max: POOL, jobs },
+      { ...rest, dialect: cluster.dialect, max: POOL, settings, jobs },
       () => {
         if (instances[index] === worker) start(index, options)
       },
@@ -53,15 +55,12 @@ export async function failoverRun(
   const deploy = async (): Promise<void> => {
     await stop()
     const deployed = cluster.addresses.flatMap(({ port }, address) =>
-      ORMS.map((orm) => ({ port, address, orm })),
+      orms.map((orm) => ({ port, address, orm })),
     )
-    for (const [index, settings] of deployed.entries()) start(index, settings)
+    for (const [index, options] of deployed.entries()) start(index, options)
     await Promise.all(instances.map((instance) => instance.ready()))
     const now = monotonic()
-    await settled(
-      () => instances,
-      cluster.addresses.map(() => now),
-    )
+    await settled(() => instances, { since: cluster.addresses.map(() => now), patience })
   }
   const samples: Sample[] = []
   const sampling = sampleHeldRows(cluster, samples)
@@ -70,12 +69,22 @@ export async function failoverRun(
     await sleep(random.between(500, 2_000))
     const from = monotonic()
     const reachable = cluster.addresses.map(() => Infinity)
-    await cluster.faults[fault]?.((address) => {
-      for (const [index, virtual] of cluster.addresses.entries())
-        if (address === undefined || virtual === address) reachable[index] = monotonic()
-    })
-    await settled(() => instances, reachable)
-    segments.push({ fault, from, to: monotonic(), reachable })
+    const opened = sum(cluster.addresses.map((address) => -address.opened))
+    await cluster.faults[fault]?.(
+      (address) => {
+        for (const [index, virtual] of cluster.addresses.entries())
+          if (address === undefined || virtual === address) reachable[index] = monotonic()
+      },
+      (host) => {
+        for (const instance of instances) instance.order({ nameLeadsTo: host })
+      },
+    )
+    await settled(() => instances, { since: reachable, patience })
+    const connections = {
+      opened: opened + sum(cluster.addresses.map((address) => address.opened)),
+      left: sum(cluster.addresses.map(({ open }) => open)),
+    }
+    segments.push({ fault, from, to: monotonic(), reachable, connections })
     log(`${fault}: ${Math.round(monotonic() - from)} ms`)
   }
   let broken: string | undefined
@@ -102,19 +111,27 @@ export async function failoverRun(
  * Returns one cycle of faults: each of the others is preceded by the cluster's first two, which are the most frequent in practice.
  */
 function faultsOf(cluster: Cluster, requested: readonly string[]): string[] {
+  const known = Object.keys(cluster.faults)
+  for (const fault of requested)
+    if (!known.includes(fault)) throw new Error(`'${fault}' is not one of the faults ${known.join(', ')}.`)
   if (requested.length > 0) return [...requested]
-  const [kill = '', change = '', ...others] = Object.keys(cluster.faults)
+  const [kill = '', change = '', ...others] = known
   return others.flatMap((other) => [kill, change, other])
 }
 
 /** Waits until every process has got an answer and one has acquired a lock, or until the harness gives up. */
-async function settled(current: () => readonly InstanceProcess[], since: readonly number[]): Promise<void> {
+async function settled(
+  current: () => readonly InstanceProcess[],
+  { since, patience }: { since: readonly number[]; patience: number },
+): Promise<void> {
   const has = (outcomes: readonly unknown[]) => (instance: InstanceProcess) =>
     instance.firstSince(since[instance.address] ?? 0, outcomes) !== undefined
   const isSettled = (): boolean =>
     current().every(has(['acquired', 'refused'])) && current().some(has(['acquired']))
-  for (const end = monotonic() + PATIENCE; monotonic() < end && !isSettled();) await sleep(50)
+  for (const end = monotonic() + patience; monotonic() < end && !isSettled();) await sleep(50)
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 function sampleHeldRows(cluster: Cluster, samples: Sample[]): NodeJS.Timeout {
   let asking = false

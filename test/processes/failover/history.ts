@@ -52,6 +52,8 @@ export interface Segment {
   readonly to: number
   /** For each address, since when new connections lead to a server on which locks can be acquired. */
   readonly reachable: readonly number[]
+  /** How many connections the processes opened, and how many were open in the end. */
+  readonly connections: { readonly opened: number; readonly left: number }
 }
 
 /** The rows that were held at one moment. */

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { monotonic, type Crash, type Entry, type Instance } from './history'
-import type { WorkerOptions } from './worker'
+import type { Order, WorkerOptions } from './worker'
 
 /** One process of an app. */
 export class InstanceProcess implements Instance {
@@ -56,12 +56,17 @@ export class InstanceProcess implements Instance {
     return undefined
   }
 
+  /** Sends an order, unless the process has ended. */
+  order(order: Order): void {
+    if (this.#child.connected) this.#child.send(order)
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const exited = once(this.#child, 'exit')
     const kill = setTimeout(() => this.#child.kill('SIGKILL'), 20_000)
-    this.#child.send('stop')
+    this.order('stop')
     await exited
     clearTimeout(kill)
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { clockOf } from '../fake-time'
 import { DataDirectory } from '../servers/data-directory'
-import type { ServerProgram } from '../servers/mysql-programs'
+import { inFolder, type ServerProgram } from '../servers/mysql-programs'
 import { runAs, ServerProcess, startAs } from '../servers/server-process'
 import { APP, createLockTable, type HeldRow } from './cluster'
 
@@ -25,7 +25,7 @@ export class MySqlServer {
   ) {
     const common = [
       ...program.options,
-      `--datadir=${this.data}`,
+      ...inFolder(this.data),
       `--socket=${this.#socket}`,
       `--port=${port}`,
       `--server-id=${port}`,
@@ -102,6 +102,10 @@ export class MySqlServer {
     await this.connected(async (connection) => {
       for (const statement of statements) await connection.query(statement)
     })
+  }
+
+  inSession(work: (run: (statement: string) => Promise<unknown>) => Promise<void>): Promise<void> {
+    return this.connected((connection) => work((statement) => connection.query(statement)))
   }
 
   query(statement: string): Promise<RowDataPacket[]> {

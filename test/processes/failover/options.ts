@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util'
+import { ORMS, SETTINGS, type Orm, type Settings } from './client'
 import type { Cluster } from './cluster'
 import { galera } from './galera'
 import { groupReplication } from './group-replication'
 import { mariaDbPair } from './mariadb-pair'
 import type { PairOptions } from './pair'
 import { patroni } from './patroni'
+import { pgBouncerPair } from './pgbouncer-pair'
 import { postgresPair } from './postgres-pair'
+import { singleServer } from './single-server'
 
 /** Starts each kind of cluster. */
 export const CLUSTERS: Readonly<Record<string, (options: PairOptions) => Promise<Cluster>>> = {
@@ -16,17 +19,42 @@ export const CLUSTERS: Readonly<Record<string, (options: PairOptions) => Promise
   patroni,
 }
 
+/** Starts each database whose connections can be harmed. */
+export const DATABASES: Readonly<Record<string, (settings: Settings, outage: number) => Promise<Cluster>>> = {
+  postgres: (_, outage) => singleServer('postgres', outage),
+  mariadb: (_, outage) => singleServer('mariadb', outage),
+  mysql: (_, outage) => singleServer('mysql', outage),
+  pgbouncer: pgBouncerPair,
+}
+
 export interface FailoverOptions {
   readonly clusters: readonly string[]
+  readonly databases: readonly string[]
   readonly asynchronous: boolean
   readonly minutes: number
   readonly seed: number
   readonly faults: readonly string[]
+  readonly orms: readonly Orm[]
+  readonly settings: readonly Settings[]
+  /** In milliseconds. */
+  readonly outage: number
+  /** Whether to count the connections that calls open on a read-only server, instead. */
+  readonly connections: boolean
   readonly json: boolean
 }
 
-const USAGE = `npm run failover -- [--cluster ${Object.keys(CLUSTERS).join('|')}]... [--async] [--minutes N] [--seed N] [--fault NAME]... [--json]
-  Without --cluster, runs the short form: a few faults of both pairs.`
+export const USAGE = `Servers that change their roles:
+  npm run failover -- [--cluster ${Object.keys(CLUSTERS).join('|')}]... [--async] [--minutes N] [--seed N] [--fault NAME]...
+  Without --cluster, runs the short form: a few faults of both pairs.
+
+Servers that fall silent, refuse, or swallow connections, each alone:
+  npm run failover -- --db ${Object.keys(DATABASES).join('|')}... [--orm ${ORMS.join('|')}]...
+    [--settings ${SETTINGS.join('|')}]... [--fault NAME]... [--outage SECONDS]
+  Without --orm both, without --settings 'default' and 'documented', without --fault all.
+  With --connections, counts instead the connections that one and ten calls open on a server that accepts no writes.
+
+--json prints the figures as JSON.`
+
 /** The short form, in which each fault occurs once. */
 const SHORT = {
   clusters: ['pair', 'mariadb-pair'],
@@ -34,34 +62,64 @@ const SHORT = {
   faults: ['kill -9', 'planned switch', 'stale address'],
 }
 
+/** Thrown for arguments that are not understood. */
+export class WrongUsage extends Error {}
+
+/** @throws WrongUsage */
 export function parseOptions(args: readonly string[]): FailoverOptions {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      cluster: { type: 'string', multiple: true },
-      async: { type: 'boolean', default: false },
-      minutes: { type: 'string' },
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      fault: { type: 'string', multiple: true },
-      json: { type: 'boolean', default: false },
-    },
-  })
+  const { values } = parse(args)
   const isShort = values.cluster === undefined
-  const clusters = values.cluster ?? SHORT.clusters
-  for (const cluster of clusters)
-    if (!(cluster in CLUSTERS)) throw new Error(`'${cluster}' is not a cluster.\n${USAGE}`)
   return {
-    clusters,
+    clusters: values.db ? [] : (values.cluster ?? SHORT.clusters).map(oneOf(Object.keys(CLUSTERS))),
+    databases: (values.db ?? []).map(oneOf(Object.keys(DATABASES))),
     asynchronous: values.async,
     minutes: number(values.minutes ?? (isShort ? SHORT.minutes : 5)),
     seed: number(values.seed),
-    faults: values.fault ?? (isShort ? SHORT.faults : []),
+    faults: values.fault ?? (isShort && !values.db ? SHORT.faults : []),
+    orms: values.orm?.map(oneOf(ORMS)) ?? ORMS,
+    settings: values.settings?.map(oneOf(SETTINGS)) ?? ['default', 'documented'],
+    outage: number(values.outage) * 1_000,
+    connections: values.connections,
     json: values.json,
   }
 }
 
+function parse(args: readonly string[]) {
+  try {
+    const parsed = parseArgs({
+      args: [...args],
+      options: {
+        help: { type: 'boolean', default: false },
+        cluster: { type: 'string', multiple: true },
+        db: { type: 'string', multiple: true },
+        async: { type: 'boolean', default: false },
+        minutes: { type: 'string' },
+        seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+        fault: { type: 'string', multiple: true },
+        orm: { type: 'string', multiple: true },
+        settings: { type: 'string', multiple: true },
+        outage: { type: 'string', default: '2' },
+        connections: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+      },
+    })
+    if (parsed.values.help) throw new WrongUsage()
+    return parsed
+  } catch (error) {
+    throw new WrongUsage((error as Error).message)
+  }
+}
+
+const oneOf =
+  <T extends string>(known: readonly T[]) =>
+  (value: string): T => {
+    const found = known.find((each) => each === value)
+    if (found === undefined) throw new WrongUsage(`'${value}' is not one of ${known.join(', ')}.`)
+    return found
+  }
+
 function number(value: string | number): number {
   const parsed = Number(value)
-  if (!(parsed >= 0)) throw new Error(`'${value}' is not a number.\n${USAGE}`)
+  if (!(parsed >= 0)) throw new WrongUsage(`'${value}' is not a number.`)
   return parsed
 }

@@ -5,7 +5,7 @@ import { clockOf } from '../fake-time'
 import { DataDirectory } from '../servers/data-directory'
 import { initializePostgres, runPostgres, startPostgres } from '../servers/postgres-programs'
 import { ServerProcess } from '../servers/server-process'
-import { askPostgres, heldRowsOf, POSTGRES_SCHEMA, versionOfPostgres } from './ask-postgres'
+import { askPostgres, heldRowsOf, inPostgres, POSTGRES_SCHEMA, versionOfPostgres } from './ask-postgres'
 import type { HeldRow } from './cluster'
 import type { PairNode } from './pair'
 import { until } from './until'
@@ -43,9 +43,13 @@ export class PostgresNode implements PairNode {
     return new PostgresNode(await freePort(), followed)
   }
 
+  start(): Promise<void> {
+    return this.#server.start()
+  }
+
   async startAsPrimary(): Promise<void> {
     await initializePostgres(this.#data)
-    await this.#server.start()
+    await this.start()
     await this.execute(...POSTGRES_SCHEMA)
   }
 
@@ -109,6 +113,10 @@ export class PostgresNode implements PairNode {
 
   async execute(...statements: string[]): Promise<void> {
     await askPostgres(this.port, ...statements)
+  }
+
+  inSession(work: (run: (statement: string) => Promise<unknown>) => Promise<void>): Promise<void> {
+    return inPostgres(this.port, (client) => work((statement) => client.query(statement)))
   }
 
   /** @returns the rows of the last statement */

@@ -1,3 +1,4 @@
+import dns from 'node:dns'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   acquisitionOf,
@@ -17,6 +18,16 @@ import type { Job } from './jobs'
 export interface WorkerOptions extends ClientOptions {
   readonly jobs: readonly Job[]
 }
+
+/** What the harness asks of a process. */
+export type Order = 'stop' | { readonly nameLeadsTo: string }
+
+/** The host name of the database, which only the processes know. */
+const HOST = 'database.test'
+const { lookup } = dns
+let address = '127.0.0.1'
+dns.lookup = ((host: string, ...rest: Parameters<typeof lookup> extends [string, ...infer R] ? R : never) =>
+  lookup(host === HOST ? address : host, ...rest)) as typeof lookup
 
 const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions
 
@@ -65,7 +76,7 @@ class Witness extends LockProvider {
 /** Runs each job whenever it is due, unless its last run in this process is still in progress. */
 async function main(): Promise<void> {
   process.on('disconnect', () => process.exit(1))
-  const client = await openClient(options)
+  const client = await openClient({ ...options, host: HOST })
   const failedUnlocks = new Set<string>()
   const executor = new LockingTaskExecutor(new Witness(client.provider), {
     listeners: [{ onUnlockFailed: ({ name }) => void failedUnlocks.add(name) }],
@@ -121,7 +132,11 @@ async function main(): Promise<void> {
       await run(job, job.slot && Math.round(Date.now() / job.every) * job.every)
     }
   }
-  process.on('message', () => {
+  process.on('message', (order: Order) => {
+    if (order !== 'stop') {
+      address = order.nameLeadsTo
+      return
+    }
     stop.abort()
     void executor.shutdown().then(() => process.exit(0))
   })

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { runAs } from './server-process'
 
 /** A server program of the MySQL family: how to create its data directory and how to start it. */
@@ -11,6 +11,15 @@ export interface ServerProgram {
   readonly options: readonly string[]
   readonly initialize: (data: string) => Promise<unknown>
 }
+
+/**
+ * Options for a data directory inside a folder of its own. The folder is also the server's `tmpdir`, because a MariaDB that starts
+ * removes the temporary tables there, also those of other servers.
+ */
+export const inFolder = (data: string): readonly string[] => [
+  `--datadir=${data}`,
+  `--tmpdir=${dirname(data)}`,
+]
 
 /** Whether MariaDB's server is installed. */
 export const hasMariaDb = (process.env['PATH'] ?? '')
@@ -29,7 +38,7 @@ export const MARIADB: ServerProgram = {
   initialize: (data) =>
     runAs('mysql', 'mariadb-install-db', [
       '--no-defaults',
-      `--datadir=${data}`,
+      ...inFolder(data),
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
     ]),
@@ -50,6 +59,6 @@ export const MYSQL: ServerProgram = {
         `${mysqld} is not a MySQL server (${version.trim()}) – set MYSQLD; '.ci/start-mysql DIRECTORY' creates DIRECTORY/mysqld.`,
       )
     }
-    await runAs('nobody', mysqld, ['--no-defaults', '--initialize-insecure', `--datadir=${data}`])
+    await runAs('nobody', mysqld, ['--no-defaults', '--initialize-insecure', ...inFolder(data)])
   },
 }

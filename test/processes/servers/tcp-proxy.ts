@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { swallowConnections, type Swallowing } from './swallow-connections'
 
 /** The prefix of the owner of every lock that a worker acquires. */
 export const WORKER = 'chaos-worker'
@@ -14,6 +16,8 @@ export interface RequestAboutLock {
   /** Whether the request is a holder's: its owner has occurred before, so it extends, guards or releases. Others acquire. */
   readonly ofHolder: boolean
 }
+const LOCAL = '127.0.0.1'
+
 type Choose<T> = (request: RequestAboutLock) => T
 
 const OWNER = new RegExp(`${WORKER}/[0-9a-f-]{36}`)
@@ -37,25 +41,36 @@ export class TcpProxy {
   #holdBack: Choose<number> = () => 0
   #loseAnswer: Choose<number | undefined> = () => undefined
   #blackHole = false
+  #isMute = false
+  #swallowing: Swallowing | undefined
   #delay = 0
+  /** How many connections clients have opened so far. */
+  opened = 0
+  #port = 0
 
   private constructor(
     private serverPort: number,
     host: string,
   ) {
     this.#server = createServer((client) => {
+      this.opened++
       this.#pipe(client, connect(this.serverPort, host))
     })
   }
 
   static async listen(port: number, host = '127.0.0.1'): Promise<TcpProxy> {
     const proxy = new TcpProxy(port, host)
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve))
+    await proxy.#listen(0)
     return proxy
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port
+    return this.#port
+  }
+
+  /** How many connections its clients keep open. */
+  get open(): number {
+    return [...this.#pairs].filter(({ client }) => !client.destroyed).length
   }
 
   /** Cuts the connection of the next request about a lock. */
@@ -106,6 +121,27 @@ export class TcpProxy {
     for (const pair of this.#pairs) pair.silent = true
   }
 
+  /** Accepts new connections, but never answers them. They stay silent for good; those that are opened later work. */
+  mute(on: boolean): void {
+    this.#isMute = on
+  }
+
+  /**
+   * Silences existing connections for good, and swallows the first packet of new ones, as if the machine had vanished. When it is
+   * back, connections that are still being opened succeed as soon as they send that packet again.
+   */
+  async vanish(on: boolean): Promise<void> {
+    if (on) {
+      this.silence()
+      this.#server.close()
+      this.#swallowing = await swallowConnections(this.port, LOCAL)
+      return
+    }
+    await this.#swallowing?.stop()
+    this.#swallowing = undefined
+    await this.#listen(this.port)
+  }
+
   /** Delays all traffic by this many milliseconds in each direction. */
   slowDown(delay: number): void {
     this.#delay = delay
@@ -113,6 +149,7 @@ export class TcpProxy {
 
   async close(): Promise<void> {
     this.cutAll()
+    await this.#swallowing?.stop()
     await new Promise<void>((resolve) => {
       this.#server.close(() => {
         resolve()
@@ -120,8 +157,13 @@ export class TcpProxy {
     })
   }
 
+  async #listen(port: number): Promise<void> {
+    await once(this.#server.listen(port, LOCAL), 'listening')
+    this.#port = (this.#server.address() as AddressInfo).port
+  }
+
   #pipe(client: Socket, upstream: Socket): void {
-    const pair: Pair = { client, upstream }
+    const pair: Pair = { client, upstream, ...(this.#isMute && { silent: true }) }
     this.#pairs.add(pair)
     const end = (): void => {
       this.#pairs.delete(pair)
