@@ -19,6 +19,8 @@ export interface Driver {
   readonly errorCode: (error: object) => string | undefined
   /** Returns whether an error of this driver proves that there was no connection, so that no statement was sent. */
   readonly notSent: (error: object) => boolean
+  /** Returns whether such an error remains, however often the statement is repeated: a closed pool, a wrong host or password. */
+  readonly lasts: (error: object) => boolean
 }
 
 /** A string, as SQL that can be written in any character set. */
@@ -42,6 +44,9 @@ function notConnected({ code, message, errors }: ErrorLike): boolean {
   if (Array.isArray(errors)) return errors.length > 0 && errors.every((error: object) => notConnected(error))
   return NOT_CONNECTED.includes(code) || /^(connect|getaddrinfo) E[A-Z]/.test(String(message))
 }
+
+/** A host name that does not exist. Unlike EAI_AGAIN, this is the answer of a name server. */
+const isUnknownHost = ({ code }: ErrorLike): boolean => code === 'ENOTFOUND'
 
 /** Creates placeholders such as `$1`, `:1` and `@0`. */
 function numbered(sign: string, first: number): Driver['placeholder'] {
@@ -88,6 +93,10 @@ const postgres: Driver = {
     (error.code === '08P01' && PGBOUNCER_NO_SERVER.test(String(error.message))) ||
     PG_NO_CONNECTION.test(String(error.message)) ||
     notConnected(error),
+  lasts: (error: ErrorLike) =>
+    /^(28...|3D000)$/.test(String(error.code)) ||
+    /^(Cannot use a pool after|SASL|The server does not support SSL)/.test(String(error.message)) ||
+    isUnknownHost(error),
 }
 
 /**
@@ -137,6 +146,11 @@ const mysql: Driver = {
     MYSQL_NO_CONNECTION.test(String(error.errno)) ||
     MYSQL2_POOL.test(String(error.message)) ||
     notConnected(error),
+  // Wrong host or password, a host that is blocked, a pool that is closed or closing.
+  lasts: (error: ErrorLike) =>
+    /^(1045|1129|1130|1251|1698|450(27|35|37))$/.test(String(error.errno)) ||
+    error.message === 'Pool is closed.' ||
+    isUnknownHost(error),
 }
 
 /** better-sqlite3, and sql.js, whose errors have no codes. */
@@ -146,6 +160,7 @@ const sqlite: Driver = {
   errorCode: ({ code }: ErrorLike) =>
     typeof code === 'string' && code.startsWith('SQLITE_') ? code : 'SQLITE_ERROR',
   notSent: () => false,
+  lasts: () => false,
 }
 
 /** Excludes Azure's "the service has encountered an error processing your request". */
@@ -168,6 +183,7 @@ const mssql: Driver = {
     error.name === 'ConnectionError' ||
     String(error.message).startsWith(MSSQL_POOL_TIMED_OUT) ||
     notConnected(error),
+  lasts: (error: ErrorLike) => error.code === 'ELOGIN' || isUnknownHost(error),
 }
 
 /** The codes for the limits of the pool, and for everything that can fail before a session is open. */
@@ -178,6 +194,8 @@ const oracle: Driver = {
   placeholder: numbered(':', 1),
   errorCode: ({ code }: ErrorLike) => /^ORA-\d+/.exec(String(code))?.[0],
   notSent: (error: ErrorLike) => ORACLE_NO_CONNECTION.test(String(error.code)) || notConnected(error),
+  // The pool is closed or closing.
+  lasts: (error: ErrorLike) => /^NJS-06[45]$/.test(String(error.code)) || isUnknownHost(error),
 }
 
 /** Excludes broken connections, commits with an unknown outcome, and the client's own codes, which are negative. */
@@ -189,6 +207,7 @@ const hana: Driver = {
   errorCode: ({ code, sqlState }: ErrorLike) =>
     typeof code === 'number' && typeof sqlState === 'string' ? hanaCode(String(code)) : undefined,
   notSent: notConnected,
+  lasts: isUnknownHost,
 }
 
 /** Excludes CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS. */
@@ -200,6 +219,7 @@ const spanner: Driver = {
   errorCode: ({ code, details }: ErrorLike) =>
     typeof code === 'number' && typeof details === 'string' ? spannerCode(String(code)) : undefined,
   notSent: notConnected,
+  lasts: isUnknownHost,
 }
 
 /** The driver for each database, by the name of its dialect. */

@@ -108,12 +108,13 @@ class RenderingSession implements SqlSession {
 
 /** @param sent whether the statement may have been sent: otherwise there was no connection for it */
 function asDriverError(
-  { errorCode, notSent }: Driver,
+  { errorCode, notSent, lasts }: Driver,
   error: unknown,
   sent: boolean,
 ): DriverError | LockError {
   if (error instanceof DriverError || error instanceof LockError) return error
-  return new DriverError(errorCode(error as object), error, sent && !notSent(error as object))
+  const cause = error as object
+  return new DriverError(errorCode(cause), error, sent && !notSent(cause), lasts(cause))
 }
 /** A loop, because it runs for every statement. */
 function areAscii(values: readonly Bound[]): boolean {

@@ -54,7 +54,13 @@ const PLACEHOLDER = '\0'
 /** Runs each statement as a raw SQL plan. */
 export function prisma8SqlClient(tag: RawTag, use: UseScope): SqlClient {
   const { inAscii } = drivers.postgres
-  const driver = { placeholder: () => PLACEHOLDER, inAscii, errorCode: prisma8Code, notSent: prisma8NotSent }
+  const driver = {
+    placeholder: () => PLACEHOLDER,
+    inAscii,
+    errorCode: prisma8Code,
+    notSent: prisma8NotSent,
+    lasts: prisma8Lasts,
+  }
   return sqlClient(driver, (text, values, _, wants) => {
     const plan = planOf(tag, text, values)
     return use(async (scope) =>
@@ -151,6 +157,11 @@ export function prisma8Code(error: unknown): string | undefined {
 /** Whether an error thrown by Prisma 8 proves that no statement was sent. */
 export function prisma8NotSent(error: unknown): boolean {
   return [...withCauses(error)].some((cause) => drivers.postgres.notSent(cause))
+}
+
+/** Whether it is useless to repeat a statement that was not sent. */
+function prisma8Lasts(error: unknown): boolean {
+  return [...withCauses(error)].some((cause) => drivers.postgres.lasts(cause))
 }
 
 function* withCauses(error: unknown): Generator<ErrorLike> {

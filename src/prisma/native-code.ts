@@ -70,11 +70,21 @@ const NO_CONNECTION: readonly unknown[] = [
 /** Whether an error thrown by Prisma proves that no statement was sent. */
 export function notSent(error: unknown): boolean {
   const { name, code } = error as PrismaErrorLike
-  const { kind, originalCode, originalMessage } = adapterError(error) ?? {}
+  const { kind } = adapterError(error) ?? {}
   if ([name, code, kind].some((evidence) => NO_CONNECTION.includes(evidence))) return true
-  // Adapters rethrow errors that they do not recognise unchanged, so the error itself may be the driver's.
-  const candidates = [{ code: originalCode, errno: originalCode, message: originalMessage }, error as object]
-  return Object.values(drivers).some((driver) => candidates.some((candidate) => driver.notSent(candidate)))
+  return driverErrors(error).some((one) => Object.values(drivers).some((driver) => driver.notSent(one)))
+}
+
+/** Whether it is useless to repeat a statement that was not sent. */
+export function lasts(error: unknown): boolean {
+  if (adapterError(error)?.kind === 'AuthenticationFailed') return true
+  return driverErrors(error).some((one) => Object.values(drivers).some((driver) => driver.lasts(one)))
+}
+
+/** The errors of a driver that Prisma's error may contain or be: adapters rethrow what they do not recognise. */
+function driverErrors(error: unknown): object[] {
+  const { originalCode, originalMessage } = adapterError(error) ?? {}
+  return [{ code: originalCode, errno: Number(originalCode), message: originalMessage }, error as object]
 }
 
 /** The message with which PostgreSQL or a pooler refused the statement's name, so that nothing was executed; else `undefined`. */

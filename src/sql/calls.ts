@@ -3,6 +3,7 @@ import {
   busy,
   databaseError,
   driverErrorOf,
+  isPoolTimeout,
   noAnswer,
   noWrites,
   uncounted,
@@ -63,10 +64,12 @@ const READ_ONLY = 'READ_ONLY'
 export class Attempt {
   /** Whether the caller no longer waits. Nothing more is sent then. */
   isGivenUp = false
+  /** Whether a write has changed rows, so that this server is alive and accepts writes. */
+  hasWritten = false
   #session: SqlSession | undefined
+  #underWay: Promise<unknown> | undefined
   /** Rejects the statement that is under way. */
   #cancel: ((error: DriverError) => void) | undefined
-  #underWay: Promise<unknown> | undefined
 
   constructor(
     private readonly client: SqlClient,
@@ -87,111 +90,154 @@ export class Attempt {
       ? (await this.query(statement, values))[0]?.['changed']
       : (await this.execute(statement, values, 'changed')).changed
     const count = Number(changed ?? NaN)
-    if (Number.isSafeInteger(count)) return count
-    throw uncounted()
+    if (!Number.isSafeInteger(count)) throw uncounted()
+    if (count > 0) this.hasWritten = true
+    return count
   }
 
   /** Sends a statement. */
   async execute(statement: Sql, values: SqlValues, wants: keyof StatementResult): Promise<StatementResult> {
-    const session = (this.#session ??= await this.#connect())
-    this.#throwIfGivenUp()
-    const answer = session.execute(statement, values, wants)
-    this.#underWay = answer
-    // Some drivers never settle the statements of a connection that was closed.
-    const result = await new Promise<StatementResult>((resolve, reject) => {
-      this.#cancel = reject
-      answer.then(resolve, reject)
-    })
-    this.#underWay = undefined
-    return result
-  }
-
-  async #connect(): Promise<SqlSession> {
-    const session = await this.client.connect()
-    if (this.isGivenUp) void release(session)
-    this.#throwIfGivenUp()
-    return session
-  }
-
-  #throwIfGivenUp(): void {
-    if (this.isGivenUp)
+    if (!this.isGivenUp) this.#session ??= await this.client.connect()
+    const session = this.#session
+    if (this.isGivenUp || !session) {
+      // A session that arrives too late goes back at once.
+      await this.release()
       throw new DriverError(undefined, 'the attempt was given up before the statement was sent', false)
+    }
+    // Some drivers never settle the statements of a connection that was closed.
+    return new Promise((resolve, reject) => {
+      this.#cancel = reject
+      this.#underWay = session.execute(statement, values, wants).then(resolve, reject)
+    })
   }
 
-  /** Returns the session to its pool. Call it when no statement is under way. */
+  /** Returns the session to its pool. Call it when no statement is under way. Never rejects, so that the first error is reported. */
   async release(): Promise<void> {
-    if (this.#session?.release) await release(this.#session)
+    const session = this.#session
+    this.#session = undefined
+    try {
+      await session?.release?.()
+    } catch {
+      // The connection is broken, and the pool drops it.
+    }
   }
 
-  /** Leaves a server that accepts no writes. Otherwise the pool would keep lending its connections, and no job would run. */
-  async leave(): Promise<void> {
-    await this.end()
-    if (!this.#session?.end) await this.client.leave?.()
-  }
-
-  /** Closes the connection if that is possible: otherwise the pool would lend it again. Call it when no statement is under way. */
+  /** Closes the connection if that is possible: otherwise it goes back to its pool. Never rejects. */
   async end(): Promise<void> {
-    if (this.#session?.end) await end(this.#session)
-    else await this.release()
+    const session = this.#session
+    if (!session?.end) return this.release()
+    this.#session = undefined
+    try {
+      await session.end()
+    } catch {
+      // It is closed already.
+    }
+  }
+
+  /** Leaves a server that accepts no writes: otherwise the pool would keep lending its connections, and no job would run. */
+  async leave(): Promise<void> {
+    const ends = this.#session?.end !== undefined
+    await this.end()
+    if (!ends) await this.client.leave?.()
   }
 
   /**
-   * Stops waiting. A session that gave no answer is ended, because it may be silent for good and must not return to its pool. If it
+   * Stops waiting. A session that gave no answer is ended, because it may be silent for good, and must not return to its pool. If it
    * cannot or may not be ended, it is released when its statement has been answered.
+   *
+   * @param mayEnd whether it may be ended
+   * @returns the statement that is still under way
    */
-  giveUp(isAllowed: () => boolean): void {
+  giveUp(mayEnd: () => boolean): Promise<unknown> | undefined {
     this.isGivenUp = true
-    if (!this.#session) this.client.stopConnecting?.()
-    else if (this.#session.end && isAllowed()) {
-      void end(this.#session)
-      this.#cancel?.(new DriverError(undefined, 'the session was ended, because no answer arrived'))
-    } else if (this.#session.release) {
-      const answered = () => void this.release()
-      Promise.resolve(this.#underWay).then(answered, answered)
+    if (!this.#session) {
+      this.client.stopConnecting?.()
+      return undefined
     }
+    if (this.#session.end && mayEnd()) {
+      void this.end()
+      this.#cancel?.(new DriverError(undefined, 'the session was ended, because no answer arrived'))
+      return undefined
+    }
+    return this.#underWay?.then(() => this.release())
   }
 }
 
-/** Never rejects: on a broken connection this fails too, and the first error is reported. */
-async function release(session: SqlSession): Promise<void> {
-  try {
-    await session.release?.()
-  } catch {
-    // The pool has dropped it.
-  }
-}
+/** A number of times, and one more after each interval. */
+class Allowance {
+  #used = 0
+  #since = time.now()
 
-async function end(session: SqlSession): Promise<void> {
-  try {
-    await session.end?.()
-  } catch {
-    // It has ended already.
+  /** @param interval in milliseconds */
+  constructor(
+    private readonly most: number,
+    private readonly interval: number,
+  ) {}
+
+  allow(): boolean {
+    const now = time.now()
+    this.#used = Math.max(0, this.#used - (now - this.#since) / this.interval)
+    this.#since = now
+    if (this.#used > this.most - 1) return false
+    this.#used++
+    return true
+  }
+
+  renew(): void {
+    this.#used = 0
   }
 }
 
 /**
- * Limits how many sessions are ended because they gave no answer: twenty, and one more every five minutes. A server that is
- * alive but blocked, for example by a synchronous standby that is down, keeps a session for each of them, and may have room for
- * only a hundred.
+ * Limits how many sessions of one provider are ended, because each of them makes the pool open another one:
+ *
+ * - If they gave no answer: twenty, and one more every five minutes. A server that is alive but blocked, for example by a synchronous
+ *   standby that is down, keeps a session for each of them, and may have room for only a hundred. Ten for each row, because somebody
+ *   may have locked that row, so that the others are left for connections that are silent.
+ * - If their server accepts no writes: six, and four more in five seconds.
+ *
+ * As soon as a write changes a row, the past is forgiven.
  */
 export class EndedSessions {
-  #count = 0
-  #since = time.now()
+  readonly #unanswered = new Allowance(20, 300_000)
+  readonly #readOnly = new Allowance(6, 1_250)
+  readonly #rows = new Map<string | undefined, number>()
+  #isClean = true
 
-  /** Returns whether one more session may be ended, and counts it. */
-  readonly allow = (): boolean => {
-    const now = time.now()
-    this.#count = Math.max(0, this.#count - (now - this.#since) / 300_000)
-    this.#since = now
-    if (this.#count > 19) return false
-    this.#count++
+  mayEndUnanswered(lockName: string | undefined): boolean {
+    const ofRow = this.#rows.get(lockName) ?? 0
+    if (ofRow >= 10 || !this.#unanswered.allow()) return false
+    this.#isClean = false
+    this.#rows.set(lockName, ofRow + 1)
     return true
+  }
+
+  mayEndReadOnly(): boolean {
+    this.#isClean = false
+    return this.#readOnly.allow()
+  }
+
+  /** Notes that a write has changed the row of this lock. */
+  forgive(lockName: string | undefined): void {
+    if (this.#isClean) return
+    this.#unanswered.renew()
+    this.#readOnly.renew()
+    this.#rows.delete(lockName)
+    this.#isClean = this.#rows.size === 0
   }
 }
 
-const INTERVALS = { first: 2, longest: 100 }
 /** A shorter attempt is useless. In milliseconds. */
 const SHORTEST_ATTEMPT = 200
+
+/**
+ * Returns how long to wait before an attempt is repeated, in milliseconds. A lost race is over at once. A server that refuses gets
+ * three repeats soon, because only the connections of the pool may be out of date, and then fewer and fewer.
+ */
+function intervalBefore(repeat: number, kind: ErrorKind): number {
+  if (kind === 'transient' || repeat < 3) return Math.min(2 * 2 ** repeat, 100)
+  return Math.min(100 * 2 ** (repeat - 3), 1_000)
+}
 
 /** Returns for how many milliseconds a call may last. */
 export function limitOf(
@@ -202,8 +248,9 @@ export function limitOf(
 }
 
 /**
- * Repeats a call until it is answered, fails with an error that is not retried, or runs out of time. An idempotent call may be
- * repeated without an answer, so each attempt gets half of the remaining time, which leaves time for others on other connections.
+ * Repeats a call until it is answered, fails with an error that is not retried, or runs out of time. A call that was certainly not
+ * sent is repeated, so that a restart of the server loses no job. An idempotent call is also repeated without an answer: its first
+ * attempt gets half of the time, and the second one the rest, on another connection.
  *
  * @param deadline on the monotonic clock
  * @throws LockError `TIMEOUT`, `DATABASE_ERROR`, or why the client is `unusable`; DriverError for a server error that is not
@@ -216,32 +263,43 @@ export async function callDatabase<T>(
 ): Promise<T> {
   const { lockName, idempotent = false } = call
   let inTheWay: unknown
-  for (let interval = INTERVALS.first; ; interval = Math.min(interval * 2, INTERVALS.longest)) {
+  let isFirst = true
+  for (let repeat = 0; ; repeat++) {
     const left = deadline - time.now()
-    const limit = Math.max(1, idempotent ? Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT)) : left)
+    const limit = Math.max(
+      1,
+      idempotent && isFirst ? Math.min(left, Math.max(left / 2, SHORTEST_ATTEMPT)) : left,
+    )
     try {
       return await attemptWithin(limit, call, database)
     } catch (error) {
       if (error instanceof LockError) throw withName(error, lockName)
       const kind = errorKind(database.dialect, error)
       if (kind === 'refused') throw error
-      const unusable = kind === 'unanswered' && database.client.unusable?.()
+      const unusable = (kind === 'unanswered' || kind === 'not-sent') && database.client.unusable?.()
       if (unusable) throw new LockError(unusable.code, unusable.message, { lockName, cause: error })
       if (kind === 'transient' || kind === 'read-only') inTheWay = error
+      if (error instanceof NoAnswer) isFirst = false
       const isRepeated = idempotent || kind !== 'unanswered'
-      if (!isRepeated || time.now() + interval >= deadline) {
-        if (kind === 'unanswered' && !(error instanceof NoAnswer)) throw databaseError(error, lockName)
-        // The deadline may have cut the last attempt short, so report the error of an earlier one.
-        const reported = inTheWay ?? error
-        if (errorKind(database.dialect, reported) === 'read-only') throw noWrites(reported, lockName)
-        const whole = limitOf(database, call)
-        if (reported instanceof NoAnswer)
-          throw noAnswer(reported, lockName, whole, whole < database.timeLimit)
-        throw busy(reported, lockName, whole)
-      }
+      const interval = time.jittered(intervalBefore(repeat, kind))
+      if (isRepeated && time.now() + interval < deadline) await sleep(interval)
+      // The deadline may have cut the last attempt short, so report the error of an earlier one.
+      else throw failure(inTheWay ?? error, call, database)
     }
-    await sleep(time.jittered(interval))
   }
+}
+
+/** Creates the error for a call that ran out of time, or whose outcome is unknown. */
+function failure(error: unknown, call: DatabaseCall<unknown>, database: Database): LockError {
+  const { lockName } = call
+  const limit = limitOf(database, call)
+  if (error instanceof NoAnswer) return noAnswer(error, lockName, limit, limit < database.timeLimit)
+  const kind = errorKind(database.dialect, error)
+  if (kind === 'read-only') return noWrites(error, lockName)
+  if (kind === 'not-sent' && isPoolTimeout(error)) return noAnswer(error, lockName, limit, false)
+  return kind === 'transient' || kind === 'not-prepared'
+    ? busy(error, lockName, limit)
+    : databaseError(error, lockName)
 }
 
 /**
@@ -256,26 +314,32 @@ export async function attemptWithin<T>(
   { client, dialect, ended }: Database,
   keepsAlive = true,
 ): Promise<T> {
+  const { lockName } = call
   const attempt = new Attempt(client, dialect)
   const work = async (): Promise<T> => {
     try {
       const result = await call.attempt(attempt)
+      if (attempt.hasWritten) ended.forgive(lockName)
       await attempt.release()
       return result
     } catch (error) {
-      if (attempt.isGivenUp) throw error
-      const kind = errorKind(dialect, error)
-      if (kind === 'read-only') await attempt.leave()
-      else if (kind === 'not-prepared') await attempt.end()
-      else await attempt.release()
+      // Otherwise the session belongs to `giveUp`.
+      if (!attempt.isGivenUp) await finish(attempt, error)
       throw error
     }
+  }
+  const finish = async (failed: Attempt, error: unknown): Promise<void> => {
+    const kind = errorKind(dialect, error)
+    const isSilent = kind === 'unanswered' && error instanceof DriverError && error.code === undefined
+    if (kind === 'read-only' && ended.mayEndReadOnly()) await failed.leave()
+    else if (kind === 'not-prepared' || (isSilent && ended.mayEndUnanswered(lockName))) await failed.end()
+    else await failed.release()
   }
   try {
     const late = () => new NoAnswer(`no answer within ${Math.round(limit)} ms`)
     return await inTime(work(), limit, late, keepsAlive)
   } catch (error) {
-    if (error instanceof NoAnswer) attempt.giveUp(ended.allow)
+    if (error instanceof NoAnswer) error.underWay = attempt.giveUp(() => ended.mayEndUnanswered(lockName))
     throw error
   }
 }
@@ -283,6 +347,8 @@ export async function attemptWithin<T>(
 /** Thrown if no answer arrived in time. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
+  /** The statement, if its session was not ended. */
+  underWay: Promise<unknown> | undefined
 }
 
 /** Thrown by an attempt if another session was faster. */
@@ -296,14 +362,15 @@ export class LostRace extends Error {
 
 /**
  * What an error means for its statement. `transient`: it changed nothing, and may be tried again. `read-only`, `not-prepared`: the
- * same, but on another connection. `unanswered`: it is unknown whether it was executed, or whether its effect lasts. `refused`: any
- * other answer of the server.
+ * same, but on another connection. `not-sent`: there was no connection for it. `unanswered`: it is unknown whether it was executed, or
+ * whether its effect lasts. `refused`: any other answer of the server, or a connection that never comes.
  */
-type ErrorKind = 'transient' | 'read-only' | 'not-prepared' | 'unanswered' | 'refused'
+type ErrorKind = 'transient' | 'read-only' | 'not-prepared' | 'not-sent' | 'unanswered' | 'refused'
 
 export function errorKind({ transientErrors, readOnlyErrors }: ErrorCodes, error: unknown): ErrorKind {
   if (error instanceof LostRace) return 'transient'
-  const { code } = driverErrorOf(error)
+  const { code, sent, lasts } = driverErrorOf(error)
+  if (!sent) return lasts ? 'refused' : 'not-sent'
   if (code === undefined || code === NOT_REPLICATED) return 'unanswered'
   if (code === NOT_PREPARED) return 'not-prepared'
   if (code === READ_ONLY || code in readOnlyErrors) return 'read-only'

@@ -18,7 +18,7 @@ export function withName(error: LockError, lockName: string | undefined): LockEr
 }
 
 const NO_ANSWER =
-  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), the database is blocked, or it is waiting for a synchronous standby that is down.'
+  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened (limit how long that takes: connectTimeoutMS of TypeORM, connectionTimeoutMillis of pg), the database is blocked, or it is waiting for a synchronous standby that is down.'
 const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
 /** @param endsWithLease whether `limit`, in milliseconds, was what was left of the lease */
@@ -34,6 +34,11 @@ export function noAnswer(
     `The database did not answer a request for ${subject(lockName)} within ${Math.round(limit)} ms – ${why}`,
     { lockName, cause },
   )
+}
+
+/** Returns whether a statement was not sent because the pool had no free connection in time. */
+export function isPoolTimeout(error: unknown): boolean {
+  return /timeout|timed out|no connections available|P2024/i.test(driverErrorOf(error).message)
 }
 
 /** @param limit in milliseconds */

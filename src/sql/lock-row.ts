@@ -10,12 +10,11 @@ import {
 } from '../core/internal'
 import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
-import { attemptWithin, errorKind, LostRace, type Attempt, type DatabaseCall } from './calls'
+import { attemptWithin, errorKind, LostRace, NoAnswer, type Attempt, type DatabaseCall } from './calls'
 import { uncounted } from './database-errors'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
 import { lockHolder, lockRecords, NEVER } from './records'
-import { DriverError } from './session'
 import type { LockValues, SqlValues } from './sql'
 
 /** The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier. */
@@ -200,9 +199,7 @@ export class LockRow implements Acquisition {
         else this.releases.remove(release)
       },
       (error: unknown) => {
-        const isUnanswered = errorKind(dialect, error) === 'unanswered'
-        if (isUnanswered && !(error instanceof DriverError && !error.sent))
-          this.releases.hurry(release, 'lost')
+        if (errorKind(dialect, error) === 'unanswered') this.releases.hurry(release, 'lost')
         else this.releases.remove(release)
       },
     )
@@ -214,7 +211,20 @@ export class LockRow implements Acquisition {
     attempt: DatabaseCall<number>['attempt'],
   ): BackgroundRelease {
     const { table, name } = this
-    const send = () => attemptWithin(table.timeLimit, { lockName: name, attempt }, table, false)
+    let underWay = 0
+    const send = async (): Promise<number> => {
+      // One connection may be silent. If two do not answer, the row is locked, and a third would only wait behind them.
+      if (underWay > 1) throw new NoAnswer('two releases are still under way')
+      try {
+        return await attemptWithin(table.timeLimit, { lockName: name, attempt }, table, false)
+      } catch (error) {
+        if (error instanceof NoAnswer && error.underWay) {
+          underWay++
+          void error.underWay.then(() => underWay--)
+        }
+        throw error
+      }
+    }
     return { attempt: send, lease: new Lease(longest), state }
   }
 

@@ -67,9 +67,13 @@ export class DriverError extends Error {
   /** `false` if it is certain that the statement never reached the server, because there was no connection for it. */
   readonly sent: boolean
 
-  constructor(code: string | undefined, cause: unknown, sent = true) {
+  /** Of a statement that was not sent: `true` if repeating it is useless, such as for a wrong password or a closed pool. */
+  readonly lasts: boolean
+
+  constructor(code: string | undefined, cause: unknown, sent = true, lasts = false) {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
     this.code = code
     this.sent = sent
+    this.lasts = lasts
   }
 }

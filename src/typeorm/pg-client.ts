@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { isNotPrepared, nameAmong } from '../drivers/internal'
 import { DriverError, NOT_PREPARED, NOT_REPLICATED, type SqlRow } from '../sql/internal'
 import {
@@ -26,6 +27,24 @@ export function endPgClient(client: object): void {
   ;(client as PgClientLike).end?.().catch(() => undefined)
 }
 
+/** What this library uses of TypeORM's driver: pg's pool, and its clients, which pg does not document. */
+interface PgDriverLike {
+  readonly master?: {
+    readonly _clients?: readonly { readonly connection?: { readonly stream?: Partial<Socket> } }[]
+  }
+}
+
+/**
+ * Drops the clients whose host has not even accepted the connection: unless `connectTimeoutMS` is set, they occupy the pool until TCP
+ * gives up, after two minutes.
+ */
+function stopConnecting(driver: unknown): void {
+  for (const { connection } of (driver as PgDriverLike).master?._clients ?? []) {
+    const socket = connection?.stream
+    if (socket?.connecting) socket.destroy?.(new Error('the host did not accept the connection in time'))
+  }
+}
+
 /**
  * Runs statements that PostgreSQL prepares by name, and so plans only once per connection: planning is most of the cost of a refused
  * lock. A pooler that switches connections loses the names. After the first refusal no more names are sent.
@@ -44,6 +63,7 @@ export function pgConnection(named: boolean): DriverConnection {
   }
   return {
     end: endPgClient,
+    stopConnecting,
     async run(on, statement) {
       const client = on.connection as PgClientLike
       const isReplicated = watchReplication(client)

@@ -49,6 +49,7 @@ export function queryRunnerClient(
       }
     },
     unusable: () => notInitialised(dataSource),
+    stopConnecting: () => driver.stopConnecting?.(dataSource.driver),
   })
 }
 
@@ -94,12 +95,13 @@ class QueryRunnerSession implements DriverSession {
 
 /** Reads the driver's own error from an error of TypeORM. */
 function driverOf(dialect: DialectName): Driver {
-  const { errorCode, notSent, ...driver } = drivers[dialect]
+  const { errorCode, notSent, lasts, ...driver } = drivers[dialect]
   const unwrapped = (error: { driverError?: object }): object => error.driverError ?? error
   return {
     ...driver,
     errorCode: (error) => errorCode(unwrapped(error)),
     notSent: (error) => notSent(unwrapped(error)),
+    lasts: (error) => lasts(unwrapped(error)),
   }
 }
 

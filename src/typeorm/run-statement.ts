@@ -24,6 +24,8 @@ export interface DriverConnection {
   run(on: RunnerConnection, statement: Statement): Promise<StatementResult>
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
+  /** Drops connections that are still being opened. @param driver TypeORM's driver */
+  stopConnecting?(driver: unknown): void
 }
 
 /** Runs a statement with TypeORM's own `query`, or DDL on Spanner with `updateDDL`. */

@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { DataSource } from 'typeorm'
+import {
+  dialects,
+  DriverError,
+  SqlLockProvider,
+  type SqlClient,
+  type StatementResult,
+} from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { freePort } from '../backends/free-port'
+
+const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
+  column_name,
+  column_type: 'text',
+  nullable: 0,
+  unique_keys: 1,
+}))
+const SECOND = 1_000
+const job = { name: 'job', lockAtMostFor: '1h' }
+
+/** A pool that counts its sessions. Reads find a table in which every lock is free. */
+class CountingPool implements SqlClient {
+  opened = 0
+  ended = 0
+  released = 0
+  /** How each write is answered. */
+  write: () => Promise<StatementResult> = () => Promise.resolve({ rows: [], changed: 1 })
+
+  connect() {
+    this.opened++
+    return Promise.resolve({
+      execute: async (statement: { pieces: readonly string[] }, _: unknown, wants: string) => {
+        if (wants === 'changed') return this.write()
+        return { rows: statement.pieces.join('').includes('pragma_table_info') ? COLUMNS : [] }
+      },
+      release: () => void this.released++,
+      end: () => void this.ended++,
+    })
+  }
+}
+
+let pool: CountingPool
+let provider: SqlLockProvider
+
+/** Waits for work on virtual time. @returns its error */
+async function failing(work: Promise<unknown>, milliseconds = 6 * SECOND): Promise<unknown> {
+  const failed = work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  await jest.advanceTimersByTimeAsync(milliseconds)
+  return failed
+}
+
+const readOnly = () => Promise.reject(new DriverError('READ_ONLY', 'the server is read-only'))
+const silent = () => new Promise<StatementResult>(() => undefined)
+const drivenOut = () => Promise.reject(new DriverError(undefined, 'Query read timeout'))
+
+describe('the connections of a pool', () => {
+  beforeEach(async () => {
+    jest.useFakeTimers()
+    pool = new CountingPool()
+    provider = new SqlLockProvider(pool, dialects.sqlite)
+    await (await provider.lock(job))?.unlock()
+    Object.assign(pool, { opened: 0, ended: 0, released: 0 })
+  })
+  afterEach(async () => {
+    await failing(provider.drain({ timeout: 0 }))
+    jest.useRealTimers()
+  })
+
+  it('are borrowed once for an acquisition, and given back before the lock is returned', async () => {
+    expect(await provider.lock(job)).toBeDefined()
+    expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
+  })
+
+  it.each([
+    [1, 10],
+    [10, 10],
+    [20, 10],
+  ])(
+    'are replaced sparingly while the server is read-only: %d calls open at most %d',
+    async (calls, most) => {
+      pool.write = readOnly
+      const errors = await Promise.all(
+        Array.from({ length: calls }, (_, index) => failing(provider.lock({ ...job, name: `job ${index}` }))),
+      )
+      for (const error of errors) expect(error).toMatchObject({ code: 'DATABASE_ERROR' })
+      expect(pool.ended).toBeLessThanOrEqual(most)
+      expect(pool.opened - pool.released).toBe(pool.ended)
+      // Fewer and fewer attempts, whether their sessions are ended or not.
+      expect(pool.opened).toBeLessThanOrEqual(15 * calls)
+    },
+  )
+
+  it('are replaced at once while only the pool is out of date', async () => {
+    let stale = 3
+    pool.write = () => (stale-- > 0 ? readOnly() : Promise.resolve({ rows: [], changed: 1 }))
+    const locked = provider.lock(job)
+    await jest.advanceTimersByTimeAsync(20)
+    expect(await locked).toBeDefined()
+    expect(pool.ended).toBe(3)
+  })
+
+  it('are given up at most twice by one call', async () => {
+    const lock = await provider.lock(job)
+    pool.write = silent
+    expect(await failing(Promise.resolve(lock?.unlock()))).toMatchObject({ code: 'TIMEOUT' })
+    expect(pool.ended).toBe(2)
+  })
+
+  it('are ended after a time-out of the driver as after that of the provider', async () => {
+    const lock = await provider.lock(job)
+    pool.write = drivenOut
+    const unlocked = lock?.unlock()
+    await jest.advanceTimersByTimeAsync(1)
+    expect(pool.ended).toBeGreaterThan(0)
+    pool.write = () => Promise.resolve({ rows: [], changed: 1 })
+    await jest.advanceTimersByTimeAsync(SECOND)
+    await unlocked
+  })
+
+  it('are kept if a commit was not replicated, because they are healthy', async () => {
+    const lock = await provider.lock(job)
+    pool.write = () => Promise.reject(new DriverError('NOT_REPLICATED', 'no standby'))
+    await failing(Promise.resolve(lock?.unlock()))
+    expect(pool.ended).toBe(0)
+  })
+
+  it('that wait behind one row use up only ten of twenty ends, and an answered write forgives the others', async () => {
+    const lock = await provider.lock(job)
+    pool.write = silent
+    await failing(Promise.resolve(lock?.unlock()))
+    // The release goes on in the background.
+    await jest.advanceTimersByTimeAsync(3_600 * SECOND)
+    expect(pool.ended).toBeLessThanOrEqual(10)
+    for (let count = 0; count < 15; count++) await failing(provider.lock({ ...job, name: `other ${count}` }))
+    const used = pool.ended
+    pool.write = () => Promise.resolve({ rows: [], changed: 1 })
+    await (await provider.lock({ ...job, name: 'answered' }))?.unlock()
+    pool.write = silent
+    for (let count = 0; count < 10; count++) await failing(provider.lock({ ...job, name: `silent ${count}` }))
+    expect(pool.ended - used).toBeGreaterThanOrEqual(10)
+  })
+
+  it('go back if they arrive too late', async () => {
+    const connect = pool.connect.bind(pool)
+    pool.connect = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20 * SECOND))
+      return connect()
+    }
+    expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
+    await jest.advanceTimersByTimeAsync(30 * SECOND)
+    expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
+  })
+})
+
+const postgres = availableBackends().filter(({ name }) => name === 'postgres')
+
+describeBackends(postgres)('a server that is not there, on $name', (backend) => {
+  /** Connects through a port on which a proxy may listen later. */
+  async function later() {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    const direct = await new DataSource(database.typeOrm).initialize()
+    afterTest(() => direct.destroy())
+    await typeOrmLockProvider(direct).table.create()
+    return { database, direct }
+  }
+
+  it('is connected to again within the time limit, so that a restart loses no job', async () => {
+    const { direct } = await later()
+    const master = (direct.driver as unknown as { master: { options: { host: string; port: number } } })
+      .master
+    const { port } = master.options
+    const closed = await freePort()
+    const provider = typeOrmLockProvider(direct)
+    // The idle connections end, and new ones are refused for a moment.
+    Object.assign(master.options, { port: closed })
+    await direct.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    // The one connection that is left is in use.
+    const runner = direct.createQueryRunner()
+    await runner.connect()
+    const locked = provider.lock(job)
+    setTimeout(() => Object.assign(master.options, { port }), 300)
+    expect(await locked).toBeDefined()
+    await runner.release()
+  })
+
+  it.each([
+    ['a wrong database', { database: 'nowhere' }],
+    ['a host without an address', { host: 'nowhere.invalid' }],
+  ])('fails at once for what cannot change: %s', async (_, wrong) => {
+    const { direct } = await later()
+    const master = (direct.driver as unknown as { master: { options: object } }).master
+    const runner = direct.createQueryRunner()
+    await runner.connect()
+    afterTest(() => runner.release())
+    Object.assign(master.options, wrong)
+    const provider = typeOrmLockProvider(direct, { timeLimit: '1h' })
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+  })
+})
