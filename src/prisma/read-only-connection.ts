@@ -16,7 +16,11 @@ export async function endReadOnlyConnection(client: PrismaClientLike): Promise<v
     const [row] = (await transaction.$queryRawUnsafe(
       "select connection_id() as id, @@global.read_only not in ('0', 'OFF') as read_only",
     )) as { id: bigint; read_only: bigint }[]
-    ended = Number(row?.read_only) > 0
+    // A session may be read-only by itself. MariaDB and MySQL name that setting differently.
+    const ofSession = (await transaction.$queryRawUnsafe(
+      "show session variables where variable_name in ('tx_read_only', 'transaction_read_only') and value = 'ON'",
+    )) as unknown[]
+    ended = Number(row?.read_only) > 0 || ofSession.length > 0
     if (row && ended) await transaction.$executeRawUnsafe(`kill ${row.id}`)
   }
   for (let attempt = 0; attempt < POOL_SIZE && !(ended as boolean); attempt++)

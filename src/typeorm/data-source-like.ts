@@ -9,6 +9,8 @@ export interface DataSourceLike {
     readonly database?: unknown
     readonly schema?: unknown
     readonly entityPrefix?: unknown
+    /** In milliseconds. */
+    readonly maxQueryExecutionTime?: number
   }
   /** Names the tables and columns of entities. */
   readonly namingStrategy?: {
@@ -22,9 +24,21 @@ export interface DataSourceLike {
   readonly driver: unknown
   readonly logger?: {
     /** Logs a statement. */
-    logQuery(query: string, parameters?: unknown[]): unknown
+    logQuery(query: string, parameters?: unknown[], queryRunner?: QueryRunnerLike): unknown
     /** Logs a statement that failed. */
-    logQueryError(error: string | Error, query: string, parameters?: unknown[]): unknown
+    logQueryError(
+      error: string | Error,
+      query: string,
+      parameters?: unknown[],
+      queryRunner?: QueryRunnerLike,
+    ): unknown
+    /** Logs a statement that took longer than `maxQueryExecutionTime`. */
+    logQuerySlow(
+      milliseconds: number,
+      query: string,
+      parameters?: unknown[],
+      queryRunner?: QueryRunnerLike,
+    ): unknown
     /** Logs a warning. */
     log(level: 'warn', message: string): unknown
   }

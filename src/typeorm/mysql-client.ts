@@ -16,8 +16,7 @@ type MySqlResult = SqlRow[] | { affectedRows: number }
 interface MySqlConnectionLike {
   /** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
   execute?(
-    text: string,
-    values: unknown[],
+    statement: { sql: string; values: unknown[] },
     callback: (error: Error | null, result: MySqlResult) => void,
   ): unknown
   query?: unknown
@@ -73,7 +72,9 @@ export function mysqlConnection(): DriverConnection {
 
 function execute(connection: MySqlConnectionLike, text: string, values: unknown[]): Promise<StatementResult> {
   return new Promise((resolve, reject) => {
-    connection.execute?.(text, values, (error, result) => {
+    // The app's settings for its own results must not change what a lock reads.
+    const statement = { sql: text, values, typeCast: true, rowsAsArray: false, nestTables: false }
+    connection.execute?.(statement, (error, result) => {
       if (error) reject(error)
       else resolve(Array.isArray(result) ? { rows: result } : { rows: [], changed: result.affectedRows })
     })

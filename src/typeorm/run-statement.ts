@@ -1,10 +1,11 @@
+import { warn } from '../core/internal'
 import { isNotPrepared } from '../drivers/internal'
 import type { SqlRow, StatementResult } from '../sql/internal'
 import type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 
 /** A query runner that a session uses, and the driver's own connection in it. */
 export interface RunnerConnection {
-  readonly dataSource: Pick<DataSourceLike, 'logger'> | undefined
+  readonly dataSource: Pick<DataSourceLike, 'logger' | 'options'> | undefined
   readonly queryRunner: QueryRunnerLike
   readonly connection: object
 }
@@ -42,19 +43,32 @@ export async function runText(
   return { rows: (records ?? []) as SqlRow[], changed: affected }
 }
 
-/** Runs a statement without TypeORM's `query`, and logs it to TypeORM's logger as that does. */
+/** Runs a statement without TypeORM's `query`, and logs it to TypeORM's logger as that does. An error of the logger loses no lock. */
 export async function runLogged(
-  { dataSource }: RunnerConnection,
+  { dataSource, queryRunner }: RunnerConnection,
   { text, values }: Statement,
   run: () => Promise<StatementResult>,
 ): Promise<StatementResult> {
-  const logger = dataSource?.logger
-  logger?.logQuery(text, values)
+  const { logger, options } = dataSource ?? {}
+  if (!logger) return run()
+  const log = (write: () => unknown): void => {
+    try {
+      write()
+    } catch (error) {
+      warn(error)
+    }
+  }
+  const limit = options?.maxQueryExecutionTime
+  const started = Date.now()
+  log(() => logger.logQuery(text, values, queryRunner))
   try {
-    return await run()
+    const result = await run()
+    const duration = Date.now() - started
+    if (limit && duration > limit) log(() => logger.logQuerySlow(duration, text, values, queryRunner))
+    return result
   } catch (error) {
     // A statement that could not be prepared has not failed: it is sent again.
-    if (!isNotPrepared(error)) logger?.logQueryError(error as Error, text, values)
+    if (!isNotPrepared(error)) log(() => logger.logQueryError(error as Error, text, values, queryRunner))
     throw error
   }
 }

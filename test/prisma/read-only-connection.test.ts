@@ -1,6 +1,12 @@
+import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
+import { prismaLockProvider } from '../../src/prisma/internal'
 import { endReadOnlyConnection } from '../../src/prisma/read-only-connection'
 import type { PrismaClientLike } from '../../src/prisma/prisma-client'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
+import { describeBackends } from '../backends'
+import { prismaBackends } from './clients'
 
 /** A pool that lends its connections in turns, as mariadb's does; the last one leads to a server that is read-only. */
 function pool(size: number) {
@@ -9,7 +15,10 @@ function pool(size: number) {
   const $transaction = async (work: (transaction: unknown) => Promise<unknown>): Promise<unknown> => {
     const id = next++ % size
     return work({
-      $queryRawUnsafe: () => Promise.resolve([{ id: BigInt(id), read_only: id === size - 1 ? 1n : 0n }]),
+      $queryRawUnsafe: (text: string) =>
+        Promise.resolve(
+          text.startsWith('show') ? [] : [{ id: BigInt(id), read_only: id === size - 1 ? 1n : 0n }],
+        ),
       $executeRawUnsafe: (text: string) => {
         killed.push(text)
         return Promise.reject(new Error('killed'))
@@ -30,4 +39,22 @@ it('ends none where it finds none', async () => {
   const { client, killed } = pool(100)
   await endReadOnlyConnection(client)
   expect(killed).toEqual([])
+})
+
+const backends = prismaBackends().filter(({ name }) => ['mariadb', 'mysql'].includes(name))
+
+describeBackends(backends)('a session on $name', (backend) => {
+  it('that was made read-only by itself is left, so that locks go on', async () => {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    const observer = await new DataSource(database.typeOrm).initialize()
+    afterTest(() => observer.destroy())
+    await typeOrmLockProvider(observer).table.create()
+    const prisma = await database.connect({ connectionLimit: 1 })
+    const provider = prismaLockProvider(prisma)
+    await (await provider.lock({ name: 'job', lockAtMostFor: '1h' }))?.unlock()
+    await prisma.$executeRawUnsafe('set session transaction read only')
+    expect(await provider.lock({ name: 'job', lockAtMostFor: '1h' })).toBeDefined()
+    await provider.drain()
+  })
 })

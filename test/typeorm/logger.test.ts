@@ -1,0 +1,86 @@
+import type { DataSource, Logger } from 'typeorm'
+import { beforeEach, expect, it, jest } from '@jest/globals'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase, type OpenDatabase } from '../backends/open-database'
+
+const job = { name: 'job', lockAtMostFor: '1h' }
+const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+
+describeBackends(backends)("TypeORM's logger on $name", (backend) => {
+  let opened: OpenDatabase
+  /** What the logger is called with. */
+  let calls: [method: string, isSlow: boolean, queryRunner: unknown][]
+
+  beforeEach(async () => {
+    opened = await openDatabase(backend)
+    await typeOrmLockProvider(opened.dataSource).table.create()
+    calls = []
+  })
+
+  function connect(throws = false): Promise<DataSource> {
+    const note =
+      (method: string) =>
+      (...all: unknown[]): void => {
+        calls.push([method, typeof all[0] === 'number', all.at(-1)])
+        // Loggers read the connection from the query runner.
+        expect(all.at(-1)).toHaveProperty('connect')
+        if (throws) throw new Error('the disk is full')
+      }
+    const logger: Logger = {
+      logQuery: note('logQuery'),
+      logQueryError: note('logQueryError'),
+      logQuerySlow: note('logQuerySlow'),
+      logSchemaBuild: () => undefined,
+      logMigration: () => undefined,
+      log: () => undefined,
+    }
+    return opened.connect({ logger, logging: true, maxQueryExecutionTime: 1 })
+  }
+
+  it('gets the query runner of each statement', async () => {
+    const provider = typeOrmLockProvider(await connect())
+    calls = []
+    await (await provider.lock(job))?.unlock()
+    expect(calls.filter(([method]) => method === 'logQuery').length).toBeGreaterThan(1)
+  })
+
+  it('is told of a statement that took long', async () => {
+    const dataSource = await connect()
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock(job))?.unlock()
+    const blocked = opened.dataSource.createQueryRunner()
+    await blocked.startTransaction()
+    await blocked.query("update shedlock set locked_by = locked_by where name = 'job'")
+    calls = []
+    const locking = provider.lock(job)
+    await opened.dataSource.query(
+      backend.dialect === 'postgres' ? 'select pg_sleep(0.1)' : 'select sleep(0.1)',
+    )
+    await blocked.commitTransaction()
+    await blocked.release()
+    await (await locking)?.unlock()
+    expect(calls).toContainEqual(['logQuerySlow', true, expect.anything()])
+  })
+
+  it('loses no lock if it throws', async () => {
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    const quiet = await opened.connect({})
+    const provider = typeOrmLockProvider(quiet)
+    // Check the table first: TypeORM itself sends that statement.
+    await (await provider.lock(job))?.unlock()
+    Object.assign(quiet, {
+      logger: {
+        logQuery: () => {
+          throw new Error('the disk is full')
+        },
+      },
+    })
+    const lock = await provider.lock(job)
+    expect(lock).toBeDefined()
+    await lock?.unlock()
+    expect(await provider.lock(job)).toBeDefined()
+    expect(warning).toHaveBeenCalled()
+    warning.mockRestore()
+  })
+})
