@@ -46,8 +46,8 @@ const AT_MOST = 1_000
  */
 export class BackgroundReleases {
   readonly #entries = new Map<BackgroundRelease, Entry>()
-  /** `closed`: nothing more is sent until the caller acquires again. */
-  #state: 'open' | 'draining' | 'closed' = 'open'
+  /** `closed`: nothing more is sent until the caller acquires again, which sets this to `open`. */
+  state: 'open' | 'draining' | 'closed' = 'open'
   /** Ends the wait in `drain`. */
   #drained: (() => void) | undefined
   #interval = FIRST_INTERVAL
@@ -58,14 +58,9 @@ export class BackgroundReleases {
   /** @param busy contains the queues of all callers that have entries */
   constructor(private readonly busy: Set<BackgroundReleases>) {}
 
-  /** Notes that the caller acquires a lock, perhaps again after `drain`. */
-  open(): void {
-    this.#state = 'open'
-  }
-
   /** @param after how many milliseconds to wait before the first attempt */
   add(release: BackgroundRelease, after = 0): void {
-    if (this.#state === 'closed') return
+    if (this.state === 'closed') return
     const [oldest] = this.#entries.keys()
     if (oldest && this.#entries.size >= AT_MOST) this.#entries.delete(oldest)
     this.#entries.set(release, { due: time.now() + after, interval: FIRST_INTERVAL })
@@ -90,7 +85,7 @@ export class BackgroundReleases {
    * then drops the rest, and sends nothing more.
    */
   async drain(timeout: number): Promise<void> {
-    this.#state = 'draining'
+    this.state = 'draining'
     this.#interval = FIRST_INTERVAL
     this.#notBefore = 0
     const ended = new Promise<void>((end) => {
@@ -104,13 +99,14 @@ export class BackgroundReleases {
     this.#schedule()
     await inTime(ended, timeout, () => new Error('not drained')).catch(() => undefined)
     // Unless the caller has acquired a lock in the meantime.
-    if (!this.#isOpen()) this.#state = 'closed'
+    if (this.#isDraining()) this.state = 'closed'
     this.#entries.clear()
     this.#schedule()
   }
 
-  #isOpen(): boolean {
-    return this.#state === 'open'
+  /** A method, because the compiler does not know that `state` changes during a wait. */
+  #isDraining(): boolean {
+    return this.state === 'draining'
   }
 
   #schedule(): void {

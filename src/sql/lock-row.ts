@@ -127,7 +127,7 @@ export class LockRow implements Acquisition {
     steps = slot === undefined ? this.table.statements.acquire : this.table.statements.acquireSlot,
   ): Promise<StepResult> {
     const { name, lockedBy, table } = this
-    this.releases.open()
+    this.releases.state = 'open'
     this.#longest = lockAtMostFor
     // No spread, here or in a release, because it is 60 times as slow in V8. `#acquireAgain` runs rarely enough for it.
     const values = { name, lockedBy, lockAtMostFor, slot }

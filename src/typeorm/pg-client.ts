@@ -66,10 +66,12 @@ export function pgConnection(named: boolean): DriverConnection {
     stopConnecting,
     async run(on, statement) {
       const client = on.connection as PgClientLike
-      const isReplicated = watchReplication(client)
+      const commit = watchedCommit(client)
+      commit.isUncertain = false
       const { text, values, isFrequent } = statement
       const isNamed = names && isFrequent && client.connection?.parsedStatements !== undefined
-      const name = isNamed ? nameAmong(statementsOn(client), text) : undefined
+      const known = statementsOn(client)
+      const name = isNamed ? (known.get(text) ?? nameAmong(known, text)) : undefined
       try {
         const result =
           name === undefined
@@ -78,7 +80,7 @@ export function pgConnection(named: boolean): DriverConnection {
                 const { rows, rowCount } = await client.query({ name, text, values })
                 return { rows, changed: rowCount }
               })
-        if (isReplicated()) return result
+        if (!commit.isUncertain) return result
       } catch (error) {
         if (name === undefined || !isNotPrepared(error)) throw error
         stopNaming(on, error as Error)
@@ -92,25 +94,24 @@ export function pgConnection(named: boolean): DriverConnection {
   }
 }
 
-/** The pg clients whose last commit a failover may lose. */
-const uncertain = new WeakMap<object, { isUncertain: boolean }>()
+/** For each pg client, whether a failover may lose its last commit. */
+const commits = new WeakMap<object, { isUncertain: boolean }>()
 
 /**
  * Watches for the warning that a statement was committed but not replicated. When PostgreSQL's wait for the synchronous standby is
  * cancelled, it reports success and only warns, although a failover would lose the row.
  * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
  *
- * @returns a function to be called after the statement: `false` after such a warning
+ * @returns whether there was such a warning since this was last reset
  */
-function watchReplication(client: PgClientLike): () => boolean {
-  const commit = uncertain.get(client) ?? { isUncertain: false }
-  if (!uncertain.has(client)) {
-    uncertain.set(client, commit)
-    // The message is in the server's language, so the notice is recognised by the routine that raised it.
-    client.on?.('notice', ({ routine }) => {
-      if (routine === 'SyncRepWaitForLSN') commit.isUncertain = true
-    })
-  }
-  commit.isUncertain = false
-  return () => !commit.isUncertain
+function watchedCommit(client: PgClientLike): { isUncertain: boolean } {
+  const known = commits.get(client)
+  if (known) return known
+  const commit = { isUncertain: false }
+  commits.set(client, commit)
+  // The message is in the server's language, so the notice is recognised by the routine that raised it.
+  client.on?.('notice', ({ routine }) => {
+    if (routine === 'SyncRepWaitForLSN') commit.isUncertain = true
+  })
+  return commit
 }

@@ -34,7 +34,8 @@ export function queryRunnerClient(
   const driver = driverConnection(dialect, named)
   return sqlClient(driverOf(dialect), {
     connect: async () => {
-      checkInitialised(dataSource)
+      const unusable = notInitialised(dataSource)
+      if (unusable) throw unusable
       // A replica may return a stale row.
       const queryRunner = dataSource.createQueryRunner('master')
       try {
