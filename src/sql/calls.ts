@@ -194,7 +194,7 @@ class Allowance {
  * - If they gave no answer: twenty, and one more every five minutes. A server that is alive but blocked, for example by a synchronous
  *   standby that is down, keeps a session for each of them, and may have room for only a hundred. Ten for each row, because somebody
  *   may have locked that row, so that the others are left for connections that are silent.
- * - If their server accepts no writes: six, and four more in five seconds.
+ * - If their server accepts no writes: those of first attempts, six more, and then four in five seconds.
  *
  * As soon as a write changes a row, the past is forgiven.
  */
@@ -212,7 +212,8 @@ export class EndedSessions {
     return true
   }
 
-  mayEndReadOnly(): boolean {
+  /** Returns whether a call may be repeated on a server that accepted no writes, which costs one more session. */
+  mayLeave(): boolean {
     this.#isClean = false
     return this.#readOnly.allow()
   }
@@ -281,10 +282,12 @@ export async function callDatabase<T>(
       if (kind === 'transient' || kind === 'read-only') inTheWay = error
       if (error instanceof NoAnswer) isFirst = false
       const isRepeated = idempotent || kind !== 'unanswered'
-      const interval = time.jittered(intervalBefore(repeat, kind))
-      if (isRepeated && time.now() + interval < deadline) await sleep(interval)
-      // The deadline may have cut the last attempt short, so report the error of an earlier one.
-      else throw failure(inTheWay ?? error, call, database)
+      do {
+        const interval = time.jittered(intervalBefore(repeat, kind))
+        // The deadline may have cut the last attempt short, so report the error of an earlier one.
+        if (!isRepeated || time.now() + interval >= deadline) throw failure(inTheWay ?? error, call, database)
+        await sleep(interval)
+      } while (kind === 'read-only' && !database.ended.mayLeave() && ++repeat)
     }
   }
 }
@@ -331,7 +334,7 @@ export async function attemptWithin<T>(
   const finish = async (failed: Attempt, error: unknown): Promise<void> => {
     const kind = errorKind(dialect, error)
     const isSilent = kind === 'unanswered' && error instanceof DriverError && error.code === undefined
-    if (kind === 'read-only' && ended.mayEndReadOnly()) await failed.leave()
+    if (kind === 'read-only') await failed.leave()
     else if (kind === 'not-prepared' || (isSilent && ended.mayEndUnanswered(lockName))) await failed.end()
     else await failed.release()
   }
