@@ -9,8 +9,10 @@ export interface Driver {
    * as it is.
    *
    * @param placeholder the placeholder at which its value would be bound
+   * @returns SQL that can be written in any character set, and the value to bind in it, if there is one
    */
-  readonly inAscii?: ((text: string, placeholder: string) => AsciiText) | undefined
+  readonly inAscii?:
+    ((text: string, placeholder: string) => { readonly sql: string; readonly value?: string }) | undefined
   /**
    * Returns the server's code for an error of this driver, as a string.
    *
@@ -19,13 +21,6 @@ export interface Driver {
   readonly errorCode: (error: object) => string | undefined
   /** Returns whether an error of this driver proves that there was no connection, so that no statement was sent. */
   readonly notSent: (error: object) => boolean
-}
-
-/** A string, as SQL that can be written in any character set. */
-export interface AsciiText {
-  readonly sql: string
-  /** The value to bind in this SQL. Default: none. */
-  readonly value?: string
 }
 
 /** The properties that the drivers set on their errors. */
