@@ -35,16 +35,6 @@ export default {
   intentionallyNotExported: [
     ...['Awaitable', 'Bound', 'Dialect', 'Nothing', 'SqlAcquisition', 'ValueOf'],
     // Parts of one type, and shapes of other packages' objects: nobody writes their names.
-    ...[
-      'AsciiText',
-      'ConfiguredDuration',
-      'Counter',
-      'LockErrorOptions',
-      'LockProviderOfClient',
-      'LoggerLike',
-    ],
-    ...['CronLike', 'CronTimeClass', 'CronTimeLike', 'QueryRunnerLike', 'TransactionLike'],
-    ...['RawClientLike', 'TransactionClientLike'],
   ],
   // An export without a docstring, and a link that leads nowhere, end the build.
   treatWarningsAsErrors: true,

@@ -31,6 +31,10 @@ const POOL = 3
 const NO_BACKSLASHES = `set sql_mode = concat(@@sql_mode, ',NO_BACKSLASH_ESCAPES')`
 
 function onPg(pool: Pool, createProvider: OpenClient['createProvider']): OpenClient {
+  // pg reports a lost connection as an event too, and crashes without a listener.
+  pool.on('connect', (connection) => {
+    connection.on('error', () => undefined)
+  })
   return {
     createProvider,
     begin: async () => {

@@ -1,12 +1,12 @@
 import type { Sql } from 'postgres'
-import { drivers, sqlExecutor } from 'shedlock-orm/drivers'
+import { drivers, sqlClient } from 'shedlock-orm/drivers'
 import { dialects, SqlLockProvider, type SqlLockProviderOptions } from 'shedlock-orm/sql'
 
 /** Postgres.js. Its `unsafe` takes the text as it is, and binds the values. */
 export function postgresLockProvider(sql: Sql, options?: SqlLockProviderOptions): SqlLockProvider {
-  const executor = sqlExecutor(drivers.postgres, async (text, values) => {
+  const client = sqlClient(drivers.postgres, async (text, values) => {
     const rows = await sql.unsafe(text, values)
     return { rows, changed: rows.count }
   })
-  return new SqlLockProvider(executor, dialects.postgres, options)
+  return new SqlLockProvider(client, dialects.postgres, options)
 }

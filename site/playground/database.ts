@@ -1,5 +1,5 @@
 import initSqlJs from 'sql.js'
-import { drivers, sqlExecutor, type StatementResult } from 'shedlock-orm/drivers'
+import { drivers, sqlClient, type StatementResult } from 'shedlock-orm/drivers'
 import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
 import type { Answer } from './instance'
 
@@ -35,7 +35,7 @@ async function open(wasm: string): typeof opened {
       }
       resolve({ rows, changed: database.getRowsModified() })
     })
-  const provider = new SqlLockProvider(sqlExecutor(drivers.sqlite, run), dialects.sqlite)
+  const provider = new SqlLockProvider(sqlClient(drivers.sqlite, run), dialects.sqlite)
   await provider.table.create()
   return { run, provider }
 }

@@ -1,7 +1,7 @@
 import { setMachine, trueTime, whenAwake } from './machine'
 import { Cron } from 'croner'
 import { activeLock, LockError, LockingTaskExecutor, slotOf, type Duration } from 'shedlock-orm'
-import { drivers, sqlExecutor, type StatementResult } from 'shedlock-orm/drivers'
+import { drivers, sqlClient, type StatementResult } from 'shedlock-orm/drivers'
 import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
 
 // One instance of the app: a Web Worker with a connection to the database.
@@ -74,11 +74,11 @@ async function work(milliseconds: number): Promise<void> {
   report('ends', { run, ...(lock?.signal.aborted && { why: 'without its lock' }) })
 }
 
-const database = sqlExecutor(drivers.sqlite, (text, values, _statement, _wants, attempt) => {
+const database = sqlClient(drivers.sqlite, (text, values) => {
   const id = statements++
-  if (attempt) attempt.onAbandoned = () => answered.delete(id)
   return new Promise((resolve, reject) => {
     answered.set(id, ({ result, error }) => {
+      answered.delete(id)
       if (result) resolve(result)
       else reject(new Error(error))
     })

@@ -1,13 +1,7 @@
 import { aDuration } from './duration'
 import { invalid, optionOf } from './errors'
 import type { LockSkippedEvent } from './listener'
-import type {
-  CheckedLockConfiguration,
-  Duration,
-  KeepAliveOptions,
-  LockConfiguration,
-  WaitOptions,
-} from './lock'
+import type { CheckedLockConfiguration, Duration, LockConfiguration } from './lock'
 import { aBoolean, aSignal, checkOptions, mustBe, type CheckedOptions, type OptionChecks } from './options'
 import { checkSlot, RETRY_STEPS } from './slots'
 import { LONGEST_TIMEOUT } from './time'
@@ -204,7 +198,7 @@ function escaped(character: string): string {
 
 /** @returns how long to wait, and the longest interval between two attempts, in milliseconds */
 export function checkWait(
-  wait: Duration | WaitOptions,
+  wait: NonNullable<LockConfiguration['wait']>,
   option: string,
   lockName?: string,
 ): { readonly atMost: number; readonly interval: number } {
@@ -223,7 +217,7 @@ export function checkWait(
 }
 
 function checkKeepAlive(
-  keepAlive: boolean | KeepAliveOptions,
+  keepAlive: NonNullable<LockConfiguration['keepAlive']>,
   option: string,
   lockName?: string,
 ): { readonly atMost?: number | undefined } | undefined {

@@ -1,7 +1,7 @@
 import type { Acquisition, CheckedLockConfiguration, Refusal } from './lock'
 import { LockProvider } from './lock-provider'
 import { SLOT_AT_MOST_AHEAD, tokenOfRetry } from './slots'
-import { type Clock, Lease, time } from './time'
+import { Lease, time } from './time'
 
 /** What a lock table keeps in a row. */
 interface Entry {
@@ -21,12 +21,12 @@ interface Entry {
 export class InMemoryLockProvider extends LockProvider {
   /** Where the locks are kept, for logs. */
   override readonly description = 'the memory of this process, which other instances do not see'
-  readonly #clock: Clock | undefined
+  readonly #clock: { now(): number } | undefined
   readonly #entries = new Map<string, Entry>()
   #sweepAt = 100
 
-  /** @param clock for leases. Default: the monotonic clock, `performance`. Slots and tokens use the wall clock, `Date` */
-  constructor(clock?: Clock) {
+  /** @param clock for leases: counts milliseconds, and never goes back. Default: the monotonic clock, `performance`. Slots and tokens use the wall clock, `Date` */
+  constructor(clock?: { now(): number }) {
     super()
     this.#clock = clock
   }

@@ -133,32 +133,27 @@ export function checkListeners<Listener extends object>(
   return listeners
 }
 
-/** The methods that `console`, pino, winston and Nest's `Logger` have in common. */
-export interface LoggerLike {
-  /** Logs what is normal: runs and skips. */
-  debug(message: string): unknown
-  /** Logs a failed extension or release, and a lost lock. */
-  warn(message: string): unknown
-  /** Logs an error that kept a task from running. */
-  error(message: string): unknown
-}
+type Level = 'debug' | 'warn' | 'error'
 
 /**
  * Creates a listener that logs what an executor does: `listeners: [loggingListener(logger)]`. It logs runs and skips at `debug`;
  * failed extensions, failed releases and lost locks at `warn`; and errors that kept a task from running at `error`. It logs what a
  * task throws only at `debug`, because the caller gets that error.
  *
+ * @param logger such as `console`, pino, winston or Nest's `Logger`
  * @throws LockError `INVALID_CONFIGURATION` if the logger lacks one of the three methods
  */
-export function loggingListener(logger: LoggerLike): Required<LockingTaskExecutorListener> {
+export function loggingListener(
+  logger: Readonly<Record<'debug' | 'warn' | 'error', (message: string) => unknown>>,
+): Required<LockingTaskExecutorListener> {
   for (const level of ['debug', 'warn', 'error'] as const) {
-    if (typeof (logger as LoggerLike | undefined)?.[level] !== 'function')
+    if (typeof (logger as Partial<typeof logger> | undefined)?.[level] !== 'function')
       throw invalid(
         `loggingListener was called with a logger without ${level}() – pass console, pino(), a winston logger or Nest's Logger.`,
       )
   }
   const logAt =
-    (level: keyof LoggerLike, what: string) =>
+    (level: Level, what: string) =>
     ({ name, error }: LockEvent & Partial<LockFailureEvent>): void => {
       logger[level](`Lock '${name}' ${what}${error === undefined ? '' : `: ${messageOf(error)}`}`)
     }

@@ -11,7 +11,7 @@ import type {
   ShutdownOptions,
   Skip,
 } from './lock'
-import { anObject, checkOptions } from './options'
+import { checkOptions } from './options'
 import { Lease, sleep, time } from './time'
 
 /** Hands out locks. A storage only has to implement `acquire`; `shedlock-orm/testing` has a test suite for it. */

@@ -45,13 +45,30 @@ export interface LockConfiguration {
    * How long to keep trying while the lock is held, for a task that is better run late than skipped. There is no queue: the first
    * attempt after the release acquires the lock. The wait also ends if the slot has already run. Default 0: one attempt.
    */
-  readonly wait?: Duration | WaitOptions | undefined
+  readonly wait?:
+    | Duration
+    | {
+        /** How long to keep trying. */
+        readonly atMost: Duration
+        /**
+         * The longest interval between two attempts; each one lasts a random time between half of this and all of it. Default half a
+         * second.
+         */
+        readonly interval?: Duration | undefined
+      }
+    | undefined
   /**
    * Whether to extend the lock by `lockAtMostFor` whenever less than half of it is left, until it is released. `lockAtMostFor` may
    * then be short (a minute, say), because it is only how long other instances wait after a crash. A failed extension is repeated
    * until the lease is over. A task that hangs would hold its lock for ever, so set a limit: `{ atMost: '2h' }`. Default `false`.
    */
-  readonly keepAlive?: boolean | KeepAliveOptions | undefined
+  readonly keepAlive?:
+    | boolean
+    | {
+        /** How long to keep the lock alive. Afterwards its signal aborts with `LOCK_LOST`, and it expires. Default: no limit. */
+        readonly atMost?: Duration | undefined
+      }
+    | undefined
   /**
    * When it aborts, the wait for the lock ends, and the signal of a task under the lock aborts with the same reason. `lock()` then
    * rejects with that reason; an executor skips the task as `aborted`. Default: none.
@@ -73,46 +90,16 @@ export interface CheckedLockConfiguration {
   readonly untilSucceeded?: true
 }
 
-/** How to wait for a lock. */
-export interface WaitOptions {
-  /** How long to keep trying. */
-  readonly atMost: Duration
-  /**
-   * The longest interval between two attempts; each one lasts a random time between half of this and all of it. Default half a
-   * second.
-   */
-  readonly interval?: Duration | undefined
-}
-
-/** How to keep a lock alive. */
-export interface KeepAliveOptions {
-  /** How long to keep the lock alive. Afterwards its signal aborts with `LOCK_LOST`, and it expires. Default: no limit. */
-  readonly atMost?: Duration | undefined
-}
-
-/**
- * Why an attempt did not acquire the lock.
- *
- * - `held` another acquisition or a pause holds the lock
- * - `already-run` it is free, but was acquired for this slot, for a later one, or without a slot after this one was due
- */
-export type RefusalReason = 'held' | 'already-run'
-
-/** Who holds a lock. */
-export interface LockHolder {
-  /** Host and process, unless configured otherwise; for a pause, `paused by`, then who paused it and why. */
-  readonly lockedBy: string
-  /** When the lease ends, by the database's clock. */
-  readonly lockUntil: Date
-}
-
 /** What a lock provider returns if it does not acquire the lock. */
 export type Refusal =
   | {
-      /** Why the lock was not acquired. */
-      readonly reason: RefusalReason
+      /**
+       * - `held` another acquisition or a pause holds the lock
+       * - `already-run` it is free, but was acquired for this slot, for a later one, or without a slot after this one was due
+       */
+      readonly reason: 'held' | 'already-run'
       /** Who holds the lock, if the storage knows that without another statement. PostgreSQL does not. */
-      readonly holder?: LockHolder | undefined
+      readonly holder?: Skip['holder']
     }
   | {
       /** The slot lies more than a minute ahead of the storage's clock. The caller gets an error, because one of the clocks is wrong. */
@@ -121,21 +108,25 @@ export type Refusal =
       readonly now: number
     }
 
-/**
- * Why a task was skipped: a reason for which a lock is refused, or
- *
- * - `nested` another task already runs under the same lock, inside the task that holds it
- * - `aborted` the `signal` of its configuration aborted before it started
- * - `shutdown` the executor was shut down
- */
-export type SkipReason = RefusalReason | 'nested' | 'aborted' | 'shutdown'
-
 /** Why a task was skipped. */
 export interface Skip {
-  /** Why the task was skipped. */
-  readonly reason: SkipReason
+  /**
+   * - `held` another acquisition or a pause holds the lock
+   * - `already-run` it is free, but was acquired for this slot, for a later one, or without a slot after this one was due
+   * - `nested` another task already runs under the same lock, inside the task that holds it
+   * - `aborted` the `signal` of its configuration aborted before it started
+   * - `shutdown` the executor was shut down
+   */
+  readonly reason: 'held' | 'already-run' | 'nested' | 'aborted' | 'shutdown'
   /** Who holds the lock, if the provider knows. */
-  readonly holder?: LockHolder | undefined
+  readonly holder?:
+    | {
+        /** Host and process, unless configured otherwise; for a pause, `paused by`, then who paused it and why. */
+        readonly lockedBy: string
+        /** When the lease ends, by the database's clock. */
+        readonly lockUntil: Date
+      }
+    | undefined
 }
 
 /** The lock as its task sees it: the task can extend it, but only the executor releases it. */
@@ -263,7 +254,7 @@ export interface Acquisition {
   unlock(outcome: UnlockOptions['outcome']): Promise<void>
 }
 
-const REASONS: Readonly<Record<SkipReason, string>> = {
+const REASONS: Readonly<Record<Skip['reason'], string>> = {
   held: 'is already held',
   'already-run': 'was already acquired for this slot or a later one',
   nested: 'is already used by another task inside the task that holds it',

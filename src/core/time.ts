@@ -92,12 +92,6 @@ export const time: Time = {
   jittered: (interval) => interval * (0.5 + Math.random() / 2),
 }
 
-/** A monotonic clock. */
-export interface Clock {
-  /** Returns milliseconds since some fixed moment; never decreases. Only differences are meaningful. */
-  now(): number
-}
-
 /**
  * A length of time that has started. A holder starts its lease before it sends the request, so the database's lease starts, and
  * ends, later.
@@ -105,15 +99,15 @@ export interface Clock {
 export class Lease {
   #began: number
   #until: number
-  readonly #clock: Clock
+  readonly #clock: { now(): number }
 
   /**
    * Starts a lease.
    *
    * @param duration in milliseconds, from now
-   * @param clock default: the monotonic clock of the process
+   * @param clock counts milliseconds, and never goes back. Default: the monotonic clock of the process
    */
-  constructor(duration: number, clock: Clock = time) {
+  constructor(duration: number, clock: { now(): number } = time) {
     this.#clock = clock
     this.#began = clock.now()
     this.#until = this.#began + duration

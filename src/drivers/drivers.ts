@@ -9,8 +9,10 @@ export interface Driver {
    * as it is.
    *
    * @param placeholder the placeholder at which its value would be bound
+   * @returns SQL that can be written in any character set, and the value to bind in it, if there is one
    */
-  readonly inAscii?: ((text: string, placeholder: string) => AsciiText) | undefined
+  readonly inAscii?:
+    ((text: string, placeholder: string) => { readonly sql: string; readonly value?: string }) | undefined
   /**
    * Returns the server's code for an error of this driver, as a string.
    *
@@ -21,13 +23,6 @@ export interface Driver {
   readonly notSent: (error: object) => boolean
   /** Returns whether such an error remains, however often the statement is repeated: a closed pool, a wrong host or password. */
   readonly lasts: (error: object) => boolean
-}
-
-/** A string, as SQL that can be written in any character set. */
-export interface AsciiText {
-  readonly sql: string
-  /** The value to bind in this SQL. Default: none. */
-  readonly value?: string
 }
 
 /** The properties that the drivers set on their errors. */

@@ -1,6 +1,6 @@
 /** What the other folders import from the drivers. */
 export { drivers, mssqlCode, mysqlCode, mysqlLiteral, postgresCode } from './drivers'
-export type { AsciiText, Driver } from './drivers'
+export type { Driver } from './drivers'
 export { sqlClient } from './sql-client'
 export type { DriverClient, DriverSession, RunStatement } from './sql-client'
 export { isNotPrepared, nameAmong } from './statement-names'

@@ -28,15 +28,13 @@ export type RunStatement = (
   wants: keyof StatementResult,
 ) => Promise<StatementResult>
 
-/** One connection of a driver; see `SqlSession`. */
-export interface DriverSession extends Pick<SqlSession, 'release' | 'end'> {
-  readonly run: RunStatement
-}
-
 /** A client whose sessions are connections of its own; see `SqlClient`. */
 export interface DriverClient extends Omit<SqlClient, 'connect'> {
-  connect(): Promise<DriverSession>
+  /** Opens a session: one connection of the driver; see `SqlSession`. */
+  connect(): Promise<Pick<SqlSession, 'release' | 'end'> & { readonly run: RunStatement }>
 }
+
+export type DriverSession = Awaited<ReturnType<DriverClient['connect']>>
 
 /**
  * Creates the `SqlClient` that a `SqlLockProvider` needs, for a client on top of one of the drivers.

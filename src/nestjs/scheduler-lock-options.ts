@@ -14,21 +14,20 @@ import {
 } from '../core/internal'
 
 /**
- * A duration, or a function that returns one once the application's configuration is loaded: `() => process.env.REPORT_LOCK ??
+ * Defaults for all locked methods of a class. Durations that are left out default to the module's.
+ *
+ * A duration may be a function that returns one once the application's configuration is loaded: `() => process.env.REPORT_LOCK ??
  * '10m'`, or, using an injected service, ``lockAtMostFor(this: Reports) { return this.config.get('report.lock') }``. The function is
  * called when the application starts, which fails if the duration is wrong, and again for each run.
  */
-export type ConfiguredDuration<This = unknown> = Duration | ((this: This) => Duration)
-
-/** Defaults for all locked methods of a class. Durations that are left out default to the module's. */
 export interface SchedulerLockDefaultsOptions<This = unknown> extends Omit<
   TaskConfiguration,
   'name' | 'slot' | 'lockAtMostFor' | 'lockAtLeastFor'
 > {
   /** The lock expires after this long. Default: the module's `defaultLockAtMostFor`. */
-  readonly lockAtMostFor?: ConfiguredDuration<This> | undefined
+  readonly lockAtMostFor?: Duration | ((this: This) => Duration) | undefined
   /** The lock stays held for at least this long, even if the run ends sooner. Default: the module's `defaultLockAtLeastFor`, or 0. */
-  readonly lockAtLeastFor?: ConfiguredDuration<This> | undefined
+  readonly lockAtLeastFor?: Duration | ((this: This) => Duration) | undefined
   /** A key of the module's `lockProviders`. Default: its `lockProvider`. */
   readonly provider?: string | undefined
 }

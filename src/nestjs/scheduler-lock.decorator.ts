@@ -3,7 +3,6 @@ import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-e
 import {
   checkSchedulerLockDefaults,
   checkSchedulerLockOptions,
-  type ConfiguredDuration,
   type SchedulerLockDefaultsOptions,
   type SchedulerLockOptions,
 } from './scheduler-lock-options'
@@ -14,21 +13,6 @@ type Method = (this: object, ...args: never[]) => unknown
 const LOCKS = Symbol.for('shedlock-orm.locks')
 const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 
-/** A method decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones. */
-export interface SchedulerLockDecorator {
-  /** Decorates a method as a legacy decorator. */
-  <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
-  /**
-   * Decorates a method as a standard decorator.
-   *
-   * @typeParam Locked the method
-   */
-  <This, Locked extends (this: This, ...args: never[]) => unknown>(
-    method: Locked,
-    context: ClassMethodDecoratorContext<This>,
-  ): Locked
-}
-
 /**
  * Runs the method under a lock each time it is called by `@Cron`, `@Interval`, `@Timeout` or your code, and skips it if the lock is
  * refused. Decorators below it run under the lock; those above it run outside. So put it above a decorator that opens a transaction.
@@ -36,13 +20,20 @@ export interface SchedulerLockDecorator {
  * The method returns a promise of its own value, or of `undefined` if it was skipped. With `onSkip: 'throw'`, a skipped call
  * rejects with a `LockError` `SKIPPED` or `SHUTDOWN`. Inside the method, `activeLock()` returns the lock with its `signal`.
  *
+ * @returns a decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for wrong options or anything but an instance method. A call
  *   rejects with `INVALID_CONFIGURATION` if `ShedLockModule` is not imported, and with another `LockError` if it is unknown whether
  *   the lock was acquired: the method then does not run
  */
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
-): SchedulerLockDecorator {
+): {
+  <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
+  <This, Locked extends (this: This, ...args: never[]) => unknown>(
+    method: Locked,
+    context: ClassMethodDecoratorContext<This>,
+  ): Locked
+} {
   const checked = checkSchedulerLockOptions(options as unknown as SchedulerLockOptions)
   const decorate = (
     target: object,
@@ -53,7 +44,7 @@ export function SchedulerLock<This = unknown, Arguments extends unknown[] = neve
     decorateLegacy(target, keyOrContext, descriptor, checked)
     return undefined
   }
-  return decorate as SchedulerLockDecorator
+  return decorate as ReturnType<typeof SchedulerLock>
 }
 
 function decorateLegacy(
@@ -166,7 +157,7 @@ export function isLocked(instance: object, key: PropertyKey): boolean {
 /** Returns a locked method's configuration for an instance: own options over defaults, with durations from functions resolved. */
 export function configurationOf(instance: object, own: SchedulerLockOptions) {
   const { lockAtMostFor, lockAtLeastFor, ...options } = { ...defaultsOf(instance), ...own }
-  const durationOf = (duration: ConfiguredDuration | undefined): Duration | undefined =>
+  const durationOf = (duration: SchedulerLockDefaultsOptions['lockAtMostFor']): Duration | undefined =>
     typeof duration === 'function' ? duration.call(instance) : duration
   return { ...options, lockAtMostFor: durationOf(lockAtMostFor), lockAtLeastFor: durationOf(lockAtLeastFor) }
 }
@@ -174,6 +165,7 @@ export function configurationOf(instance: object, own: SchedulerLockOptions) {
 /**
  * Sets defaults for each `@SchedulerLock` in this class and its subclasses. A subclass may override each of them.
  *
+ * @returns a decorator for TypeScript's legacy decorators (`experimentalDecorators`) and for the standard ones
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for unknown options and impossible durations
  */
 export function SchedulerLockDefaults(

@@ -7,6 +7,7 @@ import {
   anObject,
   checkOptions,
   checkProvider,
+  type CronTimeLike,
   type Duration,
   EXECUTOR_OPTIONS,
   invalid,
@@ -16,7 +17,6 @@ import {
   mustBe,
   type OptionChecks,
 } from '../core/internal'
-import type { CronTimeClass } from './cron-slot'
 
 /** Options of `ShedLockModule.forRoot`: where the locks are kept, and the options of the executors. */
 export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
@@ -32,7 +32,7 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
    * The class `CronTime` of the package `cron`, which `@nestjs/schedule` uses. With it, every method with `@Cron` and
    * `@SchedulerLock` runs once for each time at which it is due, even if the instances' clocks differ. Default: no slots.
    */
-  readonly cronTime?: CronTimeClass | undefined
+  readonly cronTime?: (new (...args: never[]) => CronTimeLike) | undefined
   /** How long the application's shutdown waits for running tasks after their signals have aborted. Default 10 seconds. */
   readonly shutdownTimeout?: Duration | undefined
   /**

@@ -11,15 +11,6 @@ import {
   type TaskContext,
 } from '../core/internal'
 
-/** Options of `shedLockCoordinator`. */
-export interface ShedLockCoordinatorOptions {
-  /**
-   * Listeners for metrics and logs, as for an executor. Events have the node-cron task's name as the lock's name. node-cron does not
-   * report whether a run failed, so the outcome in `onTaskFinished` is always `succeeded`. Default: none.
-   */
-  readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
-}
-
 /**
  * Creates a coordinator that lets each fire of a node-cron task with `distributed: true` run on one instance only, even if the run is
  * short or other instances fire late. Call `setRunCoordinator(shedLockCoordinator(provider))` before `schedule`.
@@ -35,7 +26,13 @@ export interface ShedLockCoordinatorOptions {
  */
 export function shedLockCoordinator(
   provider: LockProvider,
-  options: ShedLockCoordinatorOptions = {},
+  options: {
+    /**
+     * Listeners for metrics and logs, as for an executor. Events have the node-cron task's name as the lock's name. node-cron does not
+     * report whether a run failed, so the outcome in `onTaskFinished` is always `succeeded`. Default: none.
+     */
+    readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
+  } = {},
 ): ShedLockCoordinator {
   checkOptions(options, { listeners: checkListeners }, 'shedLockCoordinator options')
   const withoutOutcome = new WithoutOutcome(checkProvider(provider))

@@ -4,6 +4,5 @@
  * @module shedlock-orm/opentelemetry
  */
 export { openTelemetryListener } from './open-telemetry-listener'
-export type { ListingLockProvider, OpenTelemetryListenerOptions } from './open-telemetry-listener'
+export type { OpenTelemetryListenerOptions } from './open-telemetry-listener'
 export { openTelemetryTracingListener } from './open-telemetry-tracing-listener'
-export type { OpenTelemetryTracingListenerOptions } from './open-telemetry-tracing-listener'

@@ -11,21 +11,6 @@ import {
 } from '../core/internal'
 import { errorType } from './open-telemetry-tracing-listener'
 
-/** A lock provider that can list when each lock was last acquired, such as those for TypeORM, Prisma and other SQL clients. */
-export interface ListingLockProvider {
-  readonly table: {
-    /** Reads all locks of the table, with the database's current time. */
-    list(): Promise<
-      readonly {
-        readonly name: string
-        readonly lockedAt: Date
-        readonly now: Date
-        readonly lastRun?: { readonly outcome: string }
-      }[]
-    >
-  }
-}
-
 /** Options of `openTelemetryListener`. */
 export interface OpenTelemetryListenerOptions {
   /** The meter provider. Default: the global one, even if it is registered later. */
@@ -33,8 +18,24 @@ export interface OpenTelemetryListenerOptions {
   /** The locks whose counters start at 0 at once, so that a dashboard also shows jobs that have never run. Default: none. */
   readonly lockNames?: readonly string[] | undefined
   /** The lock provider for `shedlock.lock.age`, whose table is read each time metrics are collected. Default: no such metric. */
-  readonly lockProvider?: ListingLockProvider | undefined
+  readonly lockProvider?:
+    | {
+        readonly table: {
+          /** Reads all locks of the table, with the database's current time. */
+          list(): Promise<
+            readonly {
+              readonly name: string
+              readonly lockedAt: Date
+              readonly now: Date
+              readonly lastRun?: { readonly outcome: string }
+            }[]
+          >
+        }
+      }
+    | undefined
 }
+
+type ListingLockProvider = NonNullable<OpenTelemetryListenerOptions['lockProvider']>
 
 const OPTIONS = {
   meterProvider: checkMeterProvider,

@@ -8,12 +8,6 @@ import {
   mustBe,
 } from '../core/internal'
 
-/** Options of `openTelemetryTracingListener`. */
-export interface OpenTelemetryTracingListenerOptions {
-  /** The tracer provider. Default: the global one, even if it is registered later. */
-  readonly tracerProvider?: TracerProvider | undefined
-}
-
 function checkTracerProvider(value: Partial<TracerProvider> | null, option: string): void {
   if (typeof value?.getTracer !== 'function') throw mustBe(option, 'a tracer provider of OpenTelemetry')
 }
@@ -34,7 +28,10 @@ function checkTracerProvider(value: Partial<TracerProvider> | null, option: stri
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function openTelemetryTracingListener(
-  options: OpenTelemetryTracingListenerOptions = {},
+  options: {
+    /** The tracer provider. Default: the global one, even if it is registered later. */
+    readonly tracerProvider?: TracerProvider | undefined
+  } = {},
 ): LockingTaskExecutorListener {
   checkOptions(options, { tracerProvider: checkTracerProvider }, 'OpenTelemetry tracing options')
   const { tracerProvider = trace } = options

@@ -4,4 +4,4 @@
  * @module shedlock-orm/prisma-8
  */
 export { guard, prismaContract, prismaLockProvider } from './internal'
-export type { Prisma8ClientLike, Prisma8ScopeLike, Prisma8TransactionLike } from './internal'
+export type { Prisma8ClientLike, Prisma8TransactionLike } from './internal'

@@ -2,4 +2,4 @@
 export { guard, prismaLockProvider } from './prisma-8-lock-provider'
 export { prismaContract } from './prisma-contract'
 export { ownConnection, prisma8Code, prisma8NotSent } from './prisma-8-sql-client'
-export type { Prisma8ClientLike, Prisma8ScopeLike, Prisma8TransactionLike } from './prisma-8-sql-client'
+export type { Prisma8ClientLike, Prisma8TransactionLike } from './prisma-8-sql-client'

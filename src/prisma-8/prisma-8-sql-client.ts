@@ -18,10 +18,10 @@ export interface Prisma8ClientLike {
     }
   }
   /** Runs plans on pooled connections, or lends a connection. */
-  runtime(): Prisma8ScopeLike & {
+  runtime(): Pick<Prisma8TransactionLike, 'execute' | 'query'> & {
     /** Lends a pooled connection. */
     connection(): PromiseLike<
-      Prisma8ScopeLike & {
+      Pick<Prisma8TransactionLike, 'execute' | 'query'> & {
         /** Returns the connection to the pool. */
         release(): PromiseLike<void>
       }
@@ -29,24 +29,23 @@ export interface Prisma8ClientLike {
   }
 }
 
-/** What this library uses of a Prisma 8 scope: the runtime, one of its connections, or the `tx` of `db.transaction`. */
-export interface Prisma8ScopeLike {
+/** The `tx` that `db.transaction` passes to its callback. */
+export interface Prisma8TransactionLike {
   /** Runs a plan and returns the number of rows it changed. */
   execute(plan: never): PromiseLike<{ readonly affectedRows: number }>
   /** Runs a plan and returns its rows. */
   query(plan: never): PromiseLike<unknown>
-}
-
-/** The `tx` that `db.transaction` passes to its callback. */
-export interface Prisma8TransactionLike extends Prisma8ScopeLike {
   readonly invalidated: boolean
 }
+
+/** A scope: the runtime, one of its connections, or the `tx` of `db.transaction`. */
+type Scope = Pick<Prisma8TransactionLike, 'execute' | 'query'>
 
 /** `db.raw.sql` */
 export type RawTag = Prisma8ClientLike['raw']['sql']
 
 /** Calls the work with a scope whose statements never join a transaction of the app. */
-export type UseScope = <T>(work: (scope: Prisma8ScopeLike) => Promise<T>) => Promise<T>
+export type UseScope = <T>(work: (scope: Scope) => Promise<T>) => Promise<T>
 
 /** A character that occurs in no statement, whatever the names in it are. */
 const PLACEHOLDER = '\0'

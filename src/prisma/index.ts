@@ -7,10 +7,8 @@ export { guard, lockStatementName, prismaLockProvider, prismaModel, shedlock } f
 export type {
   PrismaClientLike,
   PrismaLockProviderOptions,
-  PrismaProvider,
   RawClientLike,
   ShedLockClient,
   ShedLockExtension,
-  ShedLockExtensionOptions,
   TransactionClientLike,
 } from './internal'

@@ -3,12 +3,7 @@ export { guard } from './guard'
 export type { TransactionClientLike } from './guard'
 export type { PrismaClientLike, RawClientLike } from './prisma-client'
 export { prismaLockProvider, shedlock } from './prisma-lock-provider'
-export type {
-  PrismaLockProviderOptions,
-  ShedLockClient,
-  ShedLockExtension,
-  ShedLockExtensionOptions,
-} from './prisma-lock-provider'
+export type { PrismaLockProviderOptions, ShedLockClient, ShedLockExtension } from './prisma-lock-provider'
 export { modelText, prismaMigration, prismaModel } from './prisma-model'
 export type { PrismaProvider } from './prisma-model'
 export { lockStatementName } from './prisma-sql-client'

@@ -64,13 +64,10 @@ export function prismaLockProvider(
   return new SqlLockProvider({ ...sql, leave }, ofPrisma, rest)
 }
 
-/** Options of `shedlock()`: those of `prismaLockProvider` and of `LockingTaskExecutor`. */
-export interface ShedLockExtensionOptions extends PrismaLockProviderOptions, LockingTaskExecutorOptions {}
-
 const EXTENSION_OPTIONS = {
   ...EXECUTOR_OPTIONS,
   ...PROVIDER_OPTIONS,
-} satisfies OptionChecks<ShedLockExtensionOptions>
+} satisfies OptionChecks<PrismaLockProviderOptions & LockingTaskExecutorOptions>
 
 /** What `$extends(shedlock())` adds to the client. */
 export interface ShedLockClient {
@@ -114,7 +111,7 @@ export interface ShedLockExtension {
  *   `LockingTaskExecutor` do
  */
 export function shedlock(
-  options: ShedLockExtensionOptions = {},
+  options: PrismaLockProviderOptions & LockingTaskExecutorOptions = {},
 ): (client: PrismaClientLike) => ShedLockExtension {
   return (client) => {
     checkOptions(options, EXTENSION_OPTIONS, 'options of shedlock()')

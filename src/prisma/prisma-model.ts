@@ -12,7 +12,7 @@ import {
 import { CLIENT_DIALECTS } from './prisma-client'
 
 /** Prisma's name for a database in a schema's `datasource`. */
-export type PrismaProvider = 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlite' | 'sqlserver'
+export type PrismaProvider = Parameters<typeof prismaModel>[0]
 
 /** The column types of the migrations in Prisma's schema language: the type of a field and its native type. */
 export interface FieldTypes {
@@ -34,7 +34,10 @@ const FIELD_TYPES: Readonly<Record<PrismaProvider, FieldTypes>> = {
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function prismaModel(provider: PrismaProvider, options: LockTableOptions = {}): string {
+export function prismaModel(
+  provider: 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlite' | 'sqlserver',
+  options: LockTableOptions = {},
+): string {
   checkOptions(options, TABLE_OPTIONS, 'model options')
   const { names } = tableSql(dialectOf(provider, options), options)
   return modelText(names, FIELD_TYPES[provider], names.schema)

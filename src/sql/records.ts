@@ -1,4 +1,4 @@
-import { LAST_TIME, SLOT_AT_MOST_AHEAD, type LockHolder } from '../core/internal'
+import { LAST_TIME, SLOT_AT_MOST_AHEAD, type Skip } from '../core/internal'
 import type { SqlRow } from './session'
 import { isOurs, isPause, lastRunOf, readableOwner, type LastRun } from './owner'
 
@@ -65,7 +65,7 @@ function lockRecord(row: SqlRow): LockRecord {
 }
 
 /** Reads the holder from a row with the columns of `refusal`; other rows contain none. */
-export function lockHolder(row: SqlRow): LockHolder | undefined {
+export function lockHolder(row: SqlRow): Skip['holder'] {
   const owner = readText(row, 'owner')
   return owner === undefined
     ? undefined

@@ -7,7 +7,7 @@ export type SqlRow = Readonly<Record<string, unknown>>
 /** What a client returns for one statement. */
 export interface StatementResult {
   /** The rows that it read; empty if there were none. */
-  readonly rows: readonly SqlRow[]
+  readonly rows: readonly Readonly<Record<string, unknown>>[]
   /**
    * How many rows it changed; `null` or `undefined` if the client does not report it. If a lock depends on this number, its absence
    * is a `LockError` `INVALID_CLIENT`.

@@ -3,8 +3,8 @@
  *
  * @module shedlock-orm/testing
  */
-export { InMemoryLockProvider, makeAllAssertsPass } from '../core/internal'
+export { makeAllAssertsPass } from '../core/internal'
 export type { LockProviderEnvironment } from './lock-provider-environment'
 export { lockProviderSuite } from './lock-provider-suite'
-export type { SuiteCase, SuiteOptions } from './lock-provider-suite'
+export type { SuiteCase } from './lock-provider-suite'
 export { alwaysFree, assertFree, assertHeld, assumeLocked, FakeClock } from './unit-test-support'

@@ -22,12 +22,6 @@ export interface SuiteCase {
   readonly run: () => Promise<void>
 }
 
-/** Options of the suite. */
-export interface SuiteOptions {
-  /** The `timeLimit` of each case. Default one minute. */
-  readonly timeLimit?: Duration | undefined
-}
-
 /**
  * Returns the tests that every lock provider must pass, whatever its storage is. Use it if you write your own provider:
  *
@@ -42,7 +36,10 @@ export interface SuiteOptions {
  */
 export function lockProviderSuite(
   environment: LockProviderEnvironment,
-  options: SuiteOptions = {},
+  options: {
+    /** The `timeLimit` of each case. Default one minute. */
+    readonly timeLimit?: Duration | undefined
+  } = {},
 ): SuiteCase[] {
   const { timeLimit = 60_000 } = checkOptions(options, { timeLimit: aDuration }, 'options of the suite')
   const cases: Cases = {

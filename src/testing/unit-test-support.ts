@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import {
   type Acquisition,
   type CheckedLockConfiguration,
-  type Clock,
   type Duration,
   InMemoryLockProvider,
   invalid,
@@ -36,7 +35,7 @@ export async function assumeLocked<T>(task: Task<T>): Promise<T> {
  * A clock that stands still until a test advances it: `new InMemoryLockProvider(new FakeClock())`. It decides when leases end.
  * Signals abort by timers instead: to test that, use the fake timers of your test runner without a `FakeClock`.
  */
-export class FakeClock implements Clock {
+export class FakeClock {
   #now = 0
 
   /** Returns the total number of milliseconds by which the clock was advanced. */

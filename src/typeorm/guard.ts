@@ -3,9 +3,6 @@ import { guardTransaction, rowOf } from '../sql/internal'
 import type { QueryRunnerLike } from './data-source-like'
 import { givenQueryRunner } from './query-runner-client'
 
-/** An `EntityManager` of a transaction, or the `QueryRunner` that began one. */
-export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined }
-
 /**
  * Lets a transaction commit only while the lock is held, so that a task whose process stalled until its lease expired cannot commit
  * stale work. Call it immediately before the commit: from then until the commit, neither an extension nor another holder can change
@@ -20,13 +17,14 @@ export type TransactionLike = QueryRunnerLike | { readonly queryRunner?: QueryRu
  *
  * The lock table must be in the same database as the transaction.
  *
+ * @param transaction the `EntityManager` of a transaction, or the `QueryRunner` that began one
  * @param lock default: the innermost active lock
  * @throws LockError `LOCK_LOST` when the lock is no longer held, so that the transaction rolls back; `NOT_LOCKED` outside of a
  *   locked task; `INVALID_CLIENT` outside of a transaction; `INVALID_CONFIGURATION` for a lock that is not kept in SQL;
  *   `DATABASE_ERROR`. A serialization failure, a deadlock or a busy file is thrown as TypeORM's own error: repeat the transaction
  */
 export async function guard(
-  transaction: TransactionLike,
+  transaction: QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined },
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
   const row = rowOf(lock)

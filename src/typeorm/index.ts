@@ -9,7 +9,5 @@ export type {
   QueryRunnerLike,
   ShedLock,
   ShedLockEntityOptions,
-  ShedLockMigration,
-  TransactionLike,
   TypeOrmLockProviderOptions,
 } from './internal'

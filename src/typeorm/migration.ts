@@ -12,16 +12,6 @@ import { tableIn } from './entity'
 import { givenQueryRunner } from './query-runner-client'
 import { runText } from './run-statement'
 
-/** The migration that creates the lock table, in the form that TypeORM expects. */
-export interface ShedLockMigration {
-  /** TypeORM sorts migrations by the 13 digits at the end of their names, and records the names of those it has run. */
-  readonly name: string
-  /** Creates the lock table, unless it exists. */
-  up(queryRunner: QueryRunnerLike): Promise<void>
-  /** Drops the lock table. */
-  down(queryRunner: QueryRunnerLike): Promise<void>
-}
-
 /**
  * Returns a migration class that creates the lock table. List it in `migrations: [createShedLockMigration()]`, or, for TypeORM's
  * command line, write a file with `export const CreateShedLock1735689600000 = createShedLockMigration()`. Its name and its date
@@ -31,7 +21,11 @@ export interface ShedLockMigration {
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function createShedLockMigration(options: LockTableOptions = {}): new () => ShedLockMigration {
+export function createShedLockMigration(options: LockTableOptions = {}): new () => {
+  readonly name: string
+  up(queryRunner: QueryRunnerLike): Promise<void>
+  down(queryRunner: QueryRunnerLike): Promise<void>
+} {
   // With `migrations: [createShedLockMigration]`, TypeORM calls this function with `new`, and would take the class that it returns
   // for a migration without up().
   if ((new.target as unknown) !== undefined)
@@ -41,7 +35,7 @@ export function createShedLockMigration(options: LockTableOptions = {}): new () 
   checkOptions(options, TABLE_OPTIONS, 'migration options')
   lockTableNames(options)
 
-  return class CreateShedLock1735689600000 implements ShedLockMigration {
+  return class CreateShedLock1735689600000 {
     readonly name: string = 'CreateShedLock1735689600000'
 
     async up(queryRunner: QueryRunnerLike): Promise<void> {

@@ -1,19 +1,20 @@
 import { warn } from '../core/internal'
 import { plainText } from './answer'
 
-/** A person who may see the page. */
-export interface PageVisitor {
-  /** The name, which is written into the row of a lock that this visitor pauses. */
-  readonly user: string
-  /** `true`: the visitor may see the locks but change nothing. Default: the page's `readOnly`. */
-  readonly readOnly?: boolean | undefined
-}
-
 /**
  * What `authorize` returns. A visitor, or `true` for a visitor without a name, may see the page. For `undefined` or `null`, which mean
  * that nobody has signed in, the page answers 401; for `false` and any other value, 403.
  */
-export type Permission = PageVisitor | boolean | null | undefined
+export type Permission =
+  | {
+      /** The visitor's name, which is written into the row of a lock that this visitor pauses. */
+      readonly user: string
+      /** `true`: the visitor may see the locks but change nothing. Default: the page's `readOnly`. */
+      readonly readOnly?: boolean | undefined
+    }
+  | boolean
+  | null
+  | undefined
 
 /** What a visitor may do. Has no name if `authorize` returned `true`. */
 export interface Visitor {

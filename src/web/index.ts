@@ -6,5 +6,4 @@
 export { lockPage } from './lock-page'
 export type { LockPage, LockPageOptions } from './lock-page'
 export { nodeHandler } from './node-handler'
-export type { NodeRequest, NodeResponse } from './node-handler'
-export type { PageVisitor, Permission } from './authorization'
+export type { Permission } from './authorization'

@@ -6,15 +6,6 @@ import type { LockPage } from './lock-page'
 
 /** A request of Node's `http`, or of a framework that has Node's own in `raw`, such as Fastify. */
 export type NodeRequest = IncomingMessage | { readonly raw: IncomingMessage }
-/** The response to it. */
-export type NodeResponse =
-  | ServerResponse
-  | {
-      readonly raw: ServerResponse
-      /** Tells the framework not to send a response itself. */
-      readonly hijack: () => unknown
-    }
-
 /**
  * Creates a handler that serves the page on Node's servers: for `(request, response)` of Express, Fastify, NestJS and `http.createServer`.
  * `authorize` gets the framework's request as its second argument. If `authorize` has sent a response itself, such as a redirect, the
@@ -22,9 +13,12 @@ export type NodeResponse =
  *
  * @returns a function that resolves when the response has been sent, and never rejects
  */
-export function nodeHandler<Request extends NodeRequest>(
+export function nodeHandler<Request extends IncomingMessage | { readonly raw: IncomingMessage }>(
   page: LockPage<Request>,
-): (request: Request, response: NodeResponse) => Promise<void> {
+): (
+  request: Request,
+  response: ServerResponse | { readonly raw: ServerResponse; readonly hijack: () => unknown },
+) => Promise<void> {
   return async (request, response) => {
     const { raw: outgoing = response as ServerResponse } = response as { raw?: ServerResponse }
     try {

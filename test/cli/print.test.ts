@@ -152,19 +152,18 @@ describe('shedlock-orm prisma', () => {
 })
 
 describe('shedlock-orm typeorm', () => {
-  const migration = (name: string, format: string, ...flags: string[]) => {
+  const migration = async (name: string, ...flags: string[]): Promise<string> => {
     const file = join(folder, name)
-    return runCli(cli, ['typeorm', '--format', format, '--out', file, ...flags]).then(() =>
-      readFileSync(file, 'utf8'),
-    )
+    await runCli(cli, ['typeorm', '--out', file, ...flags])
+    return readFileSync(file, 'utf8')
   }
 
   it.each([
     ['ts', 'import', 'export class', 'override name'],
-    ['esm', 'import', 'export class', 'name'],
+    ['mjs', 'import', 'export class', 'name'],
     ['cjs', 'const', 'exports.CreateShedLock1795000000000 = class', 'name'],
-  ])('dates the migration as its file is dated: %s', async (format, imports, exported, member) => {
-    const text = await migration(`1795000000000-${format}.ts`, format, '--schema', 'ops')
+  ])('dates the migration as its file is dated: .%s', async (extension, imports, exported, member) => {
+    const text = await migration(`1795000000000-locks.${extension}`, '--schema', 'ops')
     expect(text).toMatch(new RegExp(`^${imports} `))
     expect(text).toContain(
       `${exported} CreateShedLock1795000000000 extends createShedLockMigration({ schema: 'ops' }) {\n  ${member} = 'CreateShedLock1795000000000'\n}\n`,
@@ -173,8 +172,8 @@ describe('shedlock-orm typeorm', () => {
 
   it("keeps the migration's own date if the file has that, or none", async () => {
     const own = /export const CreateShedLock1735689600000 = createShedLockMigration\(\)\n/
-    expect(await migration('1735689600000-shedlock.ts', 'ts')).toMatch(own)
-    expect(await migration('shedlock-1795000000000.ts', 'ts')).toMatch(own)
+    expect(await migration('1735689600000-shedlock.ts')).toMatch(own)
+    expect(await migration('shedlock-1795000000000.ts')).toMatch(own)
   })
 })
 

@@ -3,7 +3,7 @@ import { dialects, DriverError, lockStatements, SqlLockProvider, tableSql } from
 import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 import { clientOf } from '../statement-sender'
-import { isWrite } from './postal-sql-executor'
+import { isWrite } from './postal-sender'
 
 describeBackends(everyClient())('an unlock by $title', (each) => {
   const client = openedClient(each)

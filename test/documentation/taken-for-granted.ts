@@ -2,9 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test as TestOfNest } from '@nestjs/testing'
 import type { LockingTaskExecutor } from 'shedlock-orm'
 import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma-8'
-import type { SqlLockProvider, SqlRow } from 'shedlock-orm/sql'
+import type { SqlLockProvider } from 'shedlock-orm/sql'
 import type { DataSource } from 'typeorm'
 import { PrismaClient } from '../prisma/generated/sqlite/client'
+
+interface PgQuery {
+  query(
+    text: string,
+    values: unknown[],
+  ): Promise<{ rows: Record<string, unknown>[]; rowCount: number | null }>
+}
 
 /** What a `ts fragment` in the documentation may use without making it: a reader has it in his app. */
 declare global {
@@ -50,7 +57,13 @@ declare global {
   }
   const logger: Console
   /** A `Pool` of pg, whose types are not installed here. */
-  const pool: { query(text: string, values: unknown[]): Promise<{ rows: SqlRow[]; rowCount: number | null }> }
+  const pool: PgQuery & {
+    connect(): Promise<PgQuery & { release(destroys?: boolean): void }>
+    on(
+      event: 'connect',
+      listener: (connection: { on: (event: 'error', listener: () => void) => void }) => void,
+    ): void
+  }
   const prisma: PrismaClient
   const provider: SqlLockProvider
   const report: object

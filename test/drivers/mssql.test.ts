@@ -27,6 +27,7 @@ const COLUMNS = [
 const changed = (rows: number): TdsAnswer => ({ rows: [{ changed: String(rows) }] })
 const ACQUIRED: TdsAnswer = { rows: [{ outcome: 'acquired' }] }
 const HELD: TdsAnswer = { rows: [{ outcome: 'held' }] }
+const RELEASE = /^update \[shedlock] set \[lock_until] = case when .* < \[lock_until] then .*@@rowcount/
 
 interface Client {
   provider(timeLimit?: string): SqlLockProvider
@@ -177,7 +178,7 @@ describe.each(Object.entries(CLIENTS))(
       answer = ({ text }) => (text.includes('@outcome') ? { rows: [{ audit_id: '7' }] } : changed(1))
       await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'no trigger that returns rows'))
       await eventually(() => expect(asked.length).toBe(2))
-      expect(asked[1]?.text).toMatch(/^update \[shedlock] set \[lock_until] = cast/)
+      expect(asked[1]?.text).toMatch(RELEASE)
     })
 
     it.each([605, 976, 978, 983].filter(isTransient))(
@@ -218,7 +219,7 @@ describe.each(Object.entries(CLIENTS))(
       answer = () => answers.shift() ?? changed(1)
       await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
       await eventually(() => expect(asked.length).toBe(2))
-      expect(asked[1]?.text).toMatch(/^update \[shedlock] set \[lock_until] = cast.*@@rowcount/)
+      expect(asked[1]?.text).toMatch(RELEASE)
     })
 
     it('refuses to lock in a table without a key', async () => {
@@ -228,7 +229,7 @@ describe.each(Object.entries(CLIENTS))(
       expect(asked).toEqual([])
     })
 
-    it('reports columns that are too short, nullable or varchar, with SQL that drops the key and creates it again', async () => {
+    it('reports columns that are too short, nullable or varchar, with the type that they should have', async () => {
       columns = [
         column('name', 'varchar', '64'),
         column('lock_until', 'datetime2(7)', '8'),
@@ -242,12 +243,12 @@ describe.each(Object.entries(CLIENTS))(
         ['COLUMN_TYPE', 'warning'],
         ['COLUMN_NULLABLE', 'warning'],
       ])
-      // Only keys that have the column: another may be the table's primary key.
-      expect(findings[1]?.fix).toEqual([
-        expect.stringMatching(/^declare @drop [^]*col_name\([^]*N'\[name]'\nexec \(@drop\)$/),
-        'alter table [shedlock] alter column [name] nvarchar(64) collate Latin1_General_100_BIN2 not null',
-        expect.stringMatching(/^if exists [^]*create unique index [^]*else [^]*primary key \(\[name]\)$/),
-      ])
+      expect(findings[1]).toMatchObject({
+        message: expect.stringMatching(
+          /make it 'nvarchar\(64\) collate Latin1_General_100_BIN2 not null'\.$/,
+        ),
+        fix: [],
+      })
     })
   },
 )

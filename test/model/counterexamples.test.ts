@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { dialects, SqlLockProvider, type Sql, type LockValues } from '../../src/sql/internal'
 import { everyClient, openedClient, type OpenClient } from '../conformance/every-client'
-import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
+import { PostalSender } from '../conformance/postal-sender'
 import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -30,7 +30,7 @@ const prolongs: Break = (statement, values) => {
 
 /** Replays a counterexample. @returns whether what the model calls WRONG has happened */
 type Story = (connect: () => Connection, client: Pick<OpenClient, 'table'>, name: string) => Promise<boolean>
-type Connection = readonly [provider: SqlLockProvider, post: PostalSqlExecutor]
+type Connection = readonly [provider: SqlLockProvider, post: PostalSender]
 
 const twoHoldTheLock: Story = async (connect, { table }, name) => {
   const [a, postOfA] = connect()
@@ -119,7 +119,7 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (sqliteCl
       execute: (statement, values) => client.executor.execute(...broken(statement, values)),
       query: (...all) => client.executor.query(...all),
     }
-    const post = new PostalSqlExecutor(executor)
+    const post = new PostalSender(executor)
     return [new SqlLockProvider(clientOf(post), dialects[sqliteClient.dialect], { timeLimit: '1m' }), post]
   }
 

@@ -48,11 +48,11 @@ testBackends(availableBackends().filter(({ shared }) => shared))(
     })
     const { elected, errors } = application.get(PriceFeed)
     const lock = await elected.promise
-    const table = typeOrmLockProvider(dataSource)
-    expect(await table.findLock('price-feed')).toMatchObject({ held: true })
+    const provider = typeOrmLockProvider(dataSource)
+    expect(await provider.table.find('price-feed')).toMatchObject({ held: true })
     await application.close()
     expect(lock.signal.aborted).toBe(true)
     expect(errors).toEqual([])
-    expect(await table.findLock('price-feed')).toMatchObject({ held: false })
+    expect(await provider.table.find('price-feed')).toMatchObject({ held: false })
   },
 )

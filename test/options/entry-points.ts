@@ -25,7 +25,7 @@ import {
   type SchedulerLockDefaultsOptions,
   type SchedulerLockOptions,
 } from '../../src/nestjs'
-import { shedLockCoordinator, type ShedLockCoordinatorOptions } from '../../src/node-cron'
+import { shedLockCoordinator } from '../../src/node-cron'
 import { shedlock } from '../../src/prisma/internal'
 import { afterTest } from '../after-test'
 import { runCli } from '../cli/built-cli'
@@ -180,7 +180,7 @@ export const entryPoints = {
     const isOfNodeCron =
       typeof name === 'string' && typeof lockAtMostFor !== 'function' && slot instanceof Date
     const options = isOfNodeCron ? rest : { ...rest, name, lockAtMostFor, slot }
-    const coordinator = shedLockCoordinator(locks, options as ShedLockCoordinatorOptions)
+    const coordinator = shedLockCoordinator(locks, options as Parameters<typeof shedLockCoordinator>[1])
     const key = `${String(name)}:${(slot as Date).toISOString()}`
     return async (...args) => {
       if (!(await coordinator.shouldRun(key, milliseconds(lockAtMostFor as Duration)))) return undefined

@@ -20,7 +20,7 @@ import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
 import { migrated, openMemory } from '../backends/open-database'
 import { passedObjects } from './public-interface'
-import { type StatementSender, clientOf } from '../statement-sender'
+import { clientOf } from '../statement-sender'
 
 type Change = Readonly<Record<string, unknown>>
 
@@ -87,16 +87,10 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'new SqlLockProvider(options)': (change) =>
     new SqlLockProvider(clientOf(unused), dialects.postgres, change),
   'SqlLockProvider.drain(options)': async (change) => (await sqlProvider()).drain(change),
-  'SqlLockProvider.table.overdue(options)': async (change) =>
+  'TableOperations.overdue(options)': async (change) =>
     (await sqlProvider()).table.overdue({ job: '1h' }, change),
-  'SqlLockProvider.table.pause(options)': async (change) =>
+  'TableOperations.pause(options)': async (change) =>
     (await sqlProvider()).table.pause('job', { duration: '1h', reason: 'a test', ...change }),
-  'PauseOptions.wait': async (change) =>
-    (await sqlProvider()).table.pause('job', {
-      duration: '1h',
-      reason: 'a test',
-      wait: { atMost: 0, ...change },
-    }),
   'LockTableOptions.columnNames': (change) =>
     new SqlLockProvider(clientOf(unused), dialects.postgres, { columnNames: change }),
   'executeOnce(configuration)': (change) => executeOnce(memory(), { name: 'job', ...change }, task),
@@ -129,41 +123,39 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
 
 /** What else a caller passes, and why it may have properties that the package does not know. */
 const others: Readonly<Record<string, string>> = {
-  ...{
-    StatementSender: 'a client',
-    Driver: 'a client',
-    Clock: 'a clock',
-  },
-  ...{ ActiveLock: 'a lock', LockHolder: 'of a storage' },
-  ...{
-    LockingTaskExecutorListener: 'its own class',
-    ListingLockProvider: 'a storage',
-  },
-  ...{
-    DataSourceLike: 'of TypeORM',
-    ...{ Prisma8TransactionLike: 'of Prisma', Prisma8ScopeLike: 'of Prisma' },
-    'nodeHandler()(response)': 'of a framework',
-  },
-  ...{ PrismaClientLike: 'of Prisma', Prisma8ClientLike: 'of Prisma' },
-  ...{ 'lockStatementName(options)': 'of Prisma' },
-  ...{ PageVisitor: "may be the app's own user" },
-  ...{ LockProviderEnvironment: 'a test' },
-  ...{ Sql: 'made by the package', SqlValues: 'made by the package', StatementResult: 'of a client' },
-  ...{ Attempt: 'made by the package', AcquireOptions: 'made by the package' },
+  ...{ SqlClient: 'a client', DriverClient: 'a client', Driver: 'a client', SqlSession: 'of a client' },
+  ...{ StatementResult: 'of a client', Sql: 'made by the package' },
+  ...{ 'new Lease(clock)': 'a clock', 'new InMemoryLockProvider(clock)': 'a clock' },
+  ...{ CronLike: 'of croner', CronTimeLike: 'of cron' },
+  ...{ ActiveLock: 'a lock', 'Skip.holder': 'of a storage' },
+  LockingTaskExecutorListener: 'its own class',
+  'OpenTelemetryListenerOptions.lockProvider': 'a storage',
+  'new LockError(options)': 'of a storage',
+  'loggingListener(logger)': "the app's own",
+  'new SqlLockProvider(dialect)': 'made by the package',
+  ...{ DataSourceLike: 'of TypeORM', QueryRunnerLike: 'of TypeORM', 'guard(transaction)': 'of TypeORM' },
+  ...{ PrismaClientLike: 'of Prisma', RawClientLike: 'of Prisma', TransactionClientLike: 'of Prisma' },
+  ...{ Prisma8ClientLike: 'of Prisma', Prisma8TransactionLike: 'of Prisma' },
+  'lockStatementName(options)': 'of Prisma',
+  'nodeHandler()(response)': 'of a framework',
+  'LockPageOptions.authorize()': "may be the app's own user",
+  LockProviderEnvironment: 'a test',
   ...{ LockRecord: 'a row', LastRun: 'part of a row' },
   ...{ LockEvent: 'an event', LockSkippedEvent: 'an event', LockFailureEvent: 'an event' },
   ...{ TaskFinishedEvent: 'an event', LockLostEvent: 'an event', CheckedLockConfiguration: 'of an event' },
 }
 /** Parts of those. */
 const isPartOfOther = (type: string): boolean =>
-  /^(ListingLockProvider|Prisma8\w+|DataSourceLike)\b[.(]/.test(type)
+  /^(OpenTelemetryListenerOptions\.lockProvider|Driver|DriverClient|Prisma8\w+|DataSourceLike|QueryRunnerLike|CronLike|CronTimeLike)\b[.(]/.test(
+    type,
+  )
 
 const passed = passedObjects().filter(({ type }) => !(type in others) && !isPartOfOther(type))
 
 /** Wrong for every option but these. */
 const WRONG = ['wrong']
 const wrong: Readonly<Record<string, unknown>> = {
-  ...{ 'DrainOptions.caller': 7, 'OpenTelemetryListenerOptions.lockNames': [7] },
+  'OpenTelemetryListenerOptions.lockNames': [7],
   'ShedLockModuleOptions.warnOfUnlockedCrons.except': [7],
   // What they contain is Nest's to check.
   ...{ 'ShedLockModuleAsyncOptions.imports': 7, 'ShedLockModuleAsyncOptions.inject': 7 },

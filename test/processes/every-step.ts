@@ -8,7 +8,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm'
 import { LockError, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
 import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
 import { typeOrmClient } from '../conformance/sql-clients'
-import { FAULTS, FaultySqlExecutor, type Fault } from './faulty-sql-executor'
+import { FAULTS, FaultySender, type Fault } from './faulty-sender'
 import { clientOf, senderOf, type StatementSender } from '../statement-sender'
 
 const STEPS = ['look at the table', 'take', 'extend', 'unlock'] as const
@@ -32,7 +32,7 @@ async function runWithFault(
 ): Promise<string> {
   const title = `${step}: the statement ${fault}${taskFails ? ', and the task fails' : ''}`
   const lockName = title.slice(0, 64).trim()
-  const faulty = new FaultySqlExecutor(sql, TIME_LIMIT + 200)
+  const faulty = new FaultySender(sql, TIME_LIMIT + 200)
   const provider = new SqlLockProvider(clientOf(faulty), dialect, {
     timeLimit: TIME_LIMIT,
   })

@@ -86,8 +86,8 @@ export class Instance extends LockProvider {
     try {
       const answer = await (locks.acquire(configuration) as Promise<LockRow | Refusal>)
       if (!('reason' in answer)) {
-        this.#watch(answer as LockRow)
-        return answer as LockRow
+        this.#watch(answer)
+        return answer
       }
       referee.refusals++
       if (answer.reason === 'already-run')

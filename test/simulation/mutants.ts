@@ -47,8 +47,8 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'waiting does not stop at the shutdown',
     file: 'src/core/locking-task-executor.ts',
-    find: 'const { stopped } = this.#runs',
-    replace: 'const { signal: stopped } = new AbortController()',
+    find: 'const stopped = this.#stop.signal',
+    replace: 'const stopped = new AbortController().signal',
   },
   {
     what: 'put back',
@@ -74,10 +74,10 @@ const putBack: readonly Mutant[] = [
   {
     what: 'refusals are true',
     breaks: 'a busy database is reported as held',
-    file: 'src/sql/acquisition.ts',
-    find: 'table.call({ lockName: name, attempt }',
+    file: 'src/sql/lock-row.ts',
+    find: 'return await table.call({ lockName: name, attempt }, true)',
     replace:
-      "table.call({ lockName: name, attempt: (each: Attempt) => attempt(each).catch((error: unknown) => {\n        if (error instanceof LostRace || errorKind(table.dialect, error) !== 'transient') throw error\n        return { outcome: 'held' as const, row: undefined, lease: leaseOf(lockAtMostFor) }\n      }) }",
+      "const orHeld = (each: Attempt): Promise<StepResult> =>\n        attempt(each).catch((error: unknown) => {\n          if (error instanceof LostRace || errorKind(table.dialect, error) !== 'transient') throw error\n          return { outcome: 'held' }\n        })\n      return await table.call({ lockName: name, attempt: orHeld }, true)",
   },
   {
     what: 'no needless statements',
@@ -117,21 +117,21 @@ const putBack: readonly Mutant[] = [
   {
     what: 'the last run',
     breaks: 'a slot that succeeded is acquired again',
-    file: 'src/sql/acquisition.ts',
+    file: 'src/sql/lock-row.ts',
     find: "if (!token || seen.lastRun.outcome === 'succeeded')",
     replace: 'if (!token)',
   },
   {
     what: 'the last run',
     breaks: 'a slot that failed or died is acquired again without untilSucceeded',
-    file: 'src/sql/acquisition.ts',
+    file: 'src/sql/lock-row.ts',
     find: "result?.outcome === 'already-run' && untilSucceeded",
     replace: "result?.outcome === 'already-run'",
   },
   {
     what: 'the last run',
     breaks: 'a slot that died is not acquired again',
-    file: 'src/sql/acquisition.ts',
+    file: 'src/sql/lock-row.ts',
     find: "seen.lastRun.outcome === 'succeeded'",
     replace: "seen.lastRun.outcome !== 'failed'",
   },

@@ -5,7 +5,7 @@ import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { everyClient, openedClient } from '../conformance/every-client'
-import { PostalSqlExecutor } from '../conformance/postal-sql-executor'
+import { PostalSender } from '../conformance/postal-sender'
 import { type StatementSender, clientOf } from '../statement-sender'
 
 const sqlite = everyClient().filter(({ orm, dialect }) => orm === 'TypeORM' && dialect === 'sqlite')
@@ -28,7 +28,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
   }
 
   it('an extension whose request got lost is sent again before the lease is over', async () => {
-    const post = new PostalSqlExecutor(client.executor)
+    const post = new PostalSender(client.executor)
     const provider = new SqlLockProvider(clientOf(post), dialects.sqlite, { timeLimit: '1m' })
     const lock = await provider.lock({ name: 'swallowed', lockAtMostFor: '5s' })
     post.next = 'late'
@@ -76,7 +76,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
 
   it('a pause whose request arrives late has no effect once the pause was ended', async () => {
     const { executor, table } = client
-    const post = new PostalSqlExecutor(executor)
+    const post = new PostalSender(executor)
     const provider = new SqlLockProvider(clientOf(post), dialects.sqlite, { timeLimit: '300ms' })
     await (await provider.lock({ name: 'paused', lockAtMostFor: '1m' }))?.unlock()
     post.next = 'late'
@@ -142,7 +142,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
   })
 
   it('keep-alive does not undo an extension by hand that was on its way at half time', async () => {
-    const post = new PostalSqlExecutor(client.executor)
+    const post = new PostalSender(client.executor)
     const provider = new SqlLockProvider(clientOf(post), dialects.sqlite)
     const configuration = { name: 'half time', lockAtMostFor: '4s', keepAlive: true }
     await new LockingTaskExecutor(provider).executeWithLock(configuration, async ({ lock }) => {

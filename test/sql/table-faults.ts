@@ -1,9 +1,9 @@
-import type { DialectName, TableFindingCode } from '../../src/sql/internal'
+import type { DialectName, TableFinding } from '../../src/sql/internal'
 
 /** What is wrong with a lock table that somebody made by hand, what is told of it, and what makes such a table. */
 export type TableFault = readonly [
   fault: string,
-  told: `${'error' | 'warning'}: ${TableFindingCode}`,
+  told: `${'error' | 'warning'}: ${TableFinding['code']}`,
   make: readonly string[],
 ]
 type Columns = Readonly<Record<'name' | 'lock_until' | 'locked_at' | 'locked_by', string>>

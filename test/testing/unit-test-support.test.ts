@@ -1,13 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { activeLock, assertLocked, extendActiveLock, LockError } from '../../src/core/internal'
 import {
-  assertFree,
-  assertHeld,
-  assumeLocked,
-  FakeClock,
+  activeLock,
+  assertLocked,
+  extendActiveLock,
   InMemoryLockProvider,
-  makeAllAssertsPass,
-} from '../../src/testing'
+  LockError,
+} from '../../src/core/internal'
+import { assertFree, assertHeld, assumeLocked, FakeClock, makeAllAssertsPass } from '../../src/testing'
 
 const notLocked = expect.objectContaining({ code: 'NOT_LOCKED' })
 

@@ -26,10 +26,6 @@ function acquireIn({ table, isNamed }: LockSql, seen: Sql, update: Sql, insert: 
   return [{ answer: 'outcome', statement }]
 }
 
-function literal(value: string): string {
-  return `N'${value.replaceAll("'", "''")}'`
-}
-
 export const mssql: Dialect = {
   name: 'mssql',
   quote: (identifier) => `[${identifier.replaceAll(']', ']]')}]`,

@@ -7,40 +7,36 @@ import { COLUMNS, columnType, LENGTHS } from './definition'
 import { type LockColumn, type TableSql, title } from './names'
 import { addColumn, addKey, changeColumn, createTable } from './fixes'
 
-/**
- * What is wrong with a lock table.
- *
- * - `TABLE_MISSING` the table does not exist, or this user may not see it
- * - `COLUMN_MISSING` the table lacks a column
- * - `COLUMN_TYPE` a column has a type with which two callers could hold one lock, or a time would be rounded
- * - `COLUMN_TOO_SHORT` a string column is too short for some names or owners
- * - `COLUMN_NULLABLE` a column may be null: a row without a time would be held for ever
- * - `KEY_MISSING` the name's column has no primary key or unique index of its own: two rows could have one name
- * - `LOCKED_IN_FUTURE` another clock or another time zone writes times: two callers could hold one lock
- * - `TIME_INVALID` a row has a value that is not a time, such as null or infinity: its lock may be held for ever
- * - `OTHER_SCHEMA` the table is not in the schema of this connection, but was found on its search path: another connection may find
- *   another table
- * - `CASE_IGNORED` names that differ only in case are one lock
- * - `PRIVILEGE_MISSING` this user may not select, insert or update
- * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
- */
-export type TableFindingCode =
-  | 'TABLE_MISSING'
-  | 'COLUMN_MISSING'
-  | 'COLUMN_TYPE'
-  | 'COLUMN_TOO_SHORT'
-  | 'COLUMN_NULLABLE'
-  | 'KEY_MISSING'
-  | 'LOCKED_IN_FUTURE'
-  | 'TIME_INVALID'
-  | 'OTHER_SCHEMA'
-  | 'CASE_IGNORED'
-  | 'PRIVILEGE_MISSING'
-  | 'REFUSED'
-
 /** One thing that is wrong with a lock table, as `provider.table.check()` returns it. */
 export interface TableFinding {
-  readonly code: TableFindingCode
+  /**
+   * - `TABLE_MISSING` the table does not exist, or this user may not see it
+   * - `COLUMN_MISSING` the table lacks a column
+   * - `COLUMN_TYPE` a column has a type with which two callers could hold one lock, or a time would be rounded
+   * - `COLUMN_TOO_SHORT` a string column is too short for some names or owners
+   * - `COLUMN_NULLABLE` a column may be null: a row without a time would be held for ever
+   * - `KEY_MISSING` the name's column has no primary key or unique index of its own: two rows could have one name
+   * - `LOCKED_IN_FUTURE` another clock or another time zone writes times: two callers could hold one lock
+   * - `TIME_INVALID` a row has a value that is not a time, such as null or infinity: its lock may be held for ever
+   * - `OTHER_SCHEMA` the table is not in the schema of this connection, but was found on its search path: another connection may find
+   *   another table
+   * - `CASE_IGNORED` names that differ only in case are one lock
+   * - `PRIVILEGE_MISSING` this user may not select, insert or update
+   * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
+   */
+  readonly code:
+    | 'TABLE_MISSING'
+    | 'COLUMN_MISSING'
+    | 'COLUMN_TYPE'
+    | 'COLUMN_TOO_SHORT'
+    | 'COLUMN_NULLABLE'
+    | 'KEY_MISSING'
+    | 'LOCKED_IN_FUTURE'
+    | 'TIME_INVALID'
+    | 'OTHER_SCHEMA'
+    | 'CASE_IGNORED'
+    | 'PRIVILEGE_MISSING'
+    | 'REFUSED'
   /** `error`: locks fail, or two callers could hold one lock. `warning`: the table works, but could be better. */
   readonly severity: 'error' | 'warning'
   /** What is wrong, and what to do about it. */
@@ -54,7 +50,12 @@ export interface TableFinding {
 }
 
 /** With these, two callers could hold one lock, so no lock is acquired. */
-const FATAL: readonly TableFindingCode[] = ['TABLE_MISSING', 'COLUMN_MISSING', 'COLUMN_TYPE', 'KEY_MISSING']
+const FATAL: readonly TableFinding['code'][] = [
+  'TABLE_MISSING',
+  'COLUMN_MISSING',
+  'COLUMN_TYPE',
+  'KEY_MISSING',
+]
 
 /** If more schemas than this have such a table, do not suggest any. */
 const SCHEMAS_AT_MOST = 3
@@ -199,7 +200,7 @@ function columnFindings(
   const type = String(row['column_type'])
   const nullable = toNumber(row['nullable']) === 1
   const findings: TableFinding[] = []
-  const add = (code: TableFindingCode, severity: TableFinding['severity'], what: string): void => {
+  const add = (code: TableFinding['code'], severity: TableFinding['severity'], what: string): void => {
     const message = `Column '${name}' of table '${where}' ${what} – make it '${columnType(dialect, column)} not null'.`
     findings.push(
       finding(code, severity, message, changeColumn(dialect, table, column, { type, nullable }, zone)),
@@ -225,7 +226,7 @@ function columnFindings(
 }
 
 export function finding(
-  code: TableFindingCode,
+  code: TableFinding['code'],
   severity: TableFinding['severity'],
   message: string,
   fix: readonly string[] = [],

@@ -4,10 +4,7 @@ import { raw, sql, type Sql } from '../sql'
 /** The roles of the lock table's four columns. */
 export type LockColumn = 'name' | 'lockUntil' | 'lockedAt' | 'lockedBy'
 
-/**
- * The names of the columns. Default: `name`, `lock_until`, `locked_at`, `locked_by`, which are ShedLock's own; in upper
- * case on Oracle and SAP HANA.
- */
+/** The names of the columns. */
 export type LockColumnNames = Readonly<Record<LockColumn, string>>
 
 /** Names the lock table, in the same way for the provider, entity, migration, model and command line. */
@@ -16,8 +13,12 @@ export interface LockTableOptions {
   readonly schema?: string | undefined
   /** The table's name. Default `shedlock` (on Oracle and SAP HANA `SHEDLOCK`). */
   readonly tableName?: string | undefined
-  /** Other names for some or all columns. Default: ShedLock's own, see `LockColumnNames`. */
-  readonly columnNames?: Partial<LockColumnNames> | undefined
+  /**
+   * Other names for some or all columns. Default: `name`, `lock_until`, `locked_at`, `locked_by`, which are ShedLock's own; in upper
+   * case on Oracle and SAP HANA.
+   */
+  readonly columnNames?:
+    Readonly<Partial<Record<'name' | 'lockUntil' | 'lockedAt' | 'lockedBy', string>>> | undefined
 }
 
 /** The names with defaults filled in. */

@@ -8,9 +8,9 @@ import {
   invalid,
   poll,
   type Duration,
+  type LockConfiguration,
   type LockError,
   type OptionChecks,
-  type WaitOptions,
 } from '../../core/internal'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
@@ -70,7 +70,7 @@ export class TableOperations {
    *   is alive
    * @returns whether it was released; `false`: it is free, has another owner, is paused, or its lease ends at another time
    */
-  async release(lock: SeenLock): Promise<boolean> {
+  async release(lock: Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>): Promise<boolean> {
     return !isPause(checkSeen(lock).lockedBy) && this.#releaseSeen(lock)
   }
 
@@ -150,7 +150,7 @@ export class TableOperations {
    * @param lock the name of the lock, to end any pause; or the lock as `find` returned it, to end only this pause
    * @returns whether this call ended a pause; `false`: the job was not paused, or its row has changed since it was read
    */
-  async resume(lock: string | SeenLock): Promise<boolean> {
+  async resume(lock: string | Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>): Promise<boolean> {
     const seen = typeof lock === 'string' ? await this.find(lock) : checkSeen(lock)
     return seen !== undefined && isPause(seen.lockedBy) && this.#releaseSeen(seen)
   }
@@ -186,7 +186,7 @@ export class TableOperations {
 }
 
 /** A lock as it was read: what `find` and `list` return. */
-export type SeenLock = Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>
+type SeenLock = Pick<LockRecord, 'name' | 'lockedBy' | 'lockUntil'>
 
 /** @throws LockError `INVALID_CONFIGURATION` */
 function checkSeen(lock: SeenLock): SeenLock {
@@ -208,7 +208,7 @@ export interface PauseOptions {
    */
   readonly pausedBy?: string | undefined
   /** How long to wait for a run in progress to end. Default 0: not at all. */
-  readonly wait?: Duration | WaitOptions | undefined
+  readonly wait?: LockConfiguration['wait']
 }
 
 const PAUSE_OPTIONS = {

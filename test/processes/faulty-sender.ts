@@ -27,7 +27,7 @@ export const FAULTS = {
 export type Fault = keyof typeof FAULTS
 
 /** A real SQL executor, whose statements fail while there is a fault. */
-export class FaultySqlExecutor implements StatementSender {
+export class FaultySender implements StatementSender {
   fault: Fault | undefined
   readonly #sql: StatementSender
   readonly #tooLate: number

@@ -13,7 +13,7 @@ export function isWrite({ pieces }: Sql): boolean {
 }
 
 /** A real SQL executor behind a bad network: one statement at a time can be postponed, or its answer lost. */
-export class PostalSqlExecutor implements StatementSender {
+export class PostalSender implements StatementSender {
   /** How many changing statements were sent, delivered or not. */
   sent = 0
   readonly #sql: StatementSender
