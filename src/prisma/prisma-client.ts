@@ -37,6 +37,8 @@ export interface AdapterFactoryLike {
   readonly provider: string
   readonly adapterName: string
   connect(): Promise<AdapterLike>
+  /** The second argument of PrismaPg and PrismaMssql. PrismaMariaDb hides its own. */
+  readonly options?: { readonly schema?: unknown }
 }
 
 /** One connection of a driver adapter. */
@@ -54,6 +56,12 @@ interface AdapterQuery {
 
 export function adapterOf(client: RawClientLike): AdapterFactoryLike | undefined {
   return (client as PrismaInternals)._engineConfig?.adapter
+}
+
+/** Returns the schema that the adapter's options name for the models. Raw SQL would use that of the connection. */
+export function schemaOfModels(client: RawClientLike): string | undefined {
+  const schema = adapterOf(client)?.options?.schema
+  return typeof schema === 'string' && schema !== '' ? schema : undefined
 }
 
 /** Returns the primary's client if the client uses read replicas, because a replica may return a stale row. */

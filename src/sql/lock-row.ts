@@ -17,6 +17,7 @@ import { endedOwner, type EndedRun } from './owner'
 import { lockHolder, lockRecords, NEVER } from './records'
 import { DriverError } from './session'
 import type { LockValues, SqlValues } from './sql'
+import type { LockStatements } from './statements'
 
 /** The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier. */
 const CLOCK_STEP = 1
@@ -74,10 +75,11 @@ export class LockRow implements Acquisition {
    * @returns whether the row is paused now
    */
   async pause(lockAtMostFor: number): Promise<boolean> {
-    const { pause, acquireSlot } = this.table.statements
     // `NEVER` is earlier than every slot, so these steps acquire the lock only if it has no row.
-    const steps: AcquireStep[] = [{ answer: 'acquired', statement: pause }, ...acquireSlot]
-    const { outcome } = await this.#acquire({ lockAtMostFor, slot: NEVER }, steps)
+    const { outcome } = await this.#acquire({ lockAtMostFor, slot: NEVER }, ({ pause, acquireSlot }) => [
+      { answer: 'acquired', statement: pause },
+      ...acquireSlot,
+    ])
     return outcome === 'acquired'
   }
 
@@ -125,7 +127,8 @@ export class LockRow implements Acquisition {
 
   async #acquire(
     { lockAtMostFor, slot, untilSucceeded }: RowRequest,
-    steps = slot === undefined ? this.table.statements.acquire : this.table.statements.acquireSlot,
+    steps = ({ acquire, acquireSlot }: LockStatements): readonly AcquireStep[] =>
+      slot === undefined ? acquire : acquireSlot,
   ): Promise<StepResult> {
     const { name, lockedBy, table } = this
     this.releases.open()
@@ -134,7 +137,7 @@ export class LockRow implements Acquisition {
     const values = { name, lockedBy, lockAtMostFor, slot }
     let write: Promise<StepResult | undefined> | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
-      for (const step of steps) {
+      for (const step of steps(table.statements)) {
         const lease = leaseOf(lockAtMostFor)
         const answer = runStep(step, values, current)
         write = step.answer === 'refusal' ? undefined : answer
@@ -152,7 +155,7 @@ export class LockRow implements Acquisition {
       throw new LostRace()
     }
     try {
-      return await table.call({ lockName: name, attempt }, true)
+      return await table.call({ lockName: name, attempt }, 'right')
     } catch (error) {
       if (write) this.#releaseLate(write)
       throw error
