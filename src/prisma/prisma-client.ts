@@ -28,6 +28,7 @@ interface PrismaInternals {
   /** The `provider` of the schema. */
   readonly _activeProvider?: string
   readonly _engineConfig?: { readonly adapter?: AdapterFactoryLike }
+  readonly $extends?: (extension: object) => PrismaClientLike
   /** Added by @prisma/extension-read-replicas. */
   readonly $primary?: () => PrismaClientLike
 }
@@ -64,10 +65,14 @@ export function schemaOfModels(client: RawClientLike): string | undefined {
   return typeof schema === 'string' && schema !== '' ? schema : undefined
 }
 
-/** Returns the primary's client if the client uses read replicas, because a replica may return a stale row. */
+/**
+ * Returns the primary's client if the client uses read replicas, because a replica may return a stale row. A proxy may become the
+ * client of a transaction later, so the result is extended, by nothing: an extended client stays on the client that it began with.
+ */
 export function primaryOf(client: PrismaClientLike): PrismaClientLike {
   const { $primary } = client as PrismaInternals
-  return typeof $primary === 'function' ? $primary() : client
+  const primary = typeof $primary === 'function' ? $primary() : client
+  return (primary as PrismaInternals).$extends?.({}) ?? primary
 }
 
 /** Maps a supported database to its dialect, by the schema's `provider` and by the names that driver adapters use. */

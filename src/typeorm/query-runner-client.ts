@@ -32,11 +32,17 @@ export function queryRunnerClient(
   named = false,
 ): SqlClient {
   const driver = driverConnection(dialect, named)
+  // Taken now, because a proxy may become another DataSource later.
+  const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
     connect: async () => {
       checkInitialised(dataSource)
       // A replica may return a stale row.
-      const queryRunner = dataSource.createQueryRunner('master')
+      const queryRunner = createQueryRunner('master')
+      if (queryRunner.isTransactionActive)
+        throw invalidClient(
+          'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
+        )
       try {
         return new QueryRunnerSession(driver, {
           dataSource,
