@@ -12,7 +12,11 @@ import {
 import type { Driver } from './drivers'
 
 type Bound = string | number | null
-const ASCII = /^[\x20-\x7E]*$/
+/**
+ * Printable ASCII, which every session reads alike. Without quotes and backslashes, because with a text protocol the driver
+ * escapes them, and its escapes mean something else in some modes.
+ */
+const PLAIN = /^[ !#-&(-[\]-~]*$/
 
 /**
  * Runs one statement once: in autocommit, on a connection that no transaction of the app uses, with its values bound and not written
@@ -91,9 +95,9 @@ class RenderingSession implements SqlSession {
     texts.set(statement, text)
     const bound = statement.parameters.map((name) => values[name] ?? null)
     try {
-      const result = areAscii(bound)
+      const result = arePlain(bound)
         ? await session.run(text, bound, statement, wants)
-        : await session.run(...inAsciiAlone(driver, statement, bound), statement, wants)
+        : await session.run(...withLiterals(driver, statement, bound), statement, wants)
       if (wants === 'changed') return result
       // mssql returns no rows for a batch without a result.
       const { rows = [] } = result as Partial<StatementResult>
@@ -115,13 +119,13 @@ function asDriverError(
   return new DriverError(errorCode(cause), error, sent && !notSent(cause), lasts(cause))
 }
 /** A loop, because it runs for every statement. */
-function areAscii(values: readonly Bound[]): boolean {
-  for (const value of values) if (typeof value === 'string' && !ASCII.test(value)) return false
+function arePlain(values: readonly Bound[]): boolean {
+  for (const value of values) if (typeof value === 'string' && !PLAIN.test(value)) return false
   return true
 }
 
 /** Returns the SQL of a statement and the values to bind, for a driver that writes some strings in ASCII. */
-function inAsciiAlone(
+function withLiterals(
   { placeholder, inAscii }: Driver,
   statement: Sql,
   bound: readonly Bound[],
@@ -131,7 +135,7 @@ function inAsciiAlone(
     const value = bound[position] ?? null
     const plain = { sql: placeholder(position), value }
     const written =
-      typeof value === 'string' && !ASCII.test(value) ? (inAscii?.(value, plain.sql) ?? plain) : plain
+      typeof value === 'string' && !PLAIN.test(value) ? (inAscii?.(value, plain.sql) ?? plain) : plain
     if (written.value !== undefined) values.push(written.value)
     return written.sql
   })

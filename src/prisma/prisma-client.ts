@@ -28,6 +28,7 @@ interface PrismaInternals {
   /** The `provider` of the schema. */
   readonly _activeProvider?: string
   readonly _engineConfig?: { readonly adapter?: AdapterFactoryLike }
+  readonly $extends?: (extension: object) => PrismaClientLike
   /** Added by @prisma/extension-read-replicas. */
   readonly $primary?: () => PrismaClientLike
 }
@@ -37,6 +38,8 @@ export interface AdapterFactoryLike {
   readonly provider: string
   readonly adapterName: string
   connect(): Promise<AdapterLike>
+  /** The second argument of PrismaPg and PrismaMssql. PrismaMariaDb hides its own. */
+  readonly options?: { readonly schema?: unknown }
 }
 
 /** One connection of a driver adapter. */
@@ -56,10 +59,20 @@ export function adapterOf(client: RawClientLike): AdapterFactoryLike | undefined
   return (client as PrismaInternals)._engineConfig?.adapter
 }
 
-/** Returns the primary's client if the client uses read replicas, because a replica may return a stale row. */
+/** Returns the schema that the adapter's options name for the models. Raw SQL would use that of the connection. */
+export function schemaOfModels(client: RawClientLike): string | undefined {
+  const schema = adapterOf(client)?.options?.schema
+  return typeof schema === 'string' && schema !== '' ? schema : undefined
+}
+
+/**
+ * Returns the primary's client if the client uses read replicas, because a replica may return a stale row. A proxy may become the
+ * client of a transaction later, so the result is extended, by nothing: an extended client stays on the client that it began with.
+ */
 export function primaryOf(client: PrismaClientLike): PrismaClientLike {
   const { $primary } = client as PrismaInternals
-  return typeof $primary === 'function' ? $primary() : client
+  const primary = typeof $primary === 'function' ? $primary() : client
+  return (primary as PrismaInternals).$extends?.({}) ?? primary
 }
 
 /** Maps a supported database to its dialect, by the schema's `provider` and by the names that driver adapters use. */

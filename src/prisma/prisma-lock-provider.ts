@@ -14,7 +14,7 @@ import {
   type SqlLockProviderOptions,
 } from '../sql/internal'
 import { CONFLICTS } from './native-code'
-import { dialectOf, primaryOf, type PrismaClientLike } from './prisma-client'
+import { dialectOf, primaryOf, schemaOfModels, type PrismaClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
 import { endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
@@ -34,7 +34,8 @@ const PROVIDER_OPTIONS = {
  * Creates a lock provider that keeps its locks in a table of the client's database. Each step is one raw statement in autocommit, on
  * a different pooled connection from your interactive transactions, which neither hide nor undo it. A SQLite file is opened a second
  * time; an in-memory SQLite database has only one connection, so there a lock waits until your open transaction has ended. With the
- * read replicas extension, locks use the primary. Prisma 8 has its own `prismaLockProvider`, in `shedlock-orm/prisma-8`.
+ * read replicas extension, locks use the primary. Without the option `schema`, the table is in the schema that the adapter's options
+ * name. Prisma 8 has its own `prismaLockProvider`, in `shedlock-orm/prisma-8`.
  *
  * @throws LockError `INVALID_CLIENT` when `prisma` is not a Prisma client, is the client of a transaction, or its database is not
  *   supported; `INVALID_CONFIGURATION` for wrong options
@@ -61,7 +62,8 @@ export function prismaLockProvider(
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
   const leave = dialect.name === 'mysql' ? () => endReadOnlyConnection(client) : undefined
   const ofPrisma = { ...dialect, transientErrors: { ...dialect.transientErrors, ...CONFLICTS } }
-  return new SqlLockProvider({ ...sql, leave }, ofPrisma, rest)
+  const schema = rest.schema ?? schemaOfModels(client)
+  return new SqlLockProvider({ ...sql, leave }, ofPrisma, { ...rest, schema })
 }
 
 const EXTENSION_OPTIONS = {

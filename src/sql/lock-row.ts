@@ -16,6 +16,7 @@ import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
 import { lockHolder, lockRecords, NEVER } from './records'
 import type { LockValues, SqlValues } from './sql'
+import type { LockStatements } from './statements'
 
 /** The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier. */
 const CLOCK_STEP = 1
@@ -73,10 +74,11 @@ export class LockRow implements Acquisition {
    * @returns whether the row is paused now
    */
   async pause(lockAtMostFor: number): Promise<boolean> {
-    const { pause, acquireSlot } = this.table.statements
     // `NEVER` is earlier than every slot, so these steps acquire the lock only if it has no row.
-    const steps: AcquireStep[] = [{ answer: 'acquired', statement: pause }, ...acquireSlot]
-    const { outcome } = await this.#acquire({ lockAtMostFor, slot: NEVER }, steps)
+    const { outcome } = await this.#acquire({ lockAtMostFor, slot: NEVER }, ({ pause, acquireSlot }) => [
+      { answer: 'acquired', statement: pause },
+      ...acquireSlot,
+    ])
     return outcome === 'acquired'
   }
 
@@ -124,7 +126,8 @@ export class LockRow implements Acquisition {
 
   async #acquire(
     { lockAtMostFor, slot, untilSucceeded }: RowRequest,
-    steps = slot === undefined ? this.table.statements.acquire : this.table.statements.acquireSlot,
+    steps = ({ acquire, acquireSlot }: LockStatements): readonly AcquireStep[] =>
+      slot === undefined ? acquire : acquireSlot,
   ): Promise<StepResult> {
     const { name, lockedBy, table } = this
     this.releases.state = 'open'
@@ -133,7 +136,7 @@ export class LockRow implements Acquisition {
     const values = { name, lockedBy, lockAtMostFor, slot }
     let write: Promise<StepResult | undefined> | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
-      for (const step of steps) {
+      for (const step of steps(table.statements)) {
         const lease = leaseOf(lockAtMostFor)
         const answer = runStep(step, values, current)
         write = step.answer === 'refusal' ? undefined : answer
@@ -151,7 +154,7 @@ export class LockRow implements Acquisition {
       throw new LostRace()
     }
     try {
-      return await table.call({ lockName: name, attempt }, true)
+      return await table.call({ lockName: name, attempt }, 'right')
     } catch (error) {
       if (write) this.#releaseLate(write)
       throw error

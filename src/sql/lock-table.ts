@@ -1,59 +1,94 @@
-import { time } from '../core/internal'
+import { time, type LockError } from '../core/internal'
 import { callDatabase, EndedSessions, limitOf, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError, withName } from './database-errors'
 import type { Dialect } from './dialect'
 import { DriverError, type SqlClient, type SqlRow } from './session'
 import type { LockValues, Sql } from './sql'
 import { lockStatements, type LockStatements } from './statements'
-import { tableProblem } from './table/check'
+import { findTable } from './table/check'
 import type { TableSql } from './table/names'
 
-/** One lock table in its database: sends its statements, and checks that it exists with the right columns. */
+/**
+ * One lock table in its database: finds it, sends its statements, and checks that it has the right columns. A session may have
+ * another search path or another current database than the one before, so the table is found once, and every statement then names
+ * its schema.
+ */
 export class LockTable implements Database {
-  readonly statements: LockStatements
   readonly ended = new EndedSessions()
-  #isRight = false
+  /** `found`: it exists; `right`: it has the right columns. */
+  #known: 'nothing' | 'found' | 'right'
+  #sql: TableSql
+  #statements: LockStatements
 
-  /** @param timeLimit for one call, in milliseconds */
+  /**
+   * @param named the table as the options name it
+   * @param timeLimit for one call, in milliseconds
+   */
   constructor(
     readonly client: SqlClient,
     readonly dialect: Dialect,
-    readonly sql: TableSql,
+    private readonly named: TableSql,
     readonly timeLimit: number,
   ) {
-    this.statements = lockStatements(dialect, sql)
+    this.#known = this.#unchecked
+    this.#sql = named
+    this.#statements = lockStatements(dialect, named)
+  }
+
+  /** If a schema is named, or the database has no current one, the name means one table. */
+  get #unchecked() {
+    return this.named.schema === undefined && this.dialect.table.schema ? 'nothing' : 'found'
+  }
+
+  /** The table where it was found. */
+  get sql(): TableSql {
+    return this.#sql
+  }
+
+  /** Those of the table where it was found. Read them within a call. */
+  get statements(): LockStatements {
+    return this.#statements
   }
 
   /**
-   * Sends a request, and repeats it within the time limit. Checks the table before the first acquisition, because with a wrong
-   * column type two callers could hold one lock.
+   * Sends a request, and repeats it within the time limit. Finds the table before the first one, and checks it before the first
+   * acquisition, because with a wrong column type two callers could hold one lock.
    *
-   * @param isAcquisition whether to check the table first, unless a check has already succeeded
+   * @param needs what must be known about the table: an acquisition needs a `right` one, and what describes it itself `nothing`
    * @throws LockError `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`, or why the client is `unusable`
    */
-  async call<T>(call: DatabaseCall<T>, isAcquisition = false): Promise<T> {
+  async call<T>(call: DatabaseCall<T>, needs: 'nothing' | 'found' | 'right' = 'found'): Promise<T> {
     const { lockName } = call
     const deadline = time.now() + limitOf(this, call)
     const check = (cause?: unknown) =>
-      callDatabase(
-        this,
-        { lockName, attempt: (attempt) => tableProblem(attempt, this.dialect, this.sql, cause) },
-        deadline,
-      )
+      callDatabase(this, { lockName, attempt: (attempt) => this.#check(attempt, cause) }, deadline)
     try {
-      if (isAcquisition && !this.#isRight) {
+      if (this.#known !== 'right' && this.#known !== needs && needs !== 'nothing') {
         const problem = await check()
-        if (problem) throw withName(problem, lockName)
-        this.#isRight = true
+        if (problem && needs === 'right') throw withName(problem, lockName)
       }
       return await callDatabase(this, call, deadline)
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
       // The table may be the cause of the server's error, so check it again.
-      this.#isRight = false
+      if (this.#known === 'right') this.#known = 'found'
       const problem = await check(error.cause).catch(() => undefined)
       throw problem ? withName(problem, lockName) : databaseError(error, lockName)
     }
+  }
+
+  /** @returns why the lock cannot be kept in this table */
+  async #check(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
+    const before = this.#sql
+    const { sql = this.named, problem } = await findTable(attempt, this.dialect, before, cause)
+    // Another call was faster, and its session found another table.
+    if (this.#sql !== before && this.#sql.schema !== sql.schema) return this.#check(attempt, cause)
+    if (this.#sql.schema !== sql.schema) {
+      this.#sql = sql
+      this.#statements = lockStatements(this.dialect, sql)
+    }
+    this.#known = !problem ? 'right' : problem.code === 'TABLE_MISSING' ? this.#unchecked : 'found'
+    return problem
   }
 
   /** Reads rows. Errors name the lock, if the values contain its name. */

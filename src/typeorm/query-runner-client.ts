@@ -32,12 +32,18 @@ export function queryRunnerClient(
   named = false,
 ): SqlClient {
   const driver = driverConnection(dialect, named)
+  // Taken now, because a proxy may become another DataSource later.
+  const createQueryRunner = dataSource.createQueryRunner.bind(dataSource)
   return sqlClient(driverOf(dialect), {
     connect: async () => {
       const unusable = notInitialised(dataSource)
       if (unusable) throw unusable
       // A replica may return a stale row.
-      const queryRunner = dataSource.createQueryRunner('master')
+      const queryRunner = createQueryRunner('master')
+      if (queryRunner.isTransactionActive)
+        throw invalidClient(
+          'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
+        )
       try {
         return new QueryRunnerSession(driver, {
           dataSource,

@@ -43,16 +43,24 @@ export const ADAPTERS: readonly Adapter[] = [
   { name: 'libsql', backend: 'sqlite-memory', provider: 'sqlite', make: () => libsql(':memory:') },
 ]
 
-async function pg(url: string, { statementNameGenerator, ...options }: Readonly<Record<string, unknown>>) {
-  const pgOptions = { statementNameGenerator: statementNameGenerator as typeof lockStatementName }
+interface Options extends Readonly<Record<string, unknown>> {
+  /** Of the adapter itself; the others are those of the driver or its pool. */
+  readonly adapter?: object
+}
+
+async function pg(url: string, { statementNameGenerator, adapter, ...options }: Options) {
+  const pgOptions = {
+    statementNameGenerator: statementNameGenerator as typeof lockStatementName,
+    ...adapter,
+  }
   const { PrismaPg } = await import('@prisma/adapter-pg')
   return new PrismaPg({ connectionString: url, ...options }, pgOptions)
 }
 
-async function mariaDb(url: string, options: object) {
+async function mariaDb(url: string, { adapter, ...options }: Options) {
   const { username: user, ...rest } = address(url)
   const { PrismaMariaDb } = await import('@prisma/adapter-mariadb')
-  return new PrismaMariaDb({ ...rest, user, ...options })
+  return new PrismaMariaDb({ ...rest, user, ...options }, adapter)
 }
 
 async function mssql(url: string, options: object) {

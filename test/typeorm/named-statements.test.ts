@@ -100,20 +100,6 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
-  it('mean the table that the session sees, after its search_path changed too', async () => {
-    const provider = provide()
-    await everyQuestion(provider)
-    await observer.query('create schema other')
-    const other = observeLockTable(observer, backend.dialect, { schema: 'other' } as object)
-    await other.createTable()
-    await dataSource.query('set search_path = other')
-    const lock = await provider.lock(job)
-    expect(await table.isHeld('job')).toBe(false)
-    expect(await other.isHeld('job')).toBe(true)
-    await lock?.unlock()
-    expect(warnings.seen).toEqual([])
-  })
-
   it.each(['DISCARD ALL', 'DEALLOCATE ALL'])(
     'are asked without a name after %s, with one line in the log',
     async (statement) => {

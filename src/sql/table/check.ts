@@ -4,7 +4,7 @@ import { parameter } from '../sql'
 import type { Attempt } from '../calls'
 import type { SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS } from './definition'
-import { type LockColumn, type TableSql, title } from './names'
+import { foundIn, type LockColumn, type TableSql, title } from './names'
 import { addColumn, addKey, changeColumn, createTable } from './fixes'
 
 /** One thing that is wrong with a lock table, as `provider.table.check()` returns it. */
@@ -67,7 +67,7 @@ type Reader = Pick<Attempt, 'query'>
 export function describeTable(
   reader: Reader,
   { table: { describe, defaultSchema } }: Dialect,
-  { names: { schema, tableName } }: TableSql,
+  { schema, names: { tableName } }: TableSql,
 ): Promise<readonly SqlRow[]> {
   const where = schema === undefined ? defaultSchema : undefined
   const statement = describe(where ?? parameter('schema'), parameter('table'))
@@ -86,7 +86,7 @@ export async function otherSchemas(reader: Reader, dialect: Dialect, table: Tabl
     if (rows.length > SCHEMAS_AT_MOST) return []
     for (const row of rows) {
       const schema = String(row['table_schema'])
-      const other = { ...table, names: { ...names, schema } }
+      const other = { ...table, schema }
       const columns = columnsByName(await describeTable(reader, dialect, other))
       if (COLUMNS.every((column) => columns.has(names.columnNames[column].toLowerCase())))
         schemas.push(schema)
@@ -98,33 +98,44 @@ export async function otherSchemas(reader: Reader, dialect: Dialect, table: Tabl
   }
 }
 
+/** A table as it was found. */
+export interface FoundTable {
+  /** The table in its schema; `undefined` if it is missing. */
+  readonly sql?: TableSql | undefined
+  /** Why the lock cannot be kept in this table. */
+  readonly problem?: LockError | undefined
+}
+
 /**
- * Compares the columns of the table with what the lock needs.
+ * Finds the table, and compares its columns with what the lock needs.
  *
- * @param cause of the error that is returned
+ * @param cause of the problem
  * @param searches whether to find out which other schemas have such a table, if it is missing
- * @returns why the lock cannot be kept in this table, or `undefined`
  */
-export async function tableProblem(
+export async function findTable(
   reader: Reader,
   dialect: Dialect,
   table: TableSql,
   cause?: unknown,
   searches = true,
-): Promise<LockError | undefined> {
+): Promise<FoundTable> {
   const described = await describeTable(reader, dialect, table)
+  const [column] = described
+  const sql = column && foundIn(dialect, table, column['table_schema'])
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
-  if (described.some((row) => toNumber(row['autocommit']) === 0))
-    return new LockError(
+  if (described.some((row) => toNumber(row['autocommit']) === 0)) {
+    const problem = new LockError(
       'INVALID_CLIENT',
       'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
       { cause },
     )
+    return { sql, problem }
+  }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
-  const problem = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
-  if (!problem) return undefined
-  const code = problem.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
-  return new LockError(code, problem.message, { cause })
+  const fatal = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
+  if (!fatal) return { sql }
+  const code = fatal.code === 'TABLE_MISSING' ? 'TABLE_MISSING' : 'TABLE_MISMATCH'
+  return { sql, problem: new LockError(code, fatal.message, { cause }) }
 }
 
 /**

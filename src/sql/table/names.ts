@@ -30,6 +30,8 @@ export interface LockTableNames extends LockTableOptions {
 /** The identifiers of one lock table, quoted for one dialect. */
 export interface TableSql extends Readonly<Record<LockColumn, Sql>> {
   readonly names: LockTableNames
+  /** The schema in which the table is: the named one, or where it was found. Default: what the session says. */
+  readonly schema?: string | undefined
   readonly table: Sql
 }
 
@@ -117,12 +119,19 @@ export function tableSql(identifiers: Identifiers, options: LockTableOptions = {
   const table = quote(names.tableName, 'tableName')
   return {
     names,
+    schema: names.schema,
     table: names.schema === undefined ? table : sql`${quote(names.schema, 'schema')}.${table}`,
     name: column('name'),
     lockUntil: column('lockUntil'),
     lockedAt: column('lockedAt'),
     lockedBy: column('lockedBy'),
   }
+}
+
+/** Returns the table in the schema in which it was found, unless one is named. On MySQL and MariaDB that is its database. */
+export function foundIn(identifiers: Identifiers, table: TableSql, schema: unknown): TableSql {
+  if (table.schema !== undefined || typeof schema !== 'string') return table
+  return { ...table, schema, table: sql`${raw(identifiers.quote(schema))}.${table.table}` }
 }
 
 function checkIdentifier(

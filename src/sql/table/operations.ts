@@ -12,12 +12,13 @@ import {
   type LockError,
   type OptionChecks,
 } from '../../core/internal'
+import type { Attempt } from '../calls'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
 import { lockRecords, type LockRecord } from '../records'
 import { raw } from '../sql'
-import { tableProblem, type TableFinding } from './check'
+import { findTable, type TableFinding } from './check'
 import { tableDefinition } from './definition'
 import { inspectTable } from './inspection'
 import {
@@ -91,20 +92,17 @@ export class TableOperations {
    */
   check(): Promise<TableFinding[]> {
     const { dialect, sql } = this.#table
-    return this.#table.call({ attempt: (attempt) => inspectTable(attempt, dialect, sql) })
+    return this.#table.call({ attempt: (attempt) => inspectTable(attempt, dialect, sql) }, 'nothing')
   }
 
   /** @internal Describes the table for people, such as `table public.shedlock, database app, postgres at db-1`. */
   async place(): Promise<string> {
     const { dialect, sql } = this.#table
-    return this.#table.call({
-      idempotent: true,
-      attempt: async (attempt) =>
-        describePlace({
-          ...(await placeOf(attempt, dialect, sql)),
-          server: await serverOf(attempt, dialect),
-        }),
-    })
+    const attempt = async (current: Attempt): Promise<string> => {
+      const server = await serverOf(current, dialect)
+      return describePlace({ ...(await placeOf(current, dialect, sql)), server })
+    }
+    return this.#table.call({ idempotent: true, attempt }, 'nothing')
   }
 
   /**
@@ -167,8 +165,11 @@ export class TableOperations {
     if (before.code !== 'TABLE_MISSING') throw before
     const { dialect, sql } = this.#table
     try {
-      for (const statement of tableDefinition(dialect, sql.names).up)
-        await this.#table.call({ attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') })
+      for (const statement of tableDefinition(dialect, { ...sql.names, schema: sql.schema }).up)
+        await this.#table.call(
+          { attempt: (attempt) => attempt.execute(raw(statement), {}, 'changed') },
+          'nothing',
+        )
     } catch (error) {
       // Another session may have created the table. If that cannot be read, report the first error.
       const after = await this.#problem(error).catch(() => 'unknown' as const)
@@ -179,9 +180,8 @@ export class TableOperations {
 
   #problem(cause?: unknown): Promise<LockError | undefined> {
     const { dialect, sql } = this.#table
-    return this.#table.call({
-      attempt: (attempt) => tableProblem(attempt, dialect, sql, cause, false),
-    })
+    const attempt = async (current: Attempt) => (await findTable(current, dialect, sql, cause, false)).problem
+    return this.#table.call({ attempt }, 'nothing')
   }
 }
 

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { afterEach, expect, it } from '@jest/globals'
+import { DataSource } from 'typeorm'
+import { prismaLockProvider } from '../../src/prisma/internal'
+import { afterTest } from '../after-test'
+import { prismaBackends } from '../prisma/clients'
+import { raw, type DialectName, type SqlLockProvider } from '../../src/sql/internal'
+import { describeBackends } from '../backends'
+import { itIf } from '../it-if'
+import { everyClient, type ClientCase, type OpenClient } from './every-client'
+import { observeLockTable } from './lock-table-observer'
+
+const poolOf: Readonly<Record<ClientCase['orm'], (size: number, dialect: DialectName) => object>> = {
+  TypeORM: (poolSize) => ({ poolSize }),
+  Prisma: (size, dialect) =>
+    dialect === 'postgres'
+      ? { max: size }
+      : // MySQL does not prepare `use`.
+        { connectionLimit: size, adapter: { useTextProtocol: true } },
+}
+
+const clients = everyClient().filter(({ dialect }) => ['postgres', 'mariadb', 'mysql'].includes(dialect))
+
+describeBackends(clients)('one provider means one table, whatever a session of $title says', (each) => {
+  const isPostgres = each.dialect === 'postgres'
+  const tenant = `tenant_${randomUUID().replaceAll('-', '').slice(0, 12)}`
+  const job = { name: 'job', lockAtMostFor: '10m' }
+  let client: OpenClient
+  let other: ReturnType<typeof observeLockTable>
+  let provider: SqlLockProvider
+
+  const open = async (connections: number) => {
+    client = await each.open({}, poolOf[each.orm](connections, each.dialect))
+    await client.observer.query(`create schema ${tenant}`)
+    other = observeLockTable(client.observer, each.dialect, { schema: tenant } as object)
+    await other.createTable()
+    provider = client.createProvider()
+  }
+
+  afterEach(async () => {
+    await client.observer.query(`drop schema ${tenant}${isPostgres ? ' cascade' : ''}`)
+    await client.close()
+  })
+
+  /** What the app does on its connection, which it then gives back to the pool. */
+  const become = async (schema: string) => {
+    const statement = raw(isPostgres ? `set search_path to ${schema}` : `use ${schema}`)
+    const run = () => client.executor.execute(statement, {})
+    // mysql2 learns with the first attempt that MySQL does not prepare it.
+    await run().catch(run)
+  }
+
+  it('after a lock', async () => {
+    await open(1)
+    await (await provider.lock({ ...job, name: 'first' }))?.unlock()
+    await become(tenant)
+    const lock = await provider.lock(job)
+    assert(lock)
+    expect(await client.table.isHeld('job')).toBe(true)
+    expect(await other.findRow('job')).toBeUndefined()
+    await lock.extend('20m')
+    expect(await lock.fencingToken()).toBe((await client.table.findRow('job'))?.lockedAt)
+    expect(await provider.table.find('job')).toMatchObject({ held: true })
+    expect((await provider.table.list()).map(({ name }) => name)).toEqual(['first', 'job'])
+    // Other providers may find the tenant's table in this session.
+    expect(await provider.table.check()).toMatchObject([{ code: 'OTHER_SCHEMA' }])
+    await lock.unlock()
+    expect(await client.table.isHeld('job')).toBe(false)
+    const slot = { ...job, name: 'slot', slot: Date.now() }
+    await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
+    await (await provider.lock({ ...slot, untilSucceeded: true }))?.unlock()
+    expect(await provider.table.pause('job', { duration: '1h', reason: 'test' })).toBe(true)
+    expect(await client.table.isHeld('job')).toBe(true)
+    expect(await provider.table.resume('job')).toBe(true)
+    await provider.table.create()
+    expect(await other.findRow('job')).toBeUndefined()
+    expect(await other.findRow('slot')).toBeUndefined()
+  })
+
+  it.each(['list', 'find', 'resume'] as const)('after table.%s', async (read) => {
+    await open(1)
+    await provider.table[read]('job')
+    await become(tenant)
+    expect(await provider.lock(job)).toBeDefined()
+    expect(await client.table.isHeld('job')).toBe(true)
+    expect(await provider.table.find('job')).toBeDefined()
+  })
+
+  it('also for simultaneous first locks whose sessions differ', async () => {
+    await open(2)
+    await Promise.all([become(tenant), provider.table.place()])
+    const names = Array.from({ length: 8 }, (_, index) => `job-${index}`)
+    await Promise.all(names.map((name) => provider.lock({ ...job, name })))
+    const held = [client.table, other].map((table) => Promise.all(names.map((name) => table.isHeld(name))))
+    const counts = (await Promise.all(held)).map((rows) => rows.filter(Boolean).length)
+    expect(counts.toSorted()).toEqual([0, 8])
+  })
+
+  // What is prepared on a connection of MySQL keeps the database in which it was prepared.
+  const isPrepared = !isPostgres && each.orm === 'TypeORM'
+  itIf(!isPrepared, 'a session that has another table')('until that table is gone', async () => {
+    await open(1)
+    await (await provider.lock(job))?.unlock()
+    await client.table.dropTable()
+    await become(tenant)
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    // Prisma's adapter for PostgreSQL replaces a connection after an error.
+    await become(tenant)
+    expect(await provider.lock(job)).toBeDefined()
+    expect(await other.isHeld('job')).toBe(true)
+  })
+
+  it('and is created again where it was', async () => {
+    await open(1)
+    await (await provider.lock(job))?.unlock()
+    await client.table.dropTable()
+    await become(tenant)
+    await provider.table.create()
+    expect(await provider.lock(job)).toBeDefined()
+    expect(await client.table.isHeld('job')).toBe(true)
+  })
+})
+
+const prisma = prismaBackends().filter(({ name }) => name === 'postgres')
+
+describeBackends(prisma)('Prisma on $name', (backend) => {
+  it('means the table beside the models, whose schema is an option of the adapter', async () => {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    const observer = await new DataSource(database.typeOrm).initialize()
+    afterTest(() => observer.destroy())
+    await observer.query('create schema app')
+    const models = observeLockTable(observer, backend.dialect, { schema: 'app' } as object)
+    const session = observeLockTable(observer, backend.dialect)
+    await models.createTable()
+    await session.createTable()
+    const client = await database.connect({ adapter: { schema: 'app' } })
+    await prismaLockProvider(client).lock({ name: 'models', lockAtMostFor: '1m' })
+    expect(await models.isHeld('models')).toBe(true)
+    await prismaLockProvider(client, { schema: 'public' }).lock({ name: 'named', lockAtMostFor: '1m' })
+    expect(await session.isHeld('named')).toBe(true)
+  })
+})

@@ -1,0 +1,95 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { DataSource, type QueryRunner } from 'typeorm'
+import { expect, it } from '@jest/globals'
+import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
+import type { SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
+import { prismaBackends } from '../prisma/clients'
+import { observeLockTable } from './lock-table-observer'
+
+const job = { name: 'job', lockAtMostFor: '10m' }
+const rolledBack = new Error('rolled back')
+
+/** Returns what `current` is each time a member is read, as proxies of transactions and tenants do. */
+function proxyOf<T extends object>(passed: T, current: () => object, binds: boolean): T {
+  return new Proxy(passed, {
+    get: (_, member) => {
+      const value: unknown = Reflect.get(current(), member)
+      return binds && typeof value === 'function' ? (value.bind(current()) as unknown) : value
+    },
+  })
+}
+
+async function expectHeldBeyondRollback(
+  provider: SqlLockProvider,
+  observer: DataSource,
+  dialect: Parameters<typeof observeLockTable>[1],
+  inTransaction: (work: () => Promise<never>) => Promise<unknown>,
+): Promise<void> {
+  const work = async () => {
+    expect(await provider.lock(job)).toBeDefined()
+    throw rolledBack
+  }
+  await expect(inTransaction(work)).rejects.toBe(rolledBack)
+  expect(await observeLockTable(observer, dialect).isHeld('job')).toBe(true)
+}
+
+const prismas = prismaBackends().filter(({ shared, dialect }) => shared && dialect !== 'sqlite')
+
+describeBackends(prismas)('the PrismaClient that was passed on $name', (backend) => {
+  it.each([true, false])(
+    'stays what it was behind a proxy that becomes a transaction, whose members are bound: %s',
+    async (binds) => {
+      const database = await backend.create()
+      afterTest(() => database.drop())
+      const observer = await new DataSource(database.typeOrm).initialize()
+      afterTest(() => observer.destroy())
+      await observeLockTable(observer, backend.dialect).createTable()
+      const prisma = await database.connect()
+      const transactions = new AsyncLocalStorage<object>()
+      const proxy = proxyOf<PrismaClientLike>(prisma, () => transactions.getStore() ?? prisma, binds)
+      await expectHeldBeyondRollback(prismaLockProvider(proxy), observer, backend.dialect, (work) =>
+        prisma.$transaction((transaction) => transactions.run(transaction, work)),
+      )
+    },
+  )
+})
+
+const typeOrms = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'sqlite')
+
+describeBackends(typeOrms)('the DataSource that was passed on $name', (backend) => {
+  const open = async () => {
+    const { dataSource, connect } = await openDatabase(backend, migrated())
+    const current = new AsyncLocalStorage<object>()
+    const proxyThat = (binds: boolean) => proxyOf(dataSource, () => current.getStore() ?? dataSource, binds)
+    return { dataSource, connect, current, proxyThat }
+  }
+
+  it('stays what it was behind a proxy that becomes another DataSource', async () => {
+    const { dataSource, current, proxyThat } = await open()
+    const other = await openDatabase(backend, migrated())
+    const provider = typeOrmLockProvider(proxyThat(true))
+    expect(await current.run(other.dataSource, () => provider.lock(job))).toBeDefined()
+    expect(await observeLockTable(dataSource, backend.dialect).isHeld('job')).toBe(true)
+    expect(await observeLockTable(other.dataSource, backend.dialect).isHeld('job')).toBe(false)
+  })
+
+  it('is refused if it hands out the query runner of a transaction', async () => {
+    const { dataSource, current } = await open()
+    const createQueryRunner = () =>
+      (current.getStore() as QueryRunner | undefined) ?? dataSource.createQueryRunner()
+    const provider = typeOrmLockProvider(
+      Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner }),
+    )
+    await dataSource.transaction(async ({ queryRunner }) => {
+      await expect(current.run(queryRunner!, () => provider.lock(job))).rejects.toMatchObject({
+        code: 'INVALID_CLIENT',
+      })
+      expect(queryRunner?.isTransactionActive).toBe(true)
+      await queryRunner?.query('select 1')
+    })
+  })
+})
