@@ -49,10 +49,10 @@ testBackends(availableBackends().filter(({ shared }) => shared))(
     const { elected, errors } = application.get(PriceFeed)
     const lock = await elected.promise
     const table = typeOrmLockProvider(dataSource)
-    expect(await table.findLock('price-feed')).toMatchObject({ held: true })
+    expect(await table.table.find('price-feed')).toMatchObject({ held: true })
     await application.close()
     expect(lock.signal.aborted).toBe(true)
     expect(errors).toEqual([])
-    expect(await table.findLock('price-feed')).toMatchObject({ held: false })
+    expect(await table.table.find('price-feed')).toMatchObject({ held: false })
   },
 )
