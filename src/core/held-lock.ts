@@ -1,6 +1,6 @@
 import { checkLease } from './configuration'
 import { aDuration } from './duration'
-import { invalid, LockError, noLongerHeld, warn } from './errors'
+import { invalid, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
 import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
@@ -244,7 +244,9 @@ export class HeldLock implements Lock {
   }
 
   #errorOf({ code, why }: End): LockError {
-    return (this.#error ??= noLongerHeld(code, this.name, why))
+    return (this.#error ??= new LockError(code, `Lock '${this.name}' can no longer be trusted: ${why}.`, {
+      lockName: this.name,
+    }))
   }
 
   #throwUnlessHeld(whyOver?: string): void {
