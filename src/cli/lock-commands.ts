@@ -4,8 +4,8 @@ import { printable, type OverdueLock } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
 import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from './describe-lock'
-import { readDuration } from './flag-values'
 import { labelled, terminalWidth } from './layout'
+import { readDuration } from './options'
 import { print, printJson } from './output'
 
 export type Limits = Readonly<Record<string, string>>

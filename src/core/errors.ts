@@ -83,16 +83,6 @@ export function invalidClient(message: string, lockName?: string): LockError {
   return new LockError('INVALID_CLIENT', message, { lockName })
 }
 
-/** Creates the error for a lock that its holder no longer has. */
-export function noLongerHeld(
-  code: 'LOCK_LOST' | 'NOT_LOCKED',
-  lockName: string,
-  why: string,
-  cause?: unknown,
-): LockError {
-  return new LockError(code, `Lock '${lockName}' can no longer be trusted: ${why}.`, { lockName, cause })
-}
-
 /** Creates the error for a task that must stop, or must not start, because of a shutdown. */
 export function shutdownError(lockName: string): LockError {
   return new LockError(

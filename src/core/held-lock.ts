@@ -1,6 +1,6 @@
 import { checkLease } from './configuration'
 import { aDuration } from './duration'
-import { invalid, LockError, noLongerHeld, warn } from './errors'
+import { invalid, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
 import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
@@ -53,7 +53,7 @@ export class HeldLock implements Lock {
     this.#acquisition = acquisition
     this.#report = report
     this.#lease = acquisition.lease
-    acquisitions.set(this, acquisitionOf(acquisition) ?? acquisition)
+    acquisitions.set(this, acquisitions.get(acquisition) ?? acquisition)
     if (report) this.#watchLease()
   }
 
@@ -136,12 +136,11 @@ export class HeldLock implements Lock {
    */
   lend(giveBack: () => void): Acquisition {
     this.#throwUnlessHeld()
-    const lease = { remaining: () => this.remaining() }
     const lent: Acquisition = {
-      lease,
+      lease: this,
       extend: async (...durations) => {
         await this.extend(...durations)
-        return lease
+        return this
       },
       fencingToken: () => this.fencingToken(),
       unlock: () => Promise.resolve().then(giveBack),
@@ -158,6 +157,11 @@ export class HeldLock implements Lock {
 
   async unlock(options: UnlockOptions = {}): Promise<void> {
     const { outcome } = checkOptions(options, { outcome: checkOutcome }, 'options of unlock()', this.name)
+    await this.release(outcome)
+  }
+
+  /** Does what `unlock` does, without checking its options. */
+  async release(outcome?: UnlockOptions['outcome']): Promise<void> {
     // If the lease ended while the process was blocked, that loss has not been reported yet.
     if (this.#report) this.#loseIfOver()
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
@@ -173,7 +177,7 @@ export class HeldLock implements Lock {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.unlock().catch(warn)
+    await this.release().catch(warn)
   }
 
   async #extendInTurn(lockAtMostFor: Duration, lockAtLeastFor: Duration | undefined): Promise<void> {
@@ -240,7 +244,9 @@ export class HeldLock implements Lock {
   }
 
   #errorOf({ code, why }: End): LockError {
-    return (this.#error ??= noLongerHeld(code, this.name, why))
+    return (this.#error ??= new LockError(code, `Lock '${this.name}' can no longer be trusted: ${why}.`, {
+      lockName: this.name,
+    }))
   }
 
   #throwUnlessHeld(whyOver?: string): void {

@@ -40,8 +40,11 @@ export abstract class LockProvider {
    *   if that has aborted. In all these cases the lock was not acquired, or is released again
    */
   async lock(configuration: LockConfiguration): Promise<Lock | undefined> {
-    const lock = await acquireLock(this, checkLockConfiguration(configuration))
-    return lock instanceof HeldLock ? lock : undefined
+    const request = checkLockConfiguration(configuration)
+    const lock = await acquireLock(this, request)
+    if (lock instanceof HeldLock) return lock
+    if (lock.reason === 'aborted') request.signal?.throwIfAborted()
+    return undefined
   }
 
   /**
@@ -86,30 +89,29 @@ interface LockSource {
 }
 
 /**
- * Acquires a lock; with `wait`, tries again while it is held.
+ * Acquires a lock; with `wait`, tries again while it is held. If a signal aborts first, the lock is skipped as `aborted` or
+ * `shutdown`.
  *
- * @throws the reason of a signal as soon as that aborts; otherwise the errors of `provider.acquire`
+ * @throws the errors of `provider.acquire`
  */
 export async function acquireLock(
   provider: LockSource,
   { configuration, wait, keepAlive, signal }: LockRequest,
   { report, stopped }: Partial<LockOfTask> = {},
 ): Promise<HeldLock | Skip> {
-  // `AbortSignal.any` would leak: on Node.js 20, a long-lived signal keeps something of each signal that was made from it.
-  const signals = [stopped, signal].filter((each) => each !== undefined)
-  const attempt = () => provider.acquire(configuration)
-  const isFinal = (answer: Acquisition | Refusal | Skip): boolean =>
-    !('reason' in answer) || !['held', 'nested'].includes(answer.reason)
-  throwIfAborted(signals)
-  const answer = wait ? await poll(attempt, isFinal, wait, signals) : await attempt()
   const { name, lockAtMostFor } = configuration
+  const stoppedBefore = skipOf(stopped, signal)
+  if (stoppedBefore) return stoppedBefore
+  const answer = wait
+    ? await poll(() => provider.acquire(configuration), isFinal, wait, [stopped, signal])
+    : await provider.acquire(configuration)
+  const skip = skipOf(stopped, signal)
   if ('reason' in answer) {
-    throwIfAborted(signals)
-    if (answer.reason === 'slot-too-far-ahead')
+    if (!skip && answer.reason === 'slot-too-far-ahead')
       throw slotTooFarAhead(name, Number(configuration.slot), answer.now)
-    return answer
+    return skip ?? (answer as Skip)
   }
-  if (answer.lease.remaining() > 0 && !signals.some(({ aborted }) => aborted)) {
+  if (!skip && answer.lease.remaining() > 0) {
     const lock = new HeldLock(name, answer, report)
     if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive.atMost ?? Infinity)
     if (stopped) lock.stopWith(stopped, () => shutdownError(name))
@@ -117,12 +119,23 @@ export async function acquireLock(
     return lock
   }
   await answer.unlock('unused').catch(warn)
-  throwIfAborted(signals)
+  const skipped = skipOf(stopped, signal)
+  if (skipped) return skipped
   throw new LockError(
     'TIMEOUT',
     `Lock '${name}' was acquired only after its lease of ${lockAtMostFor} ms was over – make lockAtMostFor longer.`,
     { lockName: name },
   )
+}
+
+function skipOf(stopped: AbortSignal | undefined, signal: AbortSignal | undefined): Skip | undefined {
+  if (stopped?.aborted) return { reason: 'shutdown' }
+  return signal?.aborted ? { reason: 'aborted' } : undefined
+}
+
+/** Whether another attempt is pointless. */
+function isFinal(answer: Acquisition | Refusal | Skip): boolean {
+  return !('reason' in answer) || !['held', 'nested'].includes(answer.reason)
 }
 
 /** Creates the error for a slot that lies too far ahead of the storage's clock. Both are in milliseconds since 1970. */
@@ -135,27 +148,25 @@ function slotTooFarAhead(name: string, slot: number, now: number): LockError {
 }
 
 /**
- * Repeats an attempt until its outcome is final or `atMost` is over. Durations are in milliseconds.
+ * Repeats an attempt until its outcome is final, `atMost` is over, or a signal aborts. Durations are in milliseconds.
  *
  * @returns the last outcome
- * @throws what `attempt` throws, at once; the reason of a signal, as soon as it aborts
+ * @throws what `attempt` throws, at once
  */
 export async function poll<T>(
   attempt: () => Promise<T>,
   isFinal: (outcome: T) => boolean,
   { atMost, interval }: { readonly atMost: number; readonly interval: number },
-  signals: readonly AbortSignal[] = [],
+  signals: readonly (AbortSignal | undefined)[] = [],
 ): Promise<T> {
+  // `AbortSignal.any` would leak: on Node.js 20, a long-lived signal keeps something of each signal that was made from it.
+  const given = signals.filter((signal) => signal !== undefined)
   const lease = new Lease(atMost)
   for (;;) {
-    throwIfAborted(signals)
     const outcome = await attempt()
     const left = lease.remaining()
     if (left === 0 || isFinal(outcome)) return outcome
-    await sleep(Math.min(left, time.jittered(interval)), ...signals)
+    await sleep(Math.min(left, time.jittered(interval)), ...given)
+    if (given.some(({ aborted }) => aborted)) return outcome
   }
-}
-
-function throwIfAborted(signals: readonly AbortSignal[]): void {
-  for (const signal of signals) signal.throwIfAborted()
 }

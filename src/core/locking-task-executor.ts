@@ -7,13 +7,14 @@ import {
 } from './configuration'
 import { aDuration } from './duration'
 import { skipError, warn } from './errors'
-import type { HeldLock, LockReport } from './held-lock'
+import type { HeldLock } from './held-lock'
 import {
   checkListeners,
   hasListeners,
   notify,
   type LockEvent,
   type LockingTaskExecutorListener,
+  type TaskFinishedEvent,
 } from './listener'
 import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
 import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
@@ -45,7 +46,7 @@ export class LockingTaskExecutor {
   #locks: Pick<LockProvider, 'acquire' | 'drain'> | undefined
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
-  /** The end of each run, from its attempt to acquire the lock until the lock is released, and the lock's name. */
+  /** Each run, from its attempt to acquire the lock until the lock is released, and the lock's name. */
   readonly #runs = new Map<Promise<unknown>, string>()
   /** Aborts when no more runs may start. */
   readonly #stop = new AbortController()
@@ -78,30 +79,35 @@ export class LockingTaskExecutor {
     const { name } = request.configuration
     checkTask(task, name)
     const event: LockEvent = { name, configuration: request.configuration }
-    const result = await this.#track(name, this.#execute(request, event, task))
+    const run = this.#execute(request, event, task)
+    this.#runs.set(run, name)
+    const result = await run.finally(() => this.#runs.delete(run))
     return result.executed ? result : skipped(result, request, event)
-  }
-
-  async #track<T>(name: string, run: Promise<T>): Promise<T> {
-    const ended = run.catch(() => undefined)
-    this.#runs.set(ended, name)
-    try {
-      return await run
-    } finally {
-      this.#runs.delete(ended)
-    }
   }
 
   async #execute<T>(request: TaskRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
     const lock = await this.#acquire(request, event)
     if ('reason' in lock) return { executed: false, ...lock }
-    let outcome: UnlockOptions['outcome'] = 'failed'
+    const context: TaskContext = {
+      lock,
+      // A getter, because the signal is created only if the task reads it.
+      get signal() {
+        return lock.signal
+      },
+    }
+    let end: Pick<TaskFinishedEvent, 'outcome' | 'error'> = { outcome: 'succeeded' }
+    const started = time.now()
+    notify(this.#listeners, 'onTaskStarted', event)
     try {
-      const value = await this.#run(lock, event, task)
-      outcome = 'succeeded'
-      return { executed: true, value }
+      const { slot } = event.configuration
+      return { executed: true, value: await runInScope(lock, this.#provider, slot, task, context) }
+    } catch (error) {
+      end = { outcome: 'failed', error }
+      throw error
     } finally {
-      await this.#release(lock, event, outcome)
+      const duration = time.now() - started
+      notify(this.#listeners, 'onTaskFinished', { ...event, duration, ...end })
+      await this.#release(lock, event, end.outcome)
     }
   }
 
@@ -113,7 +119,8 @@ export class LockingTaskExecutor {
     notify(listeners, 'onLockAttempt', event)
     try {
       this.#locks ??= this.#provider.forCaller?.() ?? this.#provider
-      const lock = await this.#lockOrSkip(request, this.#locks, { event, listeners })
+      const stopped = this.#stop.signal
+      const lock = await acquireLock(this.#locks, request, { report: { event, listeners }, stopped })
       if ('reason' in lock) notify(listeners, 'onLockNotAcquired', { ...event, ...lock })
       else notify(listeners, 'onLockAcquired', event)
       return lock
@@ -127,56 +134,17 @@ export class LockingTaskExecutor {
   async #acquireNested(outer: OpenScope, request: TaskRequest): Promise<HeldLock | Skip> {
     // Read before the lock can be lost, and passed on to the nested task.
     const { signal } = outer.lock
-    const lock = await this.#lockOrSkip(request, {
-      // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
-      acquire: async ({ slot }) => lendLock(outer, slot),
-    })
+    // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
+    const source = { acquire: async () => lendLock(outer, request.configuration.slot) }
+    const lock = await acquireLock(source, request, { stopped: this.#stop.signal })
     if (!('reason' in lock)) lock.stopWith(signal)
     return lock
-  }
-
-  async #lockOrSkip(
-    request: TaskRequest,
-    source: Parameters<typeof acquireLock>[0],
-    report?: LockReport,
-  ): Promise<HeldLock | Skip> {
-    const stopped = this.#stop.signal
-    try {
-      return await acquireLock(source, request, { report, stopped })
-    } catch (error) {
-      if (stopped.aborted && error === stopped.reason) return { reason: 'shutdown' }
-      if (request.signal?.aborted && error === request.signal.reason) return { reason: 'aborted' }
-      throw error
-    }
-  }
-
-  async #run<T>(lock: HeldLock, event: LockEvent, task: Task<T>): Promise<T> {
-    const started = time.now()
-    const context: TaskContext = {
-      lock,
-      // A getter, because the signal is created only if the task reads it.
-      get signal() {
-        return lock.signal
-      },
-    }
-    const finished = (outcome: { outcome: 'succeeded' } | { outcome: 'failed'; error: unknown }): void => {
-      notify(this.#listeners, 'onTaskFinished', { ...event, duration: time.now() - started, ...outcome })
-    }
-    notify(this.#listeners, 'onTaskStarted', event)
-    try {
-      const value = await runInScope(lock, this.#provider, event.configuration.slot, () => task(context))
-      finished({ outcome: 'succeeded' })
-      return value
-    } catch (error) {
-      finished({ outcome: 'failed', error })
-      throw error
-    }
   }
 
   /** Releases the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
   async #release(lock: HeldLock, event: LockEvent, outcome: UnlockOptions['outcome']): Promise<void> {
     try {
-      await lock.unlock({ outcome })
+      await lock.release(outcome)
     } catch (error) {
       notify(this.#listeners, 'onUnlockFailed', { ...event, error })
       if (!hasListeners(this.#listeners, 'onUnlockFailed')) warn(error)
@@ -221,9 +189,9 @@ export class LockingTaskExecutor {
     const lease = new Lease(timeout)
     this.#stop.abort()
     const runs = [...this.#runs]
-    const ended = Promise.all(runs.map(([end]) => end))
+    const ended = Promise.allSettled(runs.map(([run]) => run))
     await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(() => undefined)
-    const late = runs.filter(([end]) => this.#runs.has(end)).map(([, name]) => name)
+    const late = runs.filter(([run]) => this.#runs.has(run)).map(([, name]) => name)
     await this.#locks?.drain?.({ timeout: lease.remaining() })
     // A nested task has the name of the task around it.
     return [...new Set(late)]

@@ -73,36 +73,26 @@ export function mustBe(option: string, requirement: string, lockName?: string): 
 
 // The checks below are shared by several objects of options.
 
-export function aBoolean<Value>(value: Value, option: string, lockName?: string): Value & boolean {
-  if (typeof value === 'boolean') return value
-  throw mustBe(option, 'true or false', lockName)
+/** Creates a check from a condition and its words. */
+function requiring<Type>(is: (value: unknown) => value is Type, requirement: string) {
+  return <Value>(value: Value, option: string, lockName?: string): Value & Type => {
+    if (is(value)) return value
+    throw mustBe(option, requirement, lockName)
+  }
 }
 
-export function aFunction<Value>(value: Value, option: string, lockName?: string): Value {
-  if (typeof value === 'function') return value
-  throw mustBe(option, 'a function', lockName)
-}
-
-export function anObject<Value>(value: Value, option: string, lockName?: string): Value & object {
-  if (typeof value === 'object' && value !== null) return value
-  throw mustBe(option, 'an object', lockName)
-}
-
-export function anArray<Value>(value: Value, option: string, lockName?: string): Value {
-  if (Array.isArray(value)) return value
-  throw mustBe(option, 'an array', lockName)
-}
-
-export function aString<Value>(value: Value, option: string, lockName?: string): Value & string {
-  if (typeof value === 'string') return value
-  throw mustBe(option, 'a string', lockName)
-}
-
-export function aSignal(signal: AbortSignal, option: string, lockName?: string): AbortSignal {
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+export const aBoolean = requiring((value): value is boolean => typeof value === 'boolean', 'true or false')
+export const aFunction = requiring((value): value is unknown => typeof value === 'function', 'a function')
+export const aString = requiring((value): value is string => typeof value === 'string', 'a string')
+export const anObject = requiring(isObject, 'an object')
+export const anArray = requiring((value): value is unknown => Array.isArray(value), 'an array')
+export const aSignal = requiring(
   // `instanceof` would refuse a signal of another realm.
-  if (typeof (signal as AbortSignal | null)?.throwIfAborted === 'function') return signal
-  throw mustBe(option, "an AbortSignal, such as an AbortController's signal", lockName)
-}
+  (value): value is AbortSignal =>
+    typeof (value as Partial<AbortSignal> | null)?.throwIfAborted === 'function',
+  "an AbortSignal, such as an AbortController's signal",
+)
 
 /** Accepts any value, for an option that is checked elsewhere. */
 export function asItIs<Value>(value: Value): Value {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { sharedByEveryCopy } from './copies'
 import { invalid, LockError } from './errors'
 import type { HeldLock } from './held-lock'
-import type { Acquisition, ActiveLock, Duration, Skip, TaskResult } from './lock'
+import type { Acquisition, ActiveLock, Duration, Skip, Task, TaskContext, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 
 /** One run of a task, as seen by the code inside it. Scopes nest as the runs do. */
@@ -37,9 +37,12 @@ const state = sharedByEveryCopy('scopes.2', () => ({
 }))
 const { scopes } = state
 
-/** Yields the scopes around the calling code whose runs have not ended, the innermost first. */
-function* openScopes(): Generator<OpenScope> {
-  for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer)) yield scope as OpenScope
+/** Returns the scopes around the calling code whose runs have not ended, the innermost first. */
+function openScopes(): OpenScope[] {
+  const open: OpenScope[] = []
+  for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer))
+    open.push(scope as OpenScope)
+  return open
 }
 
 /**
@@ -59,9 +62,9 @@ function opened(scope: Scope | undefined): Scope | undefined {
 
 /** Finds the innermost scope in which this provider's lock of this name is held. */
 export function enclosingScope(provider: LockProvider, name: string): OpenScope | undefined {
-  for (const scope of openScopes())
-    if (scope.provider === provider && scope.lock.name === name && scope.lock.remaining() > 0) return scope
-  return undefined
+  return openScopes().find(
+    (scope) => scope.provider === provider && scope.lock.name === name && scope.lock.remaining() > 0,
+  )
 }
 
 /**
@@ -71,7 +74,7 @@ export function enclosingScope(provider: LockProvider, name: string): OpenScope 
  */
 export function lendLock({ lock, provider, inner }: OpenScope, slot: number | undefined): Acquisition | Skip {
   const { name } = lock
-  const around = [...openScopes()].filter((scope) => scope.provider === provider && scope.lock.name === name)
+  const around = openScopes().filter((scope) => scope.provider === provider && scope.lock.name === name)
   if (slot !== undefined && !around.some((scope) => scope.slot === slot))
     throw invalid(
       `A task runs inside of another task that holds lock '${name}', so it cannot acquire a slot of its own – call it outside of that task, or leave slot out.`,
@@ -95,11 +98,12 @@ export async function runInScope<T>(
   lock: HeldLock,
   provider: LockProvider,
   slot: number | undefined,
-  task: () => T | PromiseLike<T>,
+  task: Task<T>,
+  context: TaskContext,
 ): Promise<T> {
   const scope: Scope = { lock, provider, slot, outer: opened(scopes.getStore()), inner: 0 }
   try {
-    return await scopes.run(scope, task)
+    return await scopes.run(scope, task, context)
   } finally {
     scope.lock = undefined
   }
@@ -135,7 +139,7 @@ export function activeLock(): ActiveLock | undefined {
 export function assertLocked(name?: unknown): void {
   if (state.allAssertsPass) return
   const lockName = typeof name === 'string' ? name : undefined
-  const locks = [...openScopes()].map(({ lock }) => lock)
+  const locks = openScopes().map(({ lock }) => lock)
   const candidates =
     lockName === undefined ? locks.slice(0, 1) : locks.filter((lock) => lock.name === lockName)
   if (candidates.some((lock) => lock.remaining() > 0)) return

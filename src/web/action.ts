@@ -1,8 +1,6 @@
 import { checkLockName, LockError } from '../core/internal'
 import { displayedOwner, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText, type Subject } from './answer'
-import { doneCookie } from './done'
-import { tokenCookie } from './form'
 import { link, markup, moment, until, type Markup } from './markup'
 
 /** The text above the button. */
@@ -26,8 +24,6 @@ export interface ActionRequest {
   readonly owner: string
   /** When its lease was to end; empty if it was free. */
   readonly until: string
-  /** The token of the form. */
-  readonly token: string
 }
 
 export function isAction(text: string): text is Action {
@@ -114,13 +110,13 @@ function confirmation(
   lock: LockRecord | undefined,
   refusal?: typeof CHANGED,
 ): Response {
-  const { subject, action, name, token } = request
+  const { subject, action, name } = request
   const isSame = isUnchanged(request, lock)
   const { status, why } = isSame ? (refusal ?? { status: 200, why: undefined }) : CHANGED
   const main = markup`${why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`}
-${lock && details(lock)}${isSame && form(action, token)}
+${lock && details(lock)}${isSame && form(action)}
 <p><a href="${link({})}">All locks</a></p>`
-  return page({ status, subject, heading: `${action} ${name}`, main, headers: tokenCookie(token) })
+  return page({ status, subject, heading: `${action} ${name}`, main })
 }
 
 function details(lock: LockRecord): Markup {
@@ -130,14 +126,39 @@ function details(lock: LockRecord): Markup {
 <dt>Locked at</dt><dd>${moment(lockedAt, now)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
 }
 
-function form(action: Action, token: string): Markup {
+function form(action: Action): Markup {
   const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="1h" required pattern="[0-9]+[smhd]" title="A whole number and a unit: 30m, 8h or 2d"></label>
 <label>Reason, for others who wonder why it does not run<input name="reason" required maxlength="120"></label>`
   return markup`<p>${ACTIONS[action]}</p>
-<form method="post"><input type="hidden" name="token" value="${token}">
-${action === 'pause' && fields}<button${action === 'release' && markup` class="danger"`}>${action}</button></form>`
+<form method="post">${action === 'pause' && fields}<button${action === 'release' && markup` class="danger"`}>${action}</button></form>`
 }
 
 function pauseOf(fields: URLSearchParams): { duration: string; reason: string } {
   return { duration: fields.get('for') ?? '', reason: fields.get('reason') ?? '' }
+}
+
+const COOKIE = 'shedlock-done'
+/** In seconds: long enough for the browser to follow the redirect. */
+const SHOWN_WITHIN = 30
+
+const DONE: Readonly<Record<Action, (name: string) => string>> = {
+  pause: (name) => `The job ${name} is paused.`,
+  resume: (name) => `The job ${name} is resumed.`,
+  release: (name) => `The lock ${name} is released.`,
+}
+
+/** A cookie rather than a part of the URL, so that the message is shown once, and no link from elsewhere can forge it. */
+function doneCookie(action: Action, name: string): object {
+  const value = `${action}.${Buffer.from(name).toString('base64url')}`
+  return { 'set-cookie': `${COOKIE}=${value}; Max-Age=${SHOWN_WITHIN}; HttpOnly; SameSite=Strict` }
+}
+
+/** Removes the cookie. */
+export const NOTHING_DONE = { 'set-cookie': `${COOKIE}=; Max-Age=0; HttpOnly; SameSite=Strict` }
+
+/** @returns a sentence on what this visitor has just done */
+export function doneBy({ headers }: Request): string | undefined {
+  const cookie = /(?:^|;\s*)shedlock-done=(pause|resume|release)\.([\w-]+)(?:;|$)/
+  const [, action, name = ''] = cookie.exec(headers.get('cookie') ?? '') ?? []
+  return action && DONE[action as Action](Buffer.from(name, 'base64url').toString())
 }

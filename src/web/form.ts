@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-
 /** In bytes. */
 const LARGEST_FORM = 8_192
 
@@ -46,37 +44,10 @@ export async function readForm({ body, bodyUsed }: Request): Promise<URLSearchPa
   return new URLSearchParams(bytes.toString())
 }
 
-const COOKIE = 'shedlock-page'
-
-/**
- * A token that other sites cannot know, for browsers that do not report where a form comes from. It is both in a cookie and in the form,
- * so no instance needs to store it.
- */
-export function tokenOf(request: Request): string {
-  return tokenIn(request) ?? randomBytes(24).toString('base64url')
-}
-
-export function tokenCookie(token: string): { 'set-cookie': string } {
-  return { 'set-cookie': `${COOKIE}=${token}; HttpOnly; SameSite=Strict` }
-}
-
-/** Whether a page of this origin sent the form. Scripts cannot set the headers that are checked. */
-export function isFromHere(request: Request, form: URLSearchParams): boolean {
-  const { headers } = request
+/** Whether a page of this origin sent the form. Every browser reports that in a header which scripts cannot set. */
+export function isFromHere({ headers, url }: Request): boolean {
   const site = headers.get('sec-fetch-site')
   if (site !== null) return site === 'same-origin'
-  const origin = headers.get('origin')
-  const host = headers.get('host') ?? new URL(request.url).host
-  if (origin !== null) return URL.canParse(origin) && new URL(origin).host === host
-  const token = tokenIn(request)
-  return token !== undefined && form.get('token') === token
-}
-
-function tokenIn(request: Request): string | undefined {
-  return cookieOf(request, COOKIE, '[\\w-]{32}')
-}
-
-/** @param value the pattern of valid values; a cookie with any other value is ignored */
-export function cookieOf({ headers }: Request, name: string, value: string): string | undefined {
-  return new RegExp(`(?:^|;\\s*)${name}=(${value})(?:;|$)`).exec(headers.get('cookie') ?? '')?.[1]
+  const origin = headers.get('origin') ?? ''
+  return URL.canParse(origin) && new URL(origin).host === (headers.get('host') ?? new URL(url).host)
 }

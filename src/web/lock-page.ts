@@ -9,11 +9,10 @@ import {
   type OptionChecks,
 } from '../core/internal'
 import { checkOverdueAfter, type SqlLockProvider } from '../sql/internal'
-import { act, confirm, isAction, type ActionRequest } from './action'
+import { act, confirm, doneBy, isAction, type ActionRequest } from './action'
 import { answer, plainText } from './answer'
 import { visitorOf, type Permission } from './authorization'
-import { doneBy } from './done'
-import { FormError, isFromHere, readForm, tokenOf } from './form'
+import { FormError, isFromHere, readForm } from './form'
 import { failureOf, placeOf, readLocks, type Overview } from './locks'
 import { matching, overviewPage } from './overview'
 
@@ -93,7 +92,7 @@ export function lockPage<Host = unknown>(
     user: string | undefined,
   ): Promise<Response> => {
     const form = await readForm(request)
-    if (!isFromHere(request, form))
+    if (!isFromHere(request))
       return plainText(403, 'This form was not sent by this page. Reload the page, and send the form again.')
     // Requests from now on must see the change.
     return act(requested, form, user).finally(() => (reading = undefined))
@@ -117,7 +116,7 @@ export function lockPage<Host = unknown>(
       if (!provider || name === '' || !isAction(action)) return plainText(404, 'There is no such action.')
       const saw = { owner: text('owner'), until: text('until') }
       const subject = { title, places: [await placeOf(text('provider'), provider)] }
-      const requested = { provider, subject, action, name, ...saw, token: tokenOf(request) }
+      const requested = { provider, subject, action, name, ...saw }
       return await (isPost ? change(request, requested, visitor.user) : confirm(requested))
     } catch (error) {
       if (error instanceof FormError) return plainText(error.status, error.message)

@@ -1,7 +1,6 @@
 import { displayedOwner, wasAcquired, type LastRun } from '../sql/internal'
-import { actionFor, seen } from './action'
+import { actionFor, NOTHING_DONE, seen } from './action'
 import { page } from './answer'
-import { NOTHING_DONE } from './done'
 import { LOCK_STATES, type Overview, type PageLock } from './locks'
 import { link, markup, moment, span, time, until, type Markup, type Part } from './markup'
 

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm'
 import { afterAll, beforeAll } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/internal'
-import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
+import type { DialectName, SqlClient, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, type Backend, type TestDatabase } from '../backends'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
@@ -12,7 +12,8 @@ import { senderOf, type StatementSender } from '../statement-sender'
 
 /** A database of its own with a lock table, the client under test, and a look past it. */
 export interface OpenClient {
-  /** How the client runs one statement. */
+  readonly sqlClient: SqlClient
+  /** Sends one statement with the client. */
   readonly executor: StatementSender
   readonly table: ReturnType<typeof observeLockTable>
   readonly observer: DataSource
@@ -46,7 +47,7 @@ export function everyClient(): ClientCase[] {
         const dataSource = await new DataSource({ ...typeOrm, ...rest }).initialize()
         onEachConnection(dataSource, dialect, settings)
         return {
-          executor: senderOf(typeOrmClient(dataSource, dialect)),
+          sqlClient: typeOrmClient(dataSource, dialect),
           createProvider: (wanted) => typeOrmLockProvider(dataSource, wanted),
           disconnect: () => dataSource.destroy(),
         }
@@ -57,7 +58,7 @@ export function everyClient(): ClientCase[] {
         const { dialect } = backend
         const prisma = await database.connect({ ...prismaSettings(dialect, settings), ...options })
         return {
-          executor: senderOf(prismaClient(prisma, dialect)),
+          sqlClient: prismaClient(prisma, dialect),
           createProvider: (wanted) => prismaLockProvider(prisma, wanted),
         }
       }),
@@ -76,6 +77,9 @@ export function openedClient(
   })
   afterAll(() => client.close())
   return {
+    get sqlClient() {
+      return client.sqlClient
+    },
     get executor() {
       return client.executor
     },
@@ -89,7 +93,7 @@ export function openedClient(
   }
 }
 
-type Connected = Pick<OpenClient, 'executor' | 'createProvider'> & { disconnect?: () => Promise<void> }
+type Connected = Pick<OpenClient, 'sqlClient' | 'createProvider'> & { disconnect?: () => Promise<void> }
 
 function clientCase<Database extends TestDatabase>(
   orm: ClientCase['orm'],
@@ -104,10 +108,10 @@ function clientCase<Database extends TestDatabase>(
       const observer = await new DataSource(database.typeOrm).initialize()
       const table = observeLockTable(observer, dialect)
       await table.createTable()
-      const { disconnect, createProvider, executor } = await connect(database, settings, options)
+      const { disconnect, createProvider, sqlClient } = await connect(database, settings, options)
       const providers: SqlLockProvider[] = []
       return {
-        ...{ executor, table, observer },
+        ...{ sqlClient, executor: senderOf(sqlClient), table, observer },
         createProvider: (wanted) => {
           // How fast the machine is must not matter.
           const provider = createProvider({ timeLimit: '1m', ...wanted })

@@ -6,7 +6,7 @@ import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from './every-client'
 import { lockRow } from '../sql/lock-row'
-import { type StatementSender, clientOf } from '../statement-sender'
+import { UnreliableClient } from '../unreliable-client'
 
 const HOUR = 3_600_000
 
@@ -68,16 +68,13 @@ describeBackends(everyClient())('the last run by $title', (each) => {
 
   it('is not dated back where lockAtLeastFor is the whole lease, and the answer came late', async () => {
     let delay = 300
-    const late = async <T>(answer: Promise<T>): Promise<T> => {
-      const value = await answer
+    const network = new UnreliableClient(client.sqlClient)
+    network.fault = async (send) => {
+      const answer = await send()
       await sleep(delay)
-      return value
+      return answer
     }
-    const executor: StatementSender = {
-      execute: (...statement) => late(client.executor.execute(...statement)),
-      query: (...statement) => late(client.executor.query(...statement)),
-    }
-    const slow = new SqlLockProvider(clientOf(executor), dialects[each.dialect])
+    const slow = new SqlLockProvider(network, dialects[each.dialect])
     const lock = await slow.lock({ name: 'whole', lockAtMostFor: '1h', lockAtLeastFor: '1h' })
     delay = 0
     const ended = await client.table.clock()

@@ -1,11 +1,10 @@
 import { expect, it } from '@jest/globals'
 import { dialects, SqlLockProvider, type Sql, type LockValues } from '../../src/sql/internal'
 import { everyClient, openedClient, type OpenClient } from '../conformance/every-client'
-import { PostalSender } from '../conformance/postal-sender'
 import { describeBackends } from '../backends'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { type StatementSender, clientOf } from '../statement-sender'
+import { UnreliableClient } from '../unreliable-client'
 
 /** Breaks a statement before it is sent, as a mutant of the model does. */
 type Break = (statement: Sql, values: LockValues) => readonly [Sql, LockValues]
@@ -30,71 +29,71 @@ const prolongs: Break = (statement, values) => {
 
 /** Replays a counterexample. @returns whether what the model calls WRONG has happened */
 type Story = (connect: () => Connection, client: Pick<OpenClient, 'table'>, name: string) => Promise<boolean>
-type Connection = readonly [provider: SqlLockProvider, post: PostalSender]
+type Connection = readonly [provider: SqlLockProvider, network: UnreliableClient]
 
 const twoHoldTheLock: Story = async (connect, { table }, name) => {
-  const [a, postOfA] = connect()
-  const [b, postOfB] = connect()
-  postOfA.next = 'late'
-  postOfB.next = 'cut off'
+  const [a, networkOfA] = connect()
+  const [b, networkOfB] = connect()
+  networkOfA.next = 'late'
+  networkOfB.next = 'request lost'
   const lockOfA = a.lock({ name, lockAtMostFor: '1h' })
   await expect(b.lock({ name, lockAtMostFor: '1h' })).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   const lockOfC = await connect()[0].lock({ name, lockAtMostFor: '1h' })
-  const { sent } = postOfB
+  const sent = networkOfB.sent.length
   await eventually(async () => {
     // B sends its second release after the first one was answered.
-    expect(postOfB.sent > sent + 1 || !(await table.isHeld(name))).toBe(true)
+    expect(networkOfB.sent.length > sent + 1 || !(await table.isHeld(name))).toBe(true)
   })
-  await postOfA.deliver()
+  await networkOfA.deliver()
   const holders = [await lockOfA, lockOfC].filter((lock) => (lock?.remaining() ?? 0) > 0)
   await b.drain()
   return holders.length > 1
 }
 
 const aReleasedLockIsProlonged: Story = async (connect, { table }, name) => {
-  const [provider, post] = connect()
+  const [provider, network] = connect()
   const lock = await provider.lock({ name, lockAtMostFor: '1h', lockAtLeastFor: '30m' })
   // The extension is sent again, in time.
-  post.next = 'cut off'
+  network.next = 'request lost'
   await lock?.extend('1h')
   await lock?.unlock()
   const kept = await table.findRow(name)
-  await post.deliver()
+  await network.deliver()
   return (await table.findRow(name))?.lockUntil !== kept?.lockUntil
 }
 
 const aReleaseProlongsTheLock: Story = async (connect, { table }, name) => {
-  const [provider, post] = connect()
+  const [provider, network] = connect()
   const lock = await provider.lock({ name, lockAtMostFor: '1h', lockAtLeastFor: '1h' })
   const held = await table.findRow(name)
-  post.next = 'late'
+  network.next = 'late'
   const released = lock?.unlock()
   const sent = await table.clock()
   await eventually(async () => expect(await table.clock()).toBeGreaterThan(sent + 20))
-  await post.deliver()
+  await network.deliver()
   await released
   return ((await table.findRow(name))?.lockUntil ?? 0) > (held?.lockUntil ?? 0)
 }
 
 const aRunHasLostItsRow: Story = async (connect, { table }, name) => {
-  const [provider, post] = connect()
+  const [provider, network] = connect()
   await provider.table.pause(name, { duration: '1h', reason: 'a test' })
-  post.next = 'cut off'
+  network.next = 'request lost'
   await expect(provider.table.resume(name)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   expect(await provider.table.resume(name)).toBe(true)
   expect(await provider.lock({ name, lockAtMostFor: '1h' })).toBeDefined()
-  await post.deliver()
+  await network.deliver()
   return !(await table.isHeld(name))
 }
 
 const anEarlierSlotIsRunAgain: Story = async (connect, { table }, name) => {
-  const [provider, post] = connect()
+  const [provider, network] = connect()
   const slot = (await table.clock()) - 60_000
   const job = { name, lockAtMostFor: '1h' }
   await (await provider.lock({ ...job, slot: slot - 1 }))?.unlock()
   const next = await provider.lock({ ...job, slot })
   // The release is sent again, so it arrives twice.
-  post.next = 'answer lost'
+  network.next = 'answer lost'
   await next?.unlock({ outcome: 'unused' })
   return (await provider.lock({ ...job, slot: slot - 1 })) !== undefined
 }
@@ -115,12 +114,17 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (sqliteCl
 
   /** Creates providers, each with a network of its own. */
   const connectWith = (broken: Break) => (): Connection => {
-    const executor: StatementSender = {
-      execute: (statement, values) => client.executor.execute(...broken(statement, values)),
-      query: (...all) => client.executor.query(...all),
-    }
-    const post = new PostalSender(executor)
-    return [new SqlLockProvider(clientOf(post), dialects[sqliteClient.dialect], { timeLimit: '1m' }), post]
+    const { sqlClient } = client
+    const network = new UnreliableClient({
+      connect: async () => {
+        const session = await sqlClient.connect()
+        return {
+          execute: (statement, values, wants) => session.execute(...broken(statement, values), wants),
+          release: () => session.release?.(),
+        }
+      },
+    })
+    return [new SqlLockProvider(network, dialects[sqliteClient.dialect], { timeLimit: '1m' }), network]
   }
 
   it.each(stories)('%s: the real statements refuse what the mutant does', async (mutant, broken, story) => {
@@ -131,24 +135,18 @@ describeBackends(sqlite)('the counterexamples of the model by $title', (sqliteCl
   it('silence LOOKS_AFTERWARDS: an unused lock is released', async () => {
     const name = 'silence LOOKS_AFTERWARDS'
     const [delivered, acquired, arrived, answered] = Array.from({ length: 4 }, () => promiseWithResolvers())
-    const sent: Sql[] = []
-    const executor: StatementSender = {
-      query: (...all) => client.executor.query(...all),
-      execute: async (...all) => {
-        sent.push(all[0])
-        const isRelease = all[0].parameters.includes('unlockedBy')
-        if (!isRelease) await delivered?.promise
-        const changed = await client.executor.execute(...all)
-        setImmediate(() => (isRelease ? arrived : acquired)?.resolve())
-        if (isRelease) await answered?.promise
-        return changed
-      },
+    const network = new UnreliableClient(client.sqlClient)
+    network.fault = async (send, isWrite, { unlockedBy }) => {
+      if (!isWrite) return send()
+      if (!unlockedBy) await delivered?.promise
+      const answer = await send()
+      setImmediate(() => (unlockedBy ? arrived : acquired)?.resolve())
+      if (unlockedBy) await answered?.promise
+      return answer
     }
-    const provider = new SqlLockProvider(clientOf(executor), dialects[sqliteClient.dialect], {
-      timeLimit: '200ms',
-    })
+    const provider = new SqlLockProvider(network, dialects[sqliteClient.dialect], { timeLimit: '200ms' })
     // On a slow machine the time limit may pass before the acquisition is sent.
-    while (sent.length === 0)
+    while (network.sent.length === 0)
       await expect(provider.lock({ name, lockAtMostFor: '1h' })).rejects.toMatchObject({ code: 'TIMEOUT' })
     // The first release arrives before the acquisition, and is answered after it.
     await arrived?.promise

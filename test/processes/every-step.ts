@@ -4,16 +4,45 @@
  */
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { LockError, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
-import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
+import {
+  dialects,
+  DriverError,
+  SqlLockProvider,
+  type DialectName,
+  type SqlClient,
+} from '../../src/sql/internal'
 import { typeOrmClient } from '../conformance/sql-clients'
-import { FAULTS, FaultySender, type Fault } from './faulty-sender'
-import { clientOf, senderOf, type StatementSender } from '../statement-sender'
+import { type Fault, UnreliableClient } from '../unreliable-client'
 
 const STEPS = ['look at the table', 'take', 'extend', 'unlock'] as const
 type Step = (typeof STEPS)[number]
 const TIME_LIMIT = 5_000
+const TOO_LATE = TIME_LIMIT + 200
+
+/** Ways in which a statement fails. */
+const FAULTS = {
+  'throws synchronously': () => {
+    throw new TypeError('the client is broken')
+  },
+  'loses the connection before it is sent': () => Promise.reject(new DriverError(undefined, 'ECONNRESET')),
+  'loses the connection after it is done': async (send) => {
+    await send()
+    throw new DriverError(undefined, 'ECONNRESET')
+  },
+  'is refused by the server': () => Promise.reject(new DriverError('53300', 'too many connections')),
+  'is answered too late': async (send) => {
+    await sleep(TOO_LATE)
+    return send()
+  },
+  'fails too late': async (send) => {
+    await send()
+    await sleep(TOO_LATE)
+    throw new DriverError(undefined, 'ETIMEDOUT')
+  },
+} as const satisfies Record<string, Fault>
 
 const { dialect: name, options } = JSON.parse(process.argv[2] ?? '') as {
   dialect: DialectName
@@ -25,19 +54,23 @@ const signals: AbortSignal[] = []
 const unlockFailures: string[] = []
 
 async function runWithFault(
-  sql: StatementSender,
+  client: SqlClient,
   step: Step,
-  fault: Fault,
+  fault: keyof typeof FAULTS,
   taskFails: boolean,
 ): Promise<string> {
   const title = `${step}: the statement ${fault}${taskFails ? ', and the task fails' : ''}`
   const lockName = title.slice(0, 64).trim()
-  const faulty = new FaultySender(sql, TIME_LIMIT + 200)
-  const provider = new SqlLockProvider(clientOf(faulty), dialect, {
-    timeLimit: TIME_LIMIT,
-  })
+  const network = new UnreliableClient(client)
+  const provider = new SqlLockProvider(network, dialect, { timeLimit: TIME_LIMIT })
+  const answers: Promise<unknown>[] = []
+  const failing: Fault = (send) => {
+    const answer = FAULTS[fault](send)
+    answers.push(answer)
+    return answer
+  }
   const during = (which: Step): void => {
-    faulty.fault = which === step ? fault : undefined
+    network.fault = which === step ? failing : undefined
   }
   const executor = new LockingTaskExecutor(provider, {
     listeners: [
@@ -65,14 +98,14 @@ async function runWithFault(
     return 'done'
   })
   const outcome: unknown = await run.catch((error: unknown) => error)
-  faulty.fault = undefined
+  network.fault = undefined
   if (step === 'extend' || step === 'unlock') {
     assert.deepEqual(outcome, taskFails ? business : { executed: true, value: 'done' }, title)
   } else {
     assert(outcome instanceof LockError, title)
     assert.equal(ran, false, title)
   }
-  await faulty.settled()
+  await Promise.allSettled(answers)
   return lockName
 }
 
@@ -123,12 +156,11 @@ async function main(): Promise<void> {
   const listeners = countListeners()
   const dataSource = await new DataSource(options).initialize()
   const client = typeOrmClient(dataSource, name)
-  const sql = senderOf(client)
 
   const cases = STEPS.flatMap((step) =>
-    (Object.keys(FAULTS) as Fault[]).flatMap((fault) => [
-      () => runWithFault(sql, step, fault, false),
-      () => runWithFault(sql, step, fault, true),
+    (Object.keys(FAULTS) as (keyof typeof FAULTS)[]).flatMap((fault) => [
+      () => runWithFault(client, step, fault, false),
+      () => runWithFault(client, step, fault, true),
     ]),
   )
   const names: string[] = []

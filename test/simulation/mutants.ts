@@ -48,7 +48,7 @@ const putBack: readonly Mutant[] = [
     breaks: 'waiting does not stop at the shutdown',
     file: 'src/core/locking-task-executor.ts',
     find: 'const stopped = this.#stop.signal',
-    replace: 'const stopped = new AbortController().signal',
+    replace: 'const { signal: stopped } = new AbortController()',
   },
   {
     what: 'put back',
@@ -111,8 +111,8 @@ const putBack: readonly Mutant[] = [
     what: 'the last run',
     breaks: 'a failed run is recorded as succeeded',
     file: 'src/core/locking-task-executor.ts',
-    find: "let outcome: UnlockOptions['outcome'] = 'failed'",
-    replace: "let outcome: UnlockOptions['outcome'] = 'succeeded'",
+    find: 'await this.#release(lock, event, end.outcome)',
+    replace: "await this.#release(lock, event, 'succeeded')",
   },
   {
     what: 'the last run',

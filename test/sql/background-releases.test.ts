@@ -5,8 +5,7 @@ import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { typeOrmClient } from '../conformance/sql-clients'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { Line } from './line'
-import { clientOf, senderOf } from '../statement-sender'
+import { UnreliableClient } from '../unreliable-client'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -15,20 +14,20 @@ const HOUR = 60 * MINUTE
 const LIMIT = 5 * SECOND
 
 let dataSource: DataSource
-let line: Line
+let network: UnreliableClient
 let provider: SqlLockProvider
 let other: SqlLockProvider
 
 beforeEach(async () => {
   dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
-  line = new Line(senderOf(typeOrmClient(dataSource, 'sqlite')))
-  provider = new SqlLockProvider(clientOf(line), dialects.sqlite, { timeLimit: LIMIT })
+  network = new UnreliableClient(typeOrmClient(dataSource, 'sqlite'))
+  provider = new SqlLockProvider(network, dialects.sqlite, { timeLimit: LIMIT })
   other = typeOrmLockProvider(dataSource)
   await other.table.create()
   jest.useFakeTimers()
   // The table is looked at once.
   await (await provider.lock(job('first')))?.unlock()
-  line.sent.length = 0
+  network.sent.length = 0
 })
 
 afterEach(async () => {
@@ -59,10 +58,10 @@ async function acquireUnanswered(
   count = 1,
   name = 'job',
 ): Promise<void> {
-  line.state = how
+  network.fault = how
   for (let index = 0; index < count; index++)
     await expect(provider.lock(job(`${name} ${index}`))).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-  line.state = 'up'
+  network.fault = undefined
 }
 
 /** Sees a step fail within its time limit. */
@@ -74,8 +73,8 @@ async function expectFailure(step: Promise<unknown> | undefined, code: LockError
 
 /** The pauses between the writes since a moment, in milliseconds. */
 function pauses(since = 0): number[] {
-  return line.sent.slice(1).flatMap((time, index) => {
-    const before = line.sent[index] ?? 0
+  return network.sent.slice(1).flatMap((time, index) => {
+    const before = network.sent[index] ?? 0
     return before >= since ? [time - before] : []
   })
 }
@@ -85,44 +84,44 @@ it('releases a lock whose acquisition got no answer, at once', async () => {
   expect(await held()).toEqual(['job 0'])
   await jest.advanceTimersByTimeAsync(1)
   expect(await held()).toEqual([])
-  expect(line.sent).toHaveLength(2)
+  expect(network.sent).toHaveLength(2)
 })
 
 it('sends nothing for acquisitions that had no connection', async () => {
-  line.state = 'no connection'
+  network.fault = 'no connection'
   const locks = Array.from({ length: 300 }, (_, index) =>
     expect(provider.lock(job(`job ${index}`))).rejects.toMatchObject({ code: 'DATABASE_ERROR' }),
   )
   await jest.advanceTimersByTimeAsync(LIMIT)
   await Promise.all(locks)
-  line.state = 'up'
+  network.fault = undefined
   expect(jest.getTimerCount()).toBe(0)
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   await drain()
-  expect(line.sent).toEqual([])
+  expect(network.sent).toEqual([])
 })
 
 it('sends one statement at a time', async () => {
   await acquireUnanswered('answer lost', 50)
-  const gate = line.stall('writes')
+  const gate = network.stall('writes')
   await jest.advanceTimersByTimeAsync(1)
-  line.gate = {}
+  network.gate = {}
   // One more, while the first release is under way.
   await acquireUnanswered('answer lost', 1, 'more')
-  line.most = 0
+  network.most = 0
   await jest.advanceTimersByTimeAsync(LIMIT / 2)
-  expect(line.most).toBe(0)
+  expect(network.most).toBe(0)
   gate.resolve()
   await jest.advanceTimersByTimeAsync(1)
   expect(await held()).toEqual([])
-  expect(line.most).toBe(1)
+  expect(network.most).toBe(1)
 })
 
 it('is not kept waiting by a statement that hangs', async () => {
   await acquireUnanswered('answer lost', 3)
-  line.gate.writes = new Promise(() => undefined)
+  network.gate.writes = new Promise(() => undefined)
   await jest.advanceTimersByTimeAsync(LIMIT)
-  line.gate = {}
+  network.gate = {}
   await jest.advanceTimersByTimeAsync(MINUTE)
   expect(await held()).toEqual([])
 })
@@ -130,13 +129,13 @@ it('is not kept waiting by a statement that hangs', async () => {
 it('waits longer and longer while the database does not answer, however many locks are to be released', async () => {
   await acquireUnanswered('answer lost', 20)
   const since = performance.now()
-  line.state = 'request lost'
+  network.fault = 'request lost'
   await jest.advanceTimersByTimeAsync(10 * MINUTE)
   const [first = 0, ...others] = pauses(since)
   expect(first).toBeLessThan(SECOND)
   expect(others.length).toBeLessThan(60)
   expect(others.slice(-10).every((pause) => pause >= 15 * SECOND && pause <= 30 * SECOND)).toBe(true)
-  line.state = 'up'
+  network.fault = undefined
   await jest.advanceTimersByTimeAsync(30 * SECOND)
   expect(await held()).toEqual([])
 })
@@ -148,7 +147,7 @@ it('repeats the release of an acquisition that may still arrive, at longer and l
   expect(pauses(since).length).toBeGreaterThan(2)
   expect(pauses(since).length).toBeLessThan(10)
   expect(pauses(since).at(-1)).toBeGreaterThan(MINUTE)
-  await line.deliverLost()
+  await network.deliver()
   expect(await held()).toEqual(['job 0'])
   await jest.advanceTimersByTimeAsync(30 * MINUTE)
   expect(await held()).toEqual([])
@@ -158,22 +157,22 @@ it('repeats the release of an acquisition that may still arrive, at longer and l
 it('drops an acquisition whose lease would be over', async () => {
   await acquireUnanswered('request lost')
   await jest.advanceTimersByTimeAsync(2 * HOUR)
-  const sent = line.sent.length
+  const sent = network.sent.length
   await jest.advanceTimersByTimeAsync(24 * HOUR)
-  expect(line.sent).toHaveLength(sent)
+  expect(network.sent).toHaveLength(sent)
   expect(jest.getTimerCount()).toBe(0)
 })
 
 it('keeps a thousand releases, and leaves the oldest row to expire', async () => {
   await acquireUnanswered('answer lost', 1_005)
-  line.sent.length = 0
+  network.sent.length = 0
   await drain()
-  expect(line.sent).toHaveLength(1_000)
+  expect(network.sent).toHaveLength(1_000)
   expect((await held()).sort()).toEqual([0, 1, 2, 3, 4].map((index) => `job ${index}`))
 })
 
 it.each(['acquired it', 'found it held'])('hears a late answer: the statement %s', async (answer) => {
-  const gate = line.stall('writes')
+  const gate = network.stall('writes')
   const refused = expect(provider.lock(job('late'))).rejects.toMatchObject({ code: 'TIMEOUT' })
   await jest.advanceTimersByTimeAsync(1)
   // It was free when it was looked at.
@@ -181,21 +180,21 @@ it.each(['acquired it', 'found it held'])('hears a late answer: the statement %s
   if (isHeld) expect(await other.lock(job('late'))).toBeDefined()
   await jest.advanceTimersByTimeAsync(LIMIT - 1)
   await refused
-  line.sent.length = 0
+  network.sent.length = 0
   gate.resolve()
   await jest.advanceTimersByTimeAsync(1)
-  expect(line.sent).toHaveLength(isHeld ? 0 : 1)
+  expect(network.sent).toHaveLength(isHeld ? 0 : 1)
   await jest.advanceTimersByTimeAsync(2 * HOUR)
-  expect(line.sent).toHaveLength(isHeld ? 0 : 1)
+  expect(network.sent).toHaveLength(isHeld ? 0 : 1)
   expect(await held()).toEqual(isHeld ? ['late'] : [])
 })
 
 it('does not acquire a lock that no caller waits for any more', async () => {
-  const gate = line.stall('reads')
+  const gate = network.stall('reads')
   await expectFailure(provider.lock(job('given up')), 'TIMEOUT')
   gate.resolve()
   await jest.advanceTimersByTimeAsync(HOUR)
-  expect(line.sent).toEqual([])
+  expect(network.sent).toEqual([])
   expect(await held()).toEqual([])
 })
 
@@ -205,7 +204,7 @@ it.each(['acquired it', 'found it held'])(
     const isHeld = answer === 'found it held'
     if (isHeld) await other.lock(job('aborted'))
     const gate = promiseWithResolvers()
-    line.gate = { writes: gate.promise, reads: gate.promise }
+    network.gate = { writes: gate.promise, reads: gate.promise }
     const controller = new AbortController()
     const reason = new Error('changed my mind')
     const { signal } = controller
@@ -221,20 +220,20 @@ it.each(['acquired it', 'found it held'])(
 
 it('releases a lock after an outage for as long as an extension without an answer may last', async () => {
   const lock = await provider.lock({ name: 'extended', lockAtMostFor: MINUTE })
-  line.state = 'answer lost'
+  network.fault = 'answer lost'
   await expectFailure(lock?.extend(2 * HOUR), 'DATABASE_ERROR')
-  line.state = 'request lost'
+  network.fault = 'request lost'
   await expectFailure(lock?.unlock(), 'DATABASE_ERROR')
   await jest.advanceTimersByTimeAsync(30 * MINUTE)
   expect(await held()).toEqual(['extended'])
-  line.state = 'up'
+  network.fault = undefined
   await jest.advanceTimersByTimeAsync(MINUTE)
   expect(await held()).toEqual([])
 })
 
 it('drain() waits for the releases', async () => {
   await acquireUnanswered('answer lost', 3)
-  const gate = line.stall('writes')
+  const gate = network.stall('writes')
   let isDrained = false
   const drained = provider.drain().then(() => (isDrained = true))
   await jest.advanceTimersByTimeAsync(SECOND)
@@ -247,10 +246,10 @@ it('drain() waits for the releases', async () => {
 })
 
 it('drain() waits for the answer to an acquisition that is still under way', async () => {
-  const gate = line.stall('writes')
+  const gate = network.stall('writes')
   await expectFailure(provider.lock(job('late')), 'TIMEOUT')
   // Releases get through, and find nothing.
-  line.gate = {}
+  network.gate = {}
   const drained = provider.drain()
   await jest.advanceTimersByTimeAsync(SECOND)
   gate.resolve()
@@ -262,11 +261,11 @@ it('drain() waits for the answer to an acquisition that is still under way', asy
 
 it('drain() releases what it can as soon as the database answers again', async () => {
   await acquireUnanswered('answer lost', 3)
-  line.state = 'no connection'
+  network.fault = 'no connection'
   await jest.advanceTimersByTimeAsync(10 * MINUTE)
   const drained = provider.drain({ timeout: 30 * SECOND })
   await jest.advanceTimersByTimeAsync(28 * SECOND)
-  line.state = 'up'
+  network.fault = undefined
   await jest.advanceTimersByTimeAsync(2 * SECOND)
   await drained
   expect(await held()).toEqual([])
@@ -276,8 +275,8 @@ it('drain() releases an acquisition that arrives shortly after a release found n
   await acquireUnanswered('request lost')
   const drained = provider.drain()
   await jest.advanceTimersByTimeAsync(10)
-  expect(line.sent).toHaveLength(2)
-  await line.deliverLost()
+  expect(network.sent).toHaveLength(2)
+  await network.deliver()
   expect(await held()).toEqual(['job 0'])
   await jest.advanceTimersByTimeAsync(SECOND)
   await drained
@@ -289,27 +288,27 @@ it('drain() does not wait for an acquisition that may still arrive, once two rel
   const drained = provider.drain()
   await jest.advanceTimersByTimeAsync(SECOND)
   await drained
-  expect(line.sent).toHaveLength(3 + 2 * 3)
+  expect(network.sent).toHaveLength(3 + 2 * 3)
 })
 
 it('drain() gives up after its timeout, and nothing is sent afterwards until the next lock', async () => {
   const lock = await provider.lock(job('mine'))
   await acquireUnanswered('answer lost', 3)
-  line.gate.writes = new Promise(() => undefined)
+  network.gate.writes = new Promise(() => undefined)
   const drained = provider.drain({ timeout: SECOND })
   await jest.advanceTimersByTimeAsync(SECOND)
   await drained
-  line.gate = {}
-  line.state = 'request lost'
+  network.gate = {}
+  network.fault = 'request lost'
   await expectFailure(lock?.unlock(), 'DATABASE_ERROR')
-  line.state = 'up'
-  line.sent.length = 0
+  network.fault = undefined
+  network.sent.length = 0
   await jest.advanceTimersByTimeAsync(2 * HOUR)
-  expect(line.sent).toEqual([])
+  expect(network.sent).toEqual([])
 
-  line.state = 'answer lost'
+  network.fault = 'answer lost'
   await expect(provider.lock(job('again'))).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-  line.state = 'up'
+  network.fault = undefined
   await jest.advanceTimersByTimeAsync(1)
   expect((await held()).sort()).toEqual(['job 0', 'job 1', 'job 2', 'mine'])
 })

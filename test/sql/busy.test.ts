@@ -7,7 +7,7 @@ import { everyClient, openedClient } from '../conformance/every-client'
 import type { SessionSettings } from '../conformance/session-settings'
 import { eventually } from '../eventually'
 import { recorder } from '../core/recorder'
-import { type StatementSender, clientOf } from '../statement-sender'
+import { UnreliableClient } from '../unreliable-client'
 
 /** How long a session waits for a row, which is less than a step of the lock may take. */
 const PATIENCE: Partial<Record<DialectName, SessionSettings>> = {
@@ -60,20 +60,14 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
   })
 
   it('is acquired when that ends in time', async () => {
-    const { executor } = client
     let failed = 0
-    const noting =
-      <T, Arguments extends unknown[]>(run: (...all: Arguments) => Promise<T>) =>
-      (...all: Arguments): Promise<T> =>
-        run(...all).catch((error: unknown) => {
-          failed++
-          throw error
-        })
-    const noted: StatementSender = {
-      execute: noting((...all: Parameters<StatementSender['execute']>) => executor.execute(...all)),
-      query: noting((...all: Parameters<StatementSender['query']>) => executor.query(...all)),
-    }
-    const provider = new SqlLockProvider(clientOf(noted), dialects[each.dialect], { timeLimit: '1m' })
+    const network = new UnreliableClient(client.sqlClient)
+    network.fault = (send) =>
+      send().catch((error: unknown) => {
+        failed++
+        throw error
+      })
+    const provider = new SqlLockProvider(network, dialects[each.dialect], { timeLimit: '1m' })
     await provider.table.list()
     const unblock = await block(client.observer, each.dialect)
     const locking = provider.lock(job)

@@ -10,7 +10,7 @@ import { openDatabase, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { lockRow } from './lock-row'
-import { clientOf, senderOf, type StatementSender } from '../statement-sender'
+import { UnreliableClient } from '../unreliable-client'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
@@ -85,17 +85,13 @@ describeBackends(availableBackends())('on $name', (backend) => {
 })
 
 it('a success is recorded again if its release got no answer', async () => {
-  const executor = senderOf(sqliteClient(await openMemory()))
+  const network = new UnreliableClient(sqliteClient(await openMemory()))
   let losses = 0
-  const losing: StatementSender = {
-    query: (...all) => executor.query(...all),
-    execute: async (statement, values) => {
-      if (values['unlockedBy'] !== undefined && ++losses <= 2)
-        throw new DriverError(undefined, 'the connection broke')
-      return executor.execute(statement, values)
-    },
-  }
-  const provider = new SqlLockProvider(clientOf(losing), dialects.sqlite)
+  network.fault = (send, _, { unlockedBy }) =>
+    unlockedBy !== undefined && ++losses <= 2
+      ? Promise.reject(new DriverError(undefined, 'the connection broke'))
+      : send()
+  const provider = new SqlLockProvider(network, dialects.sqlite)
   await provider.table.create()
   const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
   expect(await migrate()).toEqual({ executed: true, value: 'done' })

@@ -7,21 +7,20 @@ import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { typeOrmClient } from '../conformance/sql-clients'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { Line } from './line'
-import { clientOf, senderOf } from '../statement-sender'
+import { UnreliableClient } from '../unreliable-client'
 
 const SECOND = 1_000
 const HOUR = '1h'
 
 let dataSource: DataSource
-let line: Line
+let network: UnreliableClient
 let provider: SqlLockProvider
 let observer: SqlLockProvider
 
 beforeEach(async () => {
   dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
-  line = new Line(senderOf(typeOrmClient(dataSource, 'sqlite')))
-  provider = new SqlLockProvider(clientOf(line), dialects.sqlite)
+  network = new UnreliableClient(typeOrmClient(dataSource, 'sqlite'))
+  provider = new SqlLockProvider(network, dialects.sqlite)
   observer = typeOrmLockProvider(dataSource)
   await observer.table.create()
   jest.useFakeTimers()
@@ -116,11 +115,11 @@ describe.each(pairs)('while an $other goes on, an $stopped that stops', ({ stopp
     one.end()
     await settle(one.stop(), 2 * SECOND)
     expect(await held()).toEqual(['other'])
-    line.state = 'no connection'
+    network.fault = 'no connection'
     two.end()
     await jest.advanceTimersByTimeAsync(20 * SECOND)
     expect(await held()).toEqual(['other'])
-    line.state = 'up'
+    network.fault = undefined
     await jest.advanceTimersByTimeAsync(30 * SECOND)
     expect(await held()).toEqual([])
   })
@@ -128,19 +127,19 @@ describe.each(pairs)('while an $other goes on, an $stopped that stops', ({ stopp
   it('leaves alone the release that an outage delays at the same time', async () => {
     const one = await begin(stopped, 'stopped')
     const two = await begin(other, 'other')
-    line.state = 'no connection'
+    network.fault = 'no connection'
     two.end()
     await jest.advanceTimersByTimeAsync(6 * SECOND)
     one.end()
     await settle(one.stop(), 20 * SECOND)
-    line.state = 'up'
+    network.fault = undefined
     await jest.advanceTimersByTimeAsync(30 * SECOND)
     expect(await held()).not.toContain('other')
   })
 
   it('leaves alone the acquisition that is answered too late', async () => {
     const one = await begin(stopped, 'stopped')
-    const gate = line.stall('writes')
+    const gate = network.stall('writes')
     const two = await begin(other, 'other')
     one.end()
     const stop = one.stop()

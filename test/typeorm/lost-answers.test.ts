@@ -9,8 +9,9 @@ import { cuttingProxy, type CuttingProxy } from './cutting-proxy'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 
-/** The statement that takes a row that is there: an upsert, or an update. */
-const TAKING = /(insert into|update) .shedlock/
+/** Only writes contain the owner. */
+const lockedBy = 'the holder of lost answers'
+const A_WRITE = new RegExp(lockedBy)
 
 const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
 
@@ -78,10 +79,10 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     'frees a %s lock when the connection broke before the answer came',
     async (name) => {
       const { dataSource, proxy } = await throughProxy()
-      const provider = typeOrmLockProvider(dataSource)
+      const provider = typeOrmLockProvider(dataSource, { lockedBy })
       await (await provider.lock({ name: 'known', lockAtMostFor: '5m' }))?.unlock()
       const before = await table.findRow(name)
-      const cut = proxy.cutAfter(name === 'new' ? /insert into .shedlock/ : TAKING)
+      const cut = proxy.cutAfter(A_WRITE, name === 'new' && backend.dialect !== 'postgres' ? 2 : 1)
       await expect(provider.lock({ name, lockAtMostFor: '5m' })).rejects.toEqual(lockError('DATABASE_ERROR'))
       await cut
       await eventually(async () =>
@@ -93,11 +94,11 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
 
   it('frees a lock whose connection broke while the server still waited for the row', async () => {
     const { dataSource, proxy } = await throughProxy()
-    const provider = typeOrmLockProvider(dataSource)
+    const provider = typeOrmLockProvider(dataSource, { lockedBy })
     await (await provider.lock({ name: 'waits', lockAtMostFor: '5m' }))?.unlock()
     const before = await table.findRow('waits')
     const unblock = await blockRow('waits')
-    const cut = proxy.cutAfter(TAKING)
+    const cut = proxy.cutAfter(A_WRITE)
     await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toEqual(
       lockError('DATABASE_ERROR'),
     )
@@ -109,27 +110,20 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await eventually(async () => expect(await table.isHeld('waits')).toBe(false))
   })
 
-  it('reads locks again when the connection broke before the answer came', async () => {
+  it('reads a lock again when the connection broke before the answer came', async () => {
     const { dataSource, proxy } = await throughProxy()
     const provider = typeOrmLockProvider(dataSource)
-    await (await provider.lock({ name: 'read', lockAtMostFor: '5m' }))?.unlock()
-    const reads = [
-      () => provider.table.find('read'),
-      async () => (await provider.table.list()).find(({ name }) => name === 'read'),
-      async () => (await provider.table.overdue({ read: 0 }))[0],
-    ]
-    for (const read of reads) {
-      const cut = proxy.cutAfter(/select .*lock_name/)
-      expect(await read()).toMatchObject({ name: 'read' })
-      await cut
-    }
+    await (await provider.lock({ name: 'lost read', lockAtMostFor: '5m' }))?.unlock()
+    const cut = proxy.cutAfter(/lost read/)
+    expect(await provider.table.find('lost read')).toMatchObject({ name: 'lost read' })
+    await cut
   })
 
   it('frees the lock after all when the answer to its unlock was lost', async () => {
     const { dataSource, proxy } = await throughProxy()
-    const provider = typeOrmLockProvider(dataSource)
+    const provider = typeOrmLockProvider(dataSource, { lockedBy })
     const lock = await provider.lock({ name: 'unlock', lockAtMostFor: '5m' })
-    const cut = proxy.cutAfter(/update .shedlock/)
+    const cut = proxy.cutAfter(A_WRITE)
     await lock?.unlock()
     await cut
     expect(await table.isHeld('unlock')).toBe(false)
@@ -137,9 +131,9 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
 
   it('asks again on another connection when the answer to an extension was lost', async () => {
     const { dataSource, proxy } = await throughProxy()
-    const provider = typeOrmLockProvider(dataSource)
+    const provider = typeOrmLockProvider(dataSource, { lockedBy })
     const lock = await provider.lock({ name: 'extend', lockAtMostFor: '5m' })
-    const cut = proxy.cutAfter(/update .shedlock/)
+    const cut = proxy.cutAfter(A_WRITE)
     await lock?.extend('1h')
     await cut
     expect(lock?.remaining()).toBeGreaterThan(300_000)
