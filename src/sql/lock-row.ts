@@ -14,7 +14,7 @@ import { attemptWithin, errorKind, LostRace, type Attempt, type DatabaseCall } f
 import { uncounted } from './database-errors'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
-import { lockHolder, lockRecords, NEVER } from './records'
+import { lockHolder, lockRecords, NEVER, readText } from './records'
 import { DriverError } from './session'
 import type { LockValues, SqlValues } from './sql'
 
@@ -239,6 +239,8 @@ async function runStep(
   const [row] = await attempt.query(statement, values)
   // A trigger may have returned the first rows.
   if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncounted()
+  // A write that was sent twice has acquired the row, so the next one acquires it again.
+  if (row && readText(row, 'owner') === values['lockedBy']) return undefined
   const outcome = row && ((row['outcome'] ?? 'held') as AcquireOutcome | 'free')
   return outcome === undefined || outcome === 'free' ? undefined : { outcome, row }
 }
