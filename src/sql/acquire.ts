@@ -1,5 +1,5 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
-import { as, nextToken, readOnlyColumn, textAs, type Expressions, type LockSql } from './expressions'
+import { as, nextToken, sessionColumns, textAs, type Expressions, type LockSql } from './expressions'
 import type { SqlRow } from './session'
 import { raw, sql, type Sql } from './sql'
 
@@ -11,7 +11,7 @@ export type AcquireOutcome = 'acquired' | 'held' | 'already-run' | 'slot-too-far
 /**
  * One statement on the way to a lock, and what its result means:
  *
- * - `refusal` a read: a row refuses the lock with its `outcome` (`held` if it has none); no row, or `free`, decides nothing
+ * - `refusal` a read: a row refuses the lock with its `outcome`, or is that of the holder; `free` or no such row decides nothing
  * - `acquired` a write: if it changed a row, the lock is acquired; otherwise it decides nothing
  * - `acquired or held` a write: if it changed no row, the lock is held
  * - `outcome` returns a row with the `outcome`; `free` if another session was faster
@@ -39,20 +39,23 @@ export const readUpdateInsert = {
     { answer: 'acquired', statement: insertNew(lock, lock.now) },
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
-    { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
+    { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
     { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(lock)) },
-    { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
+    { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
     { answer: 'acquired', statement: insertNew(lock, lock.slot) },
   ],
 }
 
-/** Reads who holds the lock, if it is held. */
+/** Reads who holds the lock, if it is held. If the session must be examined, the result is a row in any case. */
 export function readHolder(dialect: Expressions, lock: LockSql): Sql {
   const { table, lockUntil, lockedBy, isNamed, now } = lock
   const until = dialect.epochMilliseconds(lockUntil)
+  const from = dialect.autocommit
+    ? sql`from (select 1 as shedlock_one) shedlock_one left join ${table} on`
+    : sql`from ${table} where`
   return sql`
-    select ${textAs(dialect, lockedBy, 'owner')}, ${until} ${as(dialect, 'lock_until')}${readOnlyColumn(dialect)}
-    from ${table} where ${isNamed} and ${lockUntil} > ${now}`
+    select ${textAs(dialect, lockedBy, 'owner')}, ${until} ${as(dialect, 'lock_until')}${sessionColumns(dialect)}
+    ${from} ${isNamed} and ${lockUntil} > ${now}`
 }
 
 /**

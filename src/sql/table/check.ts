@@ -1,5 +1,6 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialect'
+import { uncommitted } from '../database-errors'
 import { parameter } from '../sql'
 import type { Attempt } from '../calls'
 import type { SqlRow } from '../session'
@@ -113,12 +114,7 @@ export async function tableProblem(
 ): Promise<LockError | undefined> {
   const described = await describeTable(reader, dialect, table)
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
-  if (described.some((row) => toNumber(row['autocommit']) === 0))
-    return new LockError(
-      'INVALID_CLIENT',
-      'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
-      { cause },
-    )
+  if (described.some((row) => toNumber(row['autocommit']) === 0)) return uncommitted(cause)
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const problem = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
   if (!problem) return undefined

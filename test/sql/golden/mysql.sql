@@ -6,9 +6,9 @@
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
 select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `shedlock`
-  where `name` = :name
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
+  from (select 1 as shedlock_one) shedlock_one left join `shedlock` on `name` = :name
     and `lock_until` > utc_timestamp(3);
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update `shedlock`
@@ -24,9 +24,9 @@ update `shedlock`
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `shedlock`
-  where `name` = :name
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
+  from (select 1 as shedlock_one) shedlock_one left join `shedlock` on `name` = :name
     and `lock_until` > utc_timestamp(3);
 -- Step 4 of 4: if it changes a row, the lock is acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
@@ -43,7 +43,8 @@ select case
     when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
     when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
     else 'free' end as `outcome`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
   from `shedlock`
   where `name` = :name;
 -- Step 2 of 4: if it changes a row, the lock is acquired
@@ -67,7 +68,8 @@ select case
     when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
     when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
     else 'free' end as `outcome`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
   from `shedlock`
   where `name` = :name;
 -- Step 4 of 4: if it changes a row, the lock is acquired
