@@ -1,5 +1,5 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
-import { as, nextToken, readOnlyColumn, textAs, type Expressions, type LockSql } from './expressions'
+import { as, nextToken, sessionColumns, textAs, type Expressions, type LockSql } from './expressions'
 import type { SqlRow } from './session'
 import { raw, sql, type Sql } from './sql'
 
@@ -11,7 +11,7 @@ export type AcquireOutcome = 'acquired' | 'held' | 'already-run' | 'slot-too-far
 /**
  * One statement on the way to a lock, and what its result means:
  *
- * - `refusal` a read: a row refuses the lock with its `outcome` (`held` if it has none); no row, or `free`, decides nothing
+ * - `refusal` a read: a row refuses the lock with its `outcome`, or is that of the holder; `free` or no such row decides nothing
  * - `acquired` a write: if it changed a row, the lock is acquired; otherwise it decides nothing
  * - `acquired or held` a write: if it changed no row, the lock is held
  * - `outcome` returns a row with the `outcome`; `free` if another session was faster
@@ -34,58 +34,107 @@ export interface StepResult {
 export const readUpdateInsert = {
   acquire: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readHolder(dialect, lock) },
-    { answer: 'acquired', statement: updateFree(dialect, lock) },
+    { answer: 'acquired', statement: updateRow(lock, takeFree(dialect, lock)) },
     { answer: 'refusal', statement: readHolder(dialect, lock) },
     { answer: 'acquired', statement: insertNew(lock, lock.now) },
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
-    { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
-    { answer: 'acquired', statement: updateBeforeSlot(lock) },
-    { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
+    { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
+    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(lock)) },
+    { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
     { answer: 'acquired', statement: insertNew(lock, lock.slot) },
   ],
 }
 
-/** Reads who holds the lock, if it is held. */
+/** Reads who holds the lock, if it is held. If the session must be examined, the result is a row in any case. */
 export function readHolder(dialect: Expressions, lock: LockSql): Sql {
   const { table, lockUntil, lockedBy, isNamed, now } = lock
   const until = dialect.epochMilliseconds(lockUntil)
+  const from = dialect.autocommit
+    ? sql`from (select 1 as shedlock_one) shedlock_one left join ${table} on`
+    : sql`from ${table} where`
   return sql`
-    select ${textAs(dialect, lockedBy, 'owner')}, ${until} ${as(dialect, 'lock_until')}${readOnlyColumn(dialect)}
-    from ${table} where ${isNamed} and ${lockUntil} > ${now}`
+    select ${textAs(dialect, lockedBy, 'owner')}, ${until} ${as(dialect, 'lock_until')}${sessionColumns(dialect)}
+    ${from} ${isNamed} and ${lockUntil} > ${now}`
 }
 
 /**
- * Reads one row with the outcome for a slot. The aggregates return it even if the lock has no row yet, so a slot that is too far
+ * Reads one row with the outcome for a slot; `free` if this acquisition already has the row (see `Taking`). The aggregates return it even if the lock has no row yet, so a slot that is too far
  * ahead is refused in that case too. The most frequent outcomes come first, because computing the slot's time costs more than the
  * rest on some databases.
  */
 export function readOutcome(dialect: Expressions, lock: LockSql, more = sql``): Sql {
-  const { table, lockUntil, lockedAt, isNamed, now, slot } = lock
+  const { table, lockUntil, lockedAt, lockedBy, isNamed, now, slot, owner } = lock
   return sql`
-    select case when max(${lockUntil}) > ${now} then 'held'
+    select case when max(${lockUntil}) > ${now} then case when max(${lockedBy}) = ${owner} then 'free' else 'held' end
       when max(${lockedAt}) >= ${slot} then 'already-run'
       when ${slot} > ${dialect.plus(now, raw(String(SLOT_AT_MOST_AHEAD)))} then 'slot-too-far-ahead'
       else 'free' end ${as(dialect, 'outcome')}${more}
     from ${table} where ${isNamed}`
 }
 
-// A write reads the clock again, because it may have had to wait.
-
-/** Acquires the row if it exists and is free. */
-export function updateFree(dialect: Expressions, lock: LockSql): Sql {
-  const { table, lockUntil, lockedAt, lockedBy, isNamed, now, leaseEnd, owner } = lock
-  return sql`
-    update ${table} set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${nextToken(dialect, lockedAt)}, ${lockedBy} = ${owner}
-    where ${isNamed} and ${lockUntil} <= ${now}`
+/**
+ * How a write acquires a row that exists. A layer below may send it a second time, because the first answer was lost: it then finds
+ * the row with this acquisition's own owner, and must acquire it again. It never shortens the lease, which may have been extended
+ * since. It reads the clock itself, because it may have had to wait.
+ */
+interface Taking {
+  readonly assignments: Sql
+  readonly condition: Sql
 }
 
-/** Acquires the row for a slot if it exists, is free, and was last acquired before the slot. */
-export function updateBeforeSlot(lock: LockSql): Sql {
-  const { table, lockUntil, lockedAt, lockedBy, isNamed, now, leaseEnd, slot, owner } = lock
+/** @param row the columns of the row as it was, if they need a qualifier */
+export function takeFree(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {
+  const { now, owner } = lock
+  return {
+    assignments: assignments(lock, row, nextToken(dialect, row.lockedAt)),
+    condition: sql`(${row.lockUntil} <= ${now} or ${row.lockedBy} = ${owner})`,
+  }
+}
+
+/** The same for a row that was last acquired before the slot. */
+export function takeBeforeSlot(lock: LockSql, row: TableColumns = lock): Taking {
+  const { now, slot, owner } = lock
+  return {
+    assignments: assignments(lock, row, later(row.lockedAt, slot)),
+    condition: sql`
+      (${row.lockUntil} <= ${now} and ${row.lockedAt} < ${slot} or ${row.lockUntil} > ${now} and ${row.lockedBy} = ${owner})`,
+  }
+}
+
+type TableColumns = Pick<LockSql, 'lockUntil' | 'lockedAt' | 'lockedBy'>
+
+function assignments(
+  { lockUntil, lockedAt, lockedBy, leaseEnd, owner }: LockSql,
+  row: TableColumns,
+  locked: Sql,
+) {
+  return sql`${lockUntil} = ${later(row.lockUntil, leaseEnd)}, ${lockedAt} = ${locked}, ${lockedBy} = ${owner}`
+}
+
+function later(one: Sql, other: Sql): Sql {
+  return sql`case when ${one} > ${other} then ${one} else ${other} end`
+}
+
+/** Acquires the row if it exists. */
+export function updateRow({ table, isNamed }: LockSql, { assignments, condition }: Taking): Sql {
+  return sql`update ${table} set ${assignments} where ${isNamed} and ${condition}`
+}
+
+/** Inserts the row, or acquires it if it exists. @param values what to insert: `values (…)` or a `select` */
+export function upsert(lock: LockSql, values: Sql, take: (row: TableColumns) => Taking): Sql {
+  const { table, name, lockUntil, lockedAt, lockedBy } = lock
+  const { assignments, condition } = take({
+    lockUntil: sql`held.${lockUntil}`,
+    lockedAt: sql`held.${lockedAt}`,
+    lockedBy: sql`held.${lockedBy}`,
+  })
   return sql`
-    update ${table} set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${slot}, ${lockedBy} = ${owner}
-    where ${isNamed} and ${lockUntil} <= ${now} and ${lockedAt} < ${slot}`
+    insert into ${table} as held (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
+    ${values}
+    on conflict (${name}) do update
+    set ${assignments}
+    where ${condition}`
 }
 
 /** Inserts the row; fails with a duplicate key if it exists. */

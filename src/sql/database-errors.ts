@@ -11,6 +11,23 @@ export function uncounted(): LockError {
   )
 }
 
+/** Creates the error for a session that does not commit by itself. */
+export function uncommitted(cause?: unknown): LockError {
+  return new LockError(
+    'INVALID_CLIENT',
+    'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
+    { cause },
+  )
+}
+
+/** Creates the error for a write that changed no row, although it should have. */
+export function unchanged(): LockError {
+  return new LockError(
+    'DATABASE_ERROR',
+    'The database changed no row for this lock, although the row is there and the lock is still held – a policy for row-level security, a rule or a trigger prevents it. Let this user update all rows of the lock table; provider.table.check() reports what is in the way.',
+  )
+}
+
 /** Adds the name of the lock to an error that has none. */
 export function withName(error: LockError, lockName: string | undefined): LockError {
   if (lockName === undefined || error.lockName !== undefined) return error

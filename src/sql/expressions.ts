@@ -23,6 +23,8 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
   hex?(text: Sql): Sql
   /** 1 if this server is a standby or a former primary, which may return old rows, else 0. Default: unknown. */
   readonly readOnly?: Sql | undefined
+  /** 0 if the session does not commit by itself, so that no other session would see a lock. Default: every session commits. */
+  readonly autocommit?: Sql | undefined
 }
 
 /** The pieces from which the statements of one lock table are composed. */
@@ -75,6 +77,12 @@ export function textAs(dialect: Expressions, text: Sql, column: string): Sql {
 /** Adds the column that is 1 if the server accepts no writes, because what it returns about a lock may then be old. */
 export function readOnlyColumn(dialect: Expressions, isReadOnly = dialect.readOnly): Sql {
   return isReadOnly ? sql`, ${isReadOnly} ${as(dialect, READ_ONLY_COLUMN)}` : sql``
+}
+
+/** Adds what an acquisition must know about its session and its server. */
+export function sessionColumns(dialect: Expressions): Sql {
+  const { autocommit } = dialect
+  return sql`${readOnlyColumn(dialect)}${autocommit ? sql`, ${autocommit} ${as(dialect, 'autocommit')}` : sql``}`
 }
 
 export function columns(table: TableSql): Sql {

@@ -11,10 +11,10 @@ import {
 import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
 import { attemptWithin, errorKind, LostRace, NoAnswer, type Attempt, type DatabaseCall } from './calls'
-import { uncounted } from './database-errors'
+import { unchanged, uncommitted, uncounted } from './database-errors'
 import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
-import { lockHolder, lockRecords, NEVER } from './records'
+import { lockHolder, lockRecords, NEVER, readText } from './records'
 import type { LockValues, SqlValues } from './sql'
 import type { LockStatements } from './statements'
 
@@ -86,8 +86,8 @@ export class LockRow implements Acquisition {
     const lease = leaseOf(lockAtMostFor)
     this.#longest = Math.max(this.#longest, lockAtMostFor)
     const values = { name: this.name, lockedBy: this.lockedBy, lockAtMostFor }
-    const changed = await this.#callWhileHeld((attempt) =>
-      attempt.changes(this.table.statements.extend, values),
+    const changed = await this.#callWhileHeld(async (attempt) =>
+      this.#changed(attempt, await attempt.changes(this.table.statements.extend, values)),
     )
     if (changed === 0) return undefined
     if (lockAtLeastFor !== undefined) this.#atLeast = this.#atLeast.lasting(lockAtLeastFor)
@@ -95,13 +95,21 @@ export class LockRow implements Acquisition {
     return this.lease
   }
 
-  async fencingToken(): Promise<number | undefined> {
-    const values = { name: this.name, lockedBy: this.lockedBy }
-    const [row] = await this.#callWhileHeld((attempt) =>
-      attempt.query(this.table.statements.fencingToken, values),
-    )
+  fencingToken(): Promise<number | undefined> {
+    return this.#callWhileHeld((attempt) => this.#readToken(attempt))
+  }
+
+  async #readToken(attempt: Attempt): Promise<number | undefined> {
+    const { name, lockedBy, table } = this
+    const [row] = await attempt.query(table.statements.fencingToken, { name, lockedBy })
     const token = row?.['token'] ?? undefined
     return token === undefined ? undefined : Number(token)
+  }
+
+  /** @returns how many rows changed. @throws LockError if none did, although the row is still held by this acquisition */
+  async #changed(attempt: Attempt, changed: number): Promise<number> {
+    if (changed === 0 && (await this.#readToken(attempt)) !== undefined) throw unchanged()
+    return changed
   }
 
   /** Releases the row. If that fails, the release goes on in the background. */
@@ -116,8 +124,9 @@ export class LockRow implements Acquisition {
       return { outcome: outcome ?? 'unlocked', ranFor, keepFor, heldFor: kept + time.now() - ended }
     }
     const attempt = (current: Attempt) => this.#release(current, run())
+    const checked = async (current: Attempt) => this.#changed(current, await attempt(current))
     try {
-      await this.table.call({ lockName: this.name, idempotent: true, attempt })
+      await this.table.call({ lockName: this.name, idempotent: true, attempt: checked })
     } catch (error) {
       this.releases.add(this.#inBackground(this.#longest, 'ours', attempt))
       throw error
@@ -252,6 +261,10 @@ async function runStep(
   const [row] = await attempt.query(statement, values)
   // A trigger may have returned the first rows.
   if (answer === 'outcome' && row?.['outcome'] === undefined) throw uncounted()
-  const outcome = row && ((row['outcome'] ?? 'held') as AcquireOutcome | 'free')
-  return outcome === undefined || outcome === 'free' ? undefined : { outcome, row }
+  if (!row) return undefined
+  if (Number(row['autocommit'] ?? 1) === 0) throw uncommitted()
+  // A write that was sent twice has acquired the row, so the next one acquires it again.
+  if (readText(row, 'owner') === values['lockedBy']) return undefined
+  const outcome = (row['outcome'] ?? (row['lock_until'] == null ? 'free' : 'held')) as AcquireOutcome | 'free'
+  return outcome === 'free' ? undefined : { outcome, row }
 }

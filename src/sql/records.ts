@@ -73,7 +73,7 @@ export function lockHolder(row: SqlRow): Skip['holder'] {
 }
 
 /** Reads a column that was selected with `textAs`; `undefined` if the row has no string there. */
-function readText(row: SqlRow, column: string): string | undefined {
+export function readText(row: SqlRow, column: string): string | undefined {
   const [text, hex] = [row[column], row[`${column}_hex`]]
   if (typeof hex === 'string') return Buffer.from(hex, 'hex').toString()
   return typeof text === 'string' ? text : undefined

@@ -1,16 +1,11 @@
-import { drivers, sqlClient } from '../drivers/internal'
-import {
-  DriverError,
-  idleConnection,
-  type SqlClient,
-  type SqlRow,
-  type StatementResult,
-} from '../sql/internal'
+import { drivers, sqlClient, type DriverSession } from '../drivers/internal'
+import { DriverError, type SqlClient, type SqlRow, type StatementResult } from '../sql/internal'
 import type { DataSourceLike } from './data-source-like'
 import { checkInitialised, notInitialised } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
 interface SqliteDriverLike {
+  readonly options: object
   /** The app's connection. */
   readonly databaseConnection: object
   /** Opens the file a second time. Only better-sqlite3's driver has it. */
@@ -28,7 +23,6 @@ interface BetterSqlite3Like {
     all(...values: unknown[]): unknown[]
   }
   close(): unknown
-  pragma(text: string): unknown
 }
 
 /** What this library uses of sql.js. */
@@ -46,59 +40,56 @@ interface SqlJsLike {
 /** Runs a statement synchronously, so that no statement of the app can run before it returns. */
 type Run = (text: string, values?: unknown[]) => StatementResult
 
+const READ_FILE = "select file from pragma_database_list where name = 'main'"
+
 /**
  * Keeps lock statements out of the app's transactions on SQLite. TypeORM has a single connection to it, so a lock would join the
- * app's open transaction and vanish when that is rolled back. A file is therefore opened a second time. An in-memory database has
- * no second connection: there each lock statement is a transaction within one tick, and waits while the app has a transaction open.
+ * app's open transaction and vanish when that is rolled back. Each session therefore opens the file a second time, which costs less
+ * than a commit, and never outlives a file that is replaced. An in-memory database has no second connection: there each lock
+ * statement is a transaction within one tick, and waits while the app has a transaction open.
  */
 export function sqliteClient(dataSource: DataSourceLike): SqlClient {
-  const { type, database } = dataSource.options
-  // Read each time, because a DataSource replaces its driver when its options change.
-  const driver = () => dataSource.driver as SqliteDriverLike
-  const shared = (): Run =>
-    type === 'sqljs'
-      ? onSqlJs(driver().databaseConnection as SqlJsLike)
-      : onBetterSqlite3(driver().databaseConnection as BetterSqlite3Like)
-  const run = type === 'sqljs' || isInMemory(database) ? inTransaction(shared) : onSecondConnection(driver)
-  const client = sqlClient(drivers.sqlite, async (text, values) => {
-    checkInitialised(dataSource)
-    const answer = await run(text, values)
-    if (Number(answer.changed) > 0) await autoSave(driver())
-    return answer
+  const files = new WeakMap<object, string>()
+  return sqlClient(drivers.sqlite, {
+    connect: async () => {
+      checkInitialised(dataSource)
+      // Read each time, because a DataSource replaces its driver when its options change.
+      const driver = dataSource.driver as SqliteDriverLike
+      if (dataSource.options.type === 'sqljs')
+        return { run: inTransaction(onSqlJs(driver.databaseConnection as SqlJsLike), () => autoSave(driver)) }
+      const { databaseConnection: opened } = driver
+      const shared = onBetterSqlite3(opened as BetterSqlite3Like)
+      const file = files.get(opened) ?? String(shared(READ_FILE).rows[0]?.['file'])
+      files.set(opened, file)
+      return file === '' ? { run: inTransaction(shared) } : openAgain(driver, file)
+    },
+    unusable: () => notInitialised(dataSource),
   })
-  return { ...client, unusable: () => notInitialised(dataSource) }
 }
 
-function isInMemory(database: unknown): boolean {
-  return typeof database !== 'string' || database === '' || /:memory:|mode=memory/.test(database)
-}
-
-function onSecondConnection(
-  driver: () => SqliteDriverLike,
-): (text: string, values: unknown[]) => Promise<StatementResult> {
-  const open = async () => {
-    const database = await driver().createDatabaseConnection()
-    // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
-    database.pragma('busy_timeout = 0')
-    return { run: onBetterSqlite3(database), close: () => database.close() }
-  }
-  const use = idleConnection(open, ({ close }) => close())
-  return (text, values) => use(({ run }) => run(text, values))
-}
-
-function inTransaction(connect: () => Run): (text: string, values: unknown[]) => Promise<StatementResult> {
+/** @param file the absolute path, because the working directory may have changed since the app opened the file */
+async function openAgain(driver: SqliteDriverLike, file: string): Promise<DriverSession> {
+  // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
+  const options = { ...driver.options, database: file, timeout: 0 }
+  const other = Object.create(driver, { options: { value: options } }) as SqliteDriverLike
+  const database = await other.createDatabaseConnection()
+  const run = onBetterSqlite3(database)
   // eslint-disable-next-line @typescript-eslint/require-await -- what it throws rejects
+  return { run: async (text, values) => run(text, values), release: () => database.close() }
+}
+
+/** @param save called after a statement that changed rows */
+function inTransaction(run: Run, save?: () => Promise<void>): DriverSession['run'] {
   return async (text, values) => {
-    const run = connect()
     try {
       run('begin')
     } catch (error) {
       throw new DriverError('SQLITE_BUSY', error)
     }
+    let answer
     try {
-      const answer = run(text, values)
+      answer = run(text, values)
       run('commit')
-      return answer
     } catch (error) {
       try {
         run('rollback')
@@ -107,14 +98,14 @@ function inTransaction(connect: () => Run): (text: string, values: unknown[]) =>
       }
       throw error
     }
+    if (Number(answer.changed) > 0) await save?.()
+    return answer
   }
 }
 
 function onBetterSqlite3(database: BetterSqlite3Like): Run {
-  const prepared = new Map<string, ReturnType<BetterSqlite3Like['prepare']>>()
   return (text, values = []) => {
-    const statement = prepared.get(text) ?? database.prepare(text)
-    prepared.set(text, statement)
+    const statement = database.prepare(text)
     return statement.reader
       ? { rows: statement.all(...values) as SqlRow[], changed: 0 }
       : { rows: [], changed: statement.run(...values).changes }

@@ -25,7 +25,17 @@ const BLOCKS: Partial<Record<DialectName, readonly string[]>> = {
 }
 
 const job = { name: 'job', lockAtMostFor: '5m' }
-const clients = everyClient().filter(({ dialect }) => PATIENCE[dialect])
+/** How long a statement may take in all. MySQL limits only those that read. */
+const STATEMENT_LIMIT: typeof PATIENCE = {
+  postgres: { statement_timeout: '200ms' },
+  mariadb: { max_statement_time: 1 },
+}
+const clients = [PATIENCE, STATEMENT_LIMIT].flatMap((limits) =>
+  everyClient().flatMap((client) => {
+    const settings = limits[client.dialect]
+    return settings ? [{ ...client, settings }] : []
+  }),
+)
 
 /** Keeps everybody else from writing until it is ended. */
 async function block(observer: DataSource, dialect: DialectName): Promise<() => Promise<void>> {
@@ -37,8 +47,8 @@ async function block(observer: DataSource, dialect: DialectName): Promise<() => 
   }
 }
 
-describeBackends(clients)('a lock that is free, and something in its way, by $title', (each) => {
-  const client = openedClient(each, PATIENCE[each.dialect])
+describeBackends(clients)('a lock that is free, and something in its way, by $title, $settings', (each) => {
+  const client = openedClient(each, each.settings)
 
   beforeAll(async () => {
     await (await client.createProvider().lock(job))?.unlock()

@@ -167,7 +167,9 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
         expect(await refused()).toEqual(
           lockError(
             'TABLE_MISMATCH',
-            new RegExp(`'shedlock' has no column '${column}' – add it, or correct columnNames`),
+            new RegExp(
+              `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`,
+            ),
           ),
         )
       },

@@ -1,7 +1,7 @@
 // The SQL that this dialect sends: test/sql/golden/mssql.sql
 import type { Dialect } from '../dialect'
 import type { AcquireStep } from '../acquire'
-import { insertNew, readOutcome, updateBeforeSlot, updateFree } from '../acquire'
+import { insertNew, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../acquire'
 import type { LockSql } from '../expressions'
 import { pinByRead } from '../pin'
 import { sql, type Sql } from '../sql'
@@ -42,14 +42,15 @@ export const mssql: Dialect = {
   readOnly: sql`case when databasepropertyex(db_name(), 'Updateability') = 'READ_ONLY' then 1 else 0 end`,
 
   acquire: (dialect, lock) => {
-    const { table, lockUntil, isNamed, now } = lock
+    const { table, lockUntil, lockedBy, isNamed, now, owner } = lock
+    const held = sql`${isNamed} and ${lockUntil} > ${now} and coalesce(${lockedBy}, '') <> ${owner}`
     const seen = sql`
-      case when exists (select 1 from ${table} with (nolock) where ${isNamed} and ${lockUntil} > ${now}) then 'held' else 'free' end`
-    return acquireIn(lock, seen, updateFree(dialect, lock), insertNew(lock, lock.now))
+      case when exists (select 1 from ${table} with (nolock) where ${held}) then 'held' else 'free' end`
+    return acquireIn(lock, seen, updateRow(lock, takeFree(dialect, lock)), insertNew(lock, lock.now))
   },
   acquireSlot: (dialect, lock) => {
     const seen = readOutcome(dialect, { ...lock, table: sql`${lock.table} with (nolock)` })
-    return acquireIn(lock, seen, updateBeforeSlot(lock), insertNew(lock, lock.slot))
+    return acquireIn(lock, seen, updateRow(lock, takeBeforeSlot(lock)), insertNew(lock, lock.slot))
   },
 
   // Clients report the first count, which may be that of a trigger, and none under NOCOUNT. @@rowcount is always that of the

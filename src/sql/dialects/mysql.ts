@@ -22,6 +22,8 @@ export const mysql: Dialect = {
   hex: (text) => sql`hex(convert(rtrim(${text}) using utf8mb4))`,
   // MariaDB 12 and later return a word, others a number.
   readOnly: sql`@@global.read_only not in ('0', 'OFF')`,
+  // A sum, because MariaDB returns 0 for the bare variable beside an aggregate (seen on 10.11).
+  autocommit: sql`@@autocommit + 0`,
 
   // Not `on duplicate key update`: with the flag FOUND_ROWS, which drivers usually set, it counts one row even if it left a held
   // lock alone. Not `insert ignore`, which cuts a name that is too long, and reports success. And never two of these in one
@@ -40,6 +42,9 @@ export const mysql: Dialect = {
     '1020': 'ER_CHECKREAD: another session wrote first (MariaDB with innodb_snapshot_isolation)',
     '1213': 'ER_LOCK_DEADLOCK: this session was chosen to give way',
     '1205': 'ER_LOCK_WAIT_TIMEOUT: another session kept the row longer than innodb_lock_wait_timeout',
+    '1969': 'ER_STATEMENT_TIMEOUT: the statement took longer than max_statement_time (MariaDB)',
+    '3024': 'ER_QUERY_TIMEOUT: the statement took longer than max_execution_time (MySQL)',
+    '1317': 'ER_QUERY_INTERRUPTED: an operator has killed the statement',
   },
   readOnlyErrors: {
     '1290': 'ER_OPTION_PREVENTS_STATEMENT: the server runs with read_only or super_read_only',

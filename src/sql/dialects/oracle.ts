@@ -1,6 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/oracle.sql
 import type { Dialect } from '../dialect'
-import { readHolder, readOutcome, updateBeforeSlot, updateFree } from '../acquire'
+import { readHolder, readOutcome, takeBeforeSlot, takeFree, updateRow } from '../acquire'
 import { readOnlyColumn, type LockSql } from '../expressions'
 import { pinByRead } from '../pin'
 import { sql, type Sql } from '../sql'
@@ -42,12 +42,12 @@ export const oracle: Dialect = {
   // MERGE does then was only observed (it watches its SET columns), and is not documented.
   acquire: (dialect, lock) => [
     { answer: 'refusal', statement: readHolder(dialect, lock) },
-    { answer: 'acquired', statement: updateFree(dialect, lock) },
+    { answer: 'acquired', statement: updateRow(lock, takeFree(dialect, lock)) },
     { answer: 'acquired', statement: insertMissing(lock, lock.now) },
   ],
   acquireSlot: (dialect, lock) => [
     { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
-    { answer: 'acquired', statement: updateBeforeSlot(lock) },
+    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(lock)) },
     { answer: 'acquired', statement: insertMissing(lock, lock.slot) },
   ],
 

@@ -1,7 +1,6 @@
 // The SQL that this dialect sends: test/sql/golden/sqlite.sql
 import type { Dialect } from '../dialect'
-import { readHolder, readOutcome } from '../acquire'
-import { nextToken } from '../expressions'
+import { readHolder, readOutcome, takeBeforeSlot, takeFree, upsert } from '../acquire'
 import { pinByWrite } from '../pin'
 import { sql } from '../sql'
 import { table } from '../table/dialects/sqlite'
@@ -22,30 +21,20 @@ export const sqlite: Dialect = {
   // A write waits for every other writer of the file; a read does not wait. Never begin a transaction with a read, because its
   // write would fail with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
   acquire: (dialect, lock) => {
-    const { table, name, lockUntil, lockedAt, lockedBy, lockName, now, leaseEnd, owner } = lock
-    const upsert = sql`
-      insert into ${table} as held (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
-      values (${lockName}, ${leaseEnd}, ${now}, ${owner})
-      on conflict (${name}) do update
-      set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${nextToken(dialect, sql`held.${lockedAt}`)}, ${lockedBy} = ${owner}
-      where held.${lockUntil} <= ${now}`
+    const { lockName, leaseEnd, now, owner } = lock
+    const values = sql`values (${lockName}, ${leaseEnd}, ${now}, ${owner})`
     return [
       { answer: 'refusal', statement: readHolder(dialect, lock) },
       // Only a held row can stop it.
-      { answer: 'acquired or held', statement: upsert },
+      { answer: 'acquired or held', statement: upsert(lock, values, (row) => takeFree(dialect, lock, row)) },
     ]
   },
   acquireSlot: (dialect, lock) => {
-    const { table, name, lockUntil, lockedAt, lockedBy, lockName, now, leaseEnd, slot, owner } = lock
-    const upsert = sql`
-      insert into ${table} as held (${name}, ${lockUntil}, ${lockedAt}, ${lockedBy})
-      values (${lockName}, ${leaseEnd}, ${slot}, ${owner})
-      on conflict (${name}) do update
-      set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${slot}, ${lockedBy} = ${owner}
-      where held.${lockUntil} <= ${now} and held.${lockedAt} < ${slot}`
+    const { lockName, leaseEnd, slot, owner } = lock
+    const values = sql`values (${lockName}, ${leaseEnd}, ${slot}, ${owner})`
     return [
       { answer: 'refusal', statement: readOutcome(dialect, lock) },
-      { answer: 'acquired', statement: upsert },
+      { answer: 'acquired', statement: upsert(lock, values, (row) => takeBeforeSlot(lock, row)) },
     ]
   },
 

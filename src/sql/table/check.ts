@@ -1,6 +1,7 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialect'
-import { parameter } from '../sql'
+import { uncommitted } from '../database-errors'
+import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
 import type { SqlRow } from '../session'
 import { COLUMNS, columnType, LENGTHS } from './definition'
@@ -22,6 +23,8 @@ export interface TableFinding {
    *   another table
    * - `CASE_IGNORED` names that differ only in case are one lock
    * - `PRIVILEGE_MISSING` this user may not select, insert or update
+   * - `TABLE_KIND` it is not an ordinary table: a lock may be lost, or not be seen by others
+   * - `OBSTACLE` others added something to the table that may keep locks from working: a column, a constraint, a trigger, a policy
    * - `REFUSED` the database refuses a statement that the lock needs, for another reason: it may be a read-only replica
    */
   readonly code:
@@ -36,6 +39,8 @@ export interface TableFinding {
     | 'OTHER_SCHEMA'
     | 'CASE_IGNORED'
     | 'PRIVILEGE_MISSING'
+    | 'TABLE_KIND'
+    | 'OBSTACLE'
     | 'REFUSED'
   /** `error`: locks fail, or two callers could hold one lock. `warning`: the table works, but could be better. */
   readonly severity: 'error' | 'warning'
@@ -72,6 +77,66 @@ export function describeTable(
   const where = schema === undefined ? defaultSchema : undefined
   const statement = describe(where ?? parameter('schema'), parameter('table'))
   return reader.query(statement, { schema: schema ?? null, table: tableName })
+}
+
+/** What may be in the way of locks, by the `what` of a dialect's `obstacles`. */
+const OBSTACLES: Readonly<
+  Record<
+    string,
+    readonly [TableFinding['code'], TableFinding['severity'], is: string, cure: string, fix?: string]
+  >
+> = {
+  view: ['TABLE_KIND', 'error', 'is a view', 'set schema and tableName to the table itself'],
+  foreign: ['TABLE_KIND', 'error', 'is a foreign table', 'connect to the server that has the table'],
+  temporary: ['TABLE_KIND', 'error', 'is temporary, so only one session sees it', 'create an ordinary table'],
+  unlogged: ['TABLE_KIND', 'error', 'is unlogged, so a crash empties it', 'make it logged', 'set logged'],
+  engine: ['TABLE_KIND', 'error', 'has another engine than InnoDB', 'change its engine', 'engine = InnoDB'],
+  policy: [
+    'OBSTACLE',
+    'warning',
+    'has row-level security',
+    'let this user select, insert and update all rows',
+  ],
+  column: ['OBSTACLE', 'error', 'has a column of others that needs a value', 'give it a default'],
+  check: ['OBSTACLE', 'warning', 'has a check', 'make sure that every lock fulfils it, or drop it'],
+  'foreign key': [
+    'OBSTACLE',
+    'warning',
+    'has a foreign key',
+    'make sure that every lock fulfils it, or drop it',
+  ],
+  trigger: [
+    'OBSTACLE',
+    'warning',
+    'has a trigger',
+    'make sure that it keeps no row from changing, or drop it',
+  ],
+  rule: ['OBSTACLE', 'error', 'has a rule', 'drop it'],
+}
+
+/** Finds what the privileges do not show: what the table is, and what others added to it. */
+export async function obstacles(reader: Reader, dialect: Dialect, table: TableSql): Promise<TableFinding[]> {
+  const { schema, tableName, columnNames } = table.names
+  const { obstacles: read, defaultSchema } = dialect.table
+  if (!read) return []
+  const where = schema === undefined ? defaultSchema : undefined
+  const statement = read(where ?? parameter('schema'), parameter('table'))
+  const rows = await reader.query(statement, { schema: schema ?? null, table: tableName })
+  const own = Object.values(columnNames).map((column) => column.toLowerCase())
+  return rows.flatMap(({ what, name }) => {
+    const known = OBSTACLES[String(what)]
+    if (!known || (what === 'column' && own.includes(String(name).toLowerCase()))) return []
+    const [code, severity, is, cure, fix] = known
+    const message = `Table '${title(table.names)}' ${is} (${String(name)}) – ${cure}.`
+    return [
+      finding(
+        code,
+        severity,
+        message,
+        fix === undefined ? [] : [`alter table ${render(table.table)} ${fix}`],
+      ),
+    ]
+  })
 }
 
 /** Finds the schemas that have a table of this name with these columns; none if that is unknown. */
@@ -123,14 +188,7 @@ export async function findTable(
   const [column] = described
   const sql = column && foundIn(dialect, table, column['table_schema'])
   const elsewhere = described.length === 0 && searches ? await otherSchemas(reader, dialect, table) : []
-  if (described.some((row) => toNumber(row['autocommit']) === 0)) {
-    const problem = new LockError(
-      'INVALID_CLIENT',
-      'Autocommit is off, so no other session would see the lock – switch autocommit on for this user or pool.',
-      { cause },
-    )
-    return { sql, problem }
-  }
+  if (described.some((row) => toNumber(row['autocommit']) === 0)) return { sql, problem: uncommitted(cause) }
   const isFatal = ({ code, severity }: TableFinding) => severity === 'error' && FATAL.includes(code)
   const fatal = tableFindings(dialect, table, described, undefined, elsewhere).find(isFatal)
   if (!fatal) return { sql }

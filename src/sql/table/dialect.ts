@@ -41,6 +41,11 @@ export interface TableDialect {
    * commit by itself) and `table_schema` (if an unnamed schema can be one of several). Binds `schema` and `table`.
    */
   readonly describe: (schema: Sql, table: Sql) => Sql
+  /**
+   * Reads what the table is and what others added to it, as far as it may affect locks: rows of `what`, a key of `OBSTACLES`, and
+   * `name`. Binds as `describe` does.
+   */
+  readonly obstacles?: (schema: Sql, table: Sql) => Sql
   /** Finds the schemas in which this user sees such a table, as rows of `table_schema`, if a database contains schemas. */
   readonly schemasOf?: (table: Sql) => Sql
   /** The types with which the lock is correct; with any other, two callers could hold it. */

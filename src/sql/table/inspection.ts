@@ -7,7 +7,15 @@ import { DriverError, type SqlRow } from '../session'
 import { type TableSql, title } from './names'
 import { isHeldForEver, lockRecords, NEVER, OTHERS_AT_MOST_AHEAD, type LockRecord } from '../records'
 import { readRows } from '../statements'
-import { describeTable, finding, otherSchemas, tableFindings, worstFirst, type TableFinding } from './check'
+import {
+  describeTable,
+  finding,
+  obstacles,
+  otherSchemas,
+  tableFindings,
+  worstFirst,
+  type TableFinding,
+} from './check'
 import { changeColumn } from './fixes'
 
 /**
@@ -53,7 +61,11 @@ async function allFindings(inspected: Inspected): Promise<TableFinding[]> {
   })
   if (refused.length > 0) return refused
   if (found.some(({ code }) => code === 'TABLE_MISSING' || code === 'COLUMN_MISSING')) return found
-  found.push(...(await privileges(inspected)))
+  const inTheWay = await obstacles(attempt, dialect, table).catch(answered)
+  // The columns and keys of a view cannot be changed.
+  if (inTheWay?.some(({ code, fix }) => code === 'TABLE_KIND' && fix.length === 0))
+    found = found.map((one) => ({ ...one, fix: [] }))
+  found.push(...(inTheWay ?? []), ...(await privileges(inspected)))
   found.push(...(await invalidTimes(inspected)))
   found.push(...(await lockedInFuture(inspected)))
   const caseIgnored = await caseFindings(inspected)
@@ -107,7 +119,13 @@ async function refusal(
         ? `The database refuses to describe table '${title(table.names)}': ${error.message}`
         : `The database refuses ${what} on table '${title(table.names)}': ${error.message}`
     if (!dialect.table.denied.includes(error.code))
-      return [finding('REFUSED', 'error', `${refused} – connect to the primary, as a user that may write.`)]
+      return [
+        finding(
+          'REFUSED',
+          'error',
+          `${refused} – look for what was added to the table; or, if the server is a replica, connect to the primary.`,
+        ),
+      ]
     const grantee = (await answer(inspected, dialect.table.grantee)) ?? 'the_user'
     const grant =
       what === 'describe'

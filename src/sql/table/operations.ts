@@ -13,6 +13,7 @@ import {
   type OptionChecks,
 } from '../../core/internal'
 import type { Attempt } from '../calls'
+import { unchanged, withName } from '../database-errors'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
@@ -81,7 +82,11 @@ export class TableOperations {
       lockName: name,
       attempt: (attempt) => attempt.changes(this.#table.statements.releaseSeen, values),
     })
-    return changed > 0
+    if (changed > 0) return true
+    const now = await this.find(name)
+    if (now?.held && now.lockedBy === lockedBy && now.lockUntil.getTime() === lockUntil.getTime())
+      throw withName(unchanged(), name)
+    return false
   }
 
   /**

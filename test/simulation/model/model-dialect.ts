@@ -35,6 +35,7 @@ export function modelDialect(shape: Shape): Dialect & Behaviour {
     epochMilliseconds: (time) => time,
     text: (parameter) => parameter,
     readOnly: dialect.readOnly && sql`read_only()`,
+    autocommit: dialect.autocommit && sql`1`,
     release:
       dialect.release &&
       ((table, assignments, condition) =>

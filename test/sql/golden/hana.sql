@@ -11,13 +11,15 @@ select "LOCKED_BY" as "owner",
     and "LOCK_UNTIL" > current_utctimestamp(3);
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update "SHEDLOCK"
-  set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000),
+  set "LOCK_UNTIL" = case
+    when "LOCK_UNTIL" > add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) then "LOCK_UNTIL"
+    else add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) end,
     "LOCKED_AT" = case
     when "LOCKED_AT" < current_utctimestamp(3) then current_utctimestamp(3)
     else add_nano100("LOCKED_AT", cast(1 as bigint) * 10000) end,
     "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
-    and "LOCK_UNTIL" <= current_utctimestamp(3);
+    and ("LOCK_UNTIL" <= current_utctimestamp(3) or "LOCKED_BY" = cast(:lockedBy as nvarchar(255)));
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select "LOCKED_BY" as "owner",
     cast(nano100_between(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), "LOCK_UNTIL") / 10000 as bigint) as "lock_until"
@@ -36,7 +38,9 @@ insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
+    when max("LOCK_UNTIL") > current_utctimestamp(3) then case
+    when max("LOCKED_BY") = cast(:lockedBy as nvarchar(255)) then 'free'
+    else 'held' end
     when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
     when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(60000 as bigint) * 10000) then 'slot-too-far-ahead'
     else 'free' end as "outcome"
@@ -44,15 +48,22 @@ select case
   where "NAME" = cast(:name as nvarchar(255));
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update "SHEDLOCK"
-  set "LOCK_UNTIL" = add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000),
-    "LOCKED_AT" = add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000),
+  set "LOCK_UNTIL" = case
+    when "LOCK_UNTIL" > add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) then "LOCK_UNTIL"
+    else add_nano100(current_utctimestamp(3), cast(:lockAtMostFor as bigint) * 10000) end,
+    "LOCKED_AT" = case
+    when "LOCKED_AT" > add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then "LOCKED_AT"
+    else add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) end,
     "LOCKED_BY" = cast(:lockedBy as nvarchar(255))
   where "NAME" = cast(:name as nvarchar(255))
-    and "LOCK_UNTIL" <= current_utctimestamp(3)
-    and "LOCKED_AT" < add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000);
+    and ("LOCK_UNTIL" <= current_utctimestamp(3)
+      and "LOCKED_AT" < add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) or "LOCK_UNTIL" > current_utctimestamp(3)
+      and "LOCKED_BY" = cast(:lockedBy as nvarchar(255)));
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max("LOCK_UNTIL") > current_utctimestamp(3) then 'held'
+    when max("LOCK_UNTIL") > current_utctimestamp(3) then case
+    when max("LOCKED_BY") = cast(:lockedBy as nvarchar(255)) then 'free'
+    else 'held' end
     when max("LOCKED_AT") >= add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) then 'already-run'
     when add_nano100(to_timestamp('1970-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS'), cast(:slot as bigint) * 10000) > add_nano100(current_utctimestamp(3), cast(60000 as bigint) * 10000) then 'slot-too-far-ahead'
     else 'free' end as "outcome"

@@ -8,19 +8,22 @@ declare @outcome varchar(20) = (case
       when exists (select 1
       from [shedlock] with (nolock)
       where [name] = :name
-        and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))) then 'held'
+        and [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
+        and coalesce([locked_by], '') <> :lockedBy) then 'held'
       else 'free' end);
   if @outcome = 'free'
   begin
   if exists (select 1 from [shedlock] with (nolock) where [name] = :name)
   update [shedlock]
-  set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))),
+  set [lock_until] = case
+    when [lock_until] > dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then [lock_until]
+    else dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) end,
     [locked_at] = case
     when [locked_at] < cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
     else dateadd(millisecond, cast(1 % 86400000 as int), dateadd(day, cast(1 / 86400000 as int), [locked_at])) end,
     [locked_by] = :lockedBy
   where [name] = :name
-    and [lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
+    and ([lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) or [locked_by] = :lockedBy)
     else
   insert into [shedlock] ([name], [lock_until], [locked_at], [locked_by])
   values (:name,
@@ -36,7 +39,9 @@ declare @outcome varchar(20) = (case
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
 -- Step 1 of 1: returns the outcome
 declare @outcome varchar(20) = (select case
-      when max([lock_until]) > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then 'held'
+      when max([lock_until]) > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)) then case
+      when max([locked_by]) = :lockedBy then 'free'
+      else 'held' end
       when max([locked_at]) >= dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) then 'already-run'
       when dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) > dateadd(millisecond, cast(60000 % 86400000 as int), dateadd(day, cast(60000 / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then 'slot-too-far-ahead'
       else 'free' end as [outcome]
@@ -46,12 +51,17 @@ declare @outcome varchar(20) = (select case
   begin
   if exists (select 1 from [shedlock] with (nolock) where [name] = :name)
   update [shedlock]
-  set [lock_until] = dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))),
-    [locked_at] = dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))),
+  set [lock_until] = case
+    when [lock_until] > dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) then [lock_until]
+    else dateadd(millisecond, cast(:lockAtMostFor % 86400000 as int), dateadd(day, cast(:lockAtMostFor / 86400000 as int), cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3)))) end,
+    [locked_at] = case
+    when [locked_at] > dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) then [locked_at]
+    else dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) end,
     [locked_by] = :lockedBy
   where [name] = :name
-    and [lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
-    and [locked_at] < dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3))))
+    and ([lock_until] <= cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
+      and [locked_at] < dateadd(millisecond, cast(:slot % 86400000 as int), dateadd(day, cast(:slot / 86400000 as int), cast('1970-01-01' as datetime2(3)))) or [lock_until] > cast(dateadd(microsecond, -500, sysutcdatetime()) as datetime2(3))
+      and [locked_by] = :lockedBy)
     else
   insert into [shedlock] ([name], [lock_until], [locked_at], [locked_by])
   values (:name,

@@ -6,25 +6,27 @@
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
 select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `shedlock`
-  where `name` = :name
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
+  from (select 1 as shedlock_one) shedlock_one left join `shedlock` on `name` = :name
     and `lock_until` > utc_timestamp(3);
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update `shedlock`
-  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
+  set `lock_until` = case
+    when `lock_until` > utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond then `lock_until`
+    else utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond end,
     `locked_at` = case
     when `locked_at` < utc_timestamp(3) then utc_timestamp(3)
     else `locked_at` + interval 1 * 1000 microsecond end,
     `locked_by` = :lockedBy
   where `name` = :name
-    and `lock_until` <= utc_timestamp(3);
+    and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
-  from `shedlock`
-  where `name` = :name
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
+  from (select 1 as shedlock_one) shedlock_one left join `shedlock` on `name` = :name
     and `lock_until` > utc_timestamp(3);
 -- Step 4 of 4: if it changes a row, the lock is acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
@@ -35,28 +37,39 @@ insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max(`lock_until`) > utc_timestamp(3) then 'held'
+    when max(`lock_until`) > utc_timestamp(3) then case
+    when max(`locked_by`) = :lockedBy then 'free'
+    else 'held' end
     when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
     when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
     else 'free' end as `outcome`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
   from `shedlock`
   where `name` = :name;
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update `shedlock`
-  set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
-    `locked_at` = timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond,
+  set `lock_until` = case
+    when `lock_until` > utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond then `lock_until`
+    else utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond end,
+    `locked_at` = case
+    when `locked_at` > timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then `locked_at`
+    else timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond end,
     `locked_by` = :lockedBy
   where `name` = :name
-    and `lock_until` <= utc_timestamp(3)
-    and `locked_at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond;
+    and (`lock_until` <= utc_timestamp(3)
+      and `locked_at` < timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond or `lock_until` > utc_timestamp(3)
+      and `locked_by` = :lockedBy);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max(`lock_until`) > utc_timestamp(3) then 'held'
+    when max(`lock_until`) > utc_timestamp(3) then case
+    when max(`locked_by`) = :lockedBy then 'free'
+    else 'held' end
     when max(`locked_at`) >= timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond then 'already-run'
     when timestamp '1970-01-01 00:00:00' + interval :slot * 1000 microsecond > utc_timestamp(3) + interval 60000 * 1000 microsecond then 'slot-too-far-ahead'
     else 'free' end as `outcome`,
-    @@global.read_only not in ('0', 'OFF') as `read_only`
+    @@global.read_only not in ('0', 'OFF') as `read_only`,
+    @@autocommit + 0 as `autocommit`
   from `shedlock`
   where `name` = :name;
 -- Step 4 of 4: if it changes a row, the lock is acquired

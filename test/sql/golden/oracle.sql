@@ -14,13 +14,15 @@ select "LOCKED_BY" as "owner",
     and "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
 -- Step 2 of 3: if it changes a row, the lock is acquired
 update "SHEDLOCK"
-  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
+  set "LOCK_UNTIL" = case
+    when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') then "LOCK_UNTIL"
+    else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') end,
     "LOCKED_AT" = case
     when "LOCKED_AT" < cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
     else "LOCKED_AT" + numtodsinterval(1 / 1000, 'second') end,
     "LOCKED_BY" = :lockedBy
   where "NAME" = :name
-    and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3));
+    and ("LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) or "LOCKED_BY" = :lockedBy);
 -- Step 3 of 3: if it changes a row, the lock is acquired
 insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
   select :name,
@@ -35,7 +37,9 @@ insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
 -- Round trips: 1 if it is refused, 2 if its row is free, 3 if it has no row yet.
 -- Step 1 of 3: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max("LOCK_UNTIL") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then 'held'
+    when max("LOCK_UNTIL") > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) then case
+    when max("LOCKED_BY") = :lockedBy then 'free'
+    else 'held' end
     when max("LOCKED_AT") >= timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then 'already-run'
     when timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(60000 / 1000, 'second') then 'slot-too-far-ahead'
     else 'free' end as "outcome",
@@ -46,12 +50,17 @@ select case
   where "NAME" = :name;
 -- Step 2 of 3: if it changes a row, the lock is acquired
 update "SHEDLOCK"
-  set "LOCK_UNTIL" = cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second'),
-    "LOCKED_AT" = timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second'),
+  set "LOCK_UNTIL" = case
+    when "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') then "LOCK_UNTIL"
+    else cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3)) + numtodsinterval(:lockAtMostFor / 1000, 'second') end,
+    "LOCKED_AT" = case
+    when "LOCKED_AT" > timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') then "LOCKED_AT"
+    else timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') end,
     "LOCKED_BY" = :lockedBy
   where "NAME" = :name
-    and "LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
-    and "LOCKED_AT" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second');
+    and ("LOCK_UNTIL" <= cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+      and "LOCKED_AT" < timestamp '1970-01-01 00:00:00' + numtodsinterval(:slot / 1000, 'second') or "LOCK_UNTIL" > cast(sys_extract_utc(systimestamp) - numtodsinterval(0.0005, 'second') as timestamp(3))
+      and "LOCKED_BY" = :lockedBy);
 -- Step 3 of 3: if it changes a row, the lock is acquired
 insert into "SHEDLOCK" ("NAME", "LOCK_UNTIL", "LOCKED_AT", "LOCKED_BY")
   select :name,

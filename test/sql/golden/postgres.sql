@@ -12,21 +12,26 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   where not exists (select 1
     from "shedlock"
     where "name" = :name::varchar
-      and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC'))
+      and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+      and not "locked_by" = :lockedBy::varchar)
   on conflict ("name") do update
-  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
+  set "lock_until" = case
+    when held."lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond' then held."lock_until"
+    else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond' end,
     "locked_at" = case
     when held."locked_at" < date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
     else held."locked_at" + 1::float8 * interval '1 millisecond' end,
     "locked_by" = :lockedBy::varchar
-  where held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+  where (held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar);
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
 -- Step 1 of 1: returns the outcome
 with shedlock_seen as (select case
-      when max("lock_until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 'held'
+      when max("lock_until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then case
+      when max("locked_by") = :lockedBy::varchar then 'free'
+      else 'held' end
       when max("locked_at") >= timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then 'already-run'
       when timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond' then 'slot-too-far-ahead'
       else 'free' end as "outcome"
@@ -40,11 +45,16 @@ with shedlock_seen as (select case
     from shedlock_seen
     where "outcome" = 'free'
     on conflict ("name") do update
-    set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond',
-      "locked_at" = timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond',
+    set "lock_until" = case
+      when held."lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond' then held."lock_until"
+      else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond' end,
+      "locked_at" = case
+      when held."locked_at" > timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' then held."locked_at"
+      else timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' end,
       "locked_by" = :lockedBy::varchar
-    where held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-      and held."locked_at" < timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond'
+    where (held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+        and held."locked_at" < timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond' or held."lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+        and held."locked_by" = :lockedBy::varchar)
     returning 1)
   select case
     when exists (select 1 from shedlock_acquired) then 'acquired'

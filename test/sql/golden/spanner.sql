@@ -11,13 +11,15 @@ select `locked_by` as `owner`,
     and `lock_until` > timestamp_trunc(current_timestamp(), millisecond);
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update `shedlock`
-  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
+  set `lock_until` = case
+    when `lock_until` > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) then `lock_until`
+    else timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) end,
     `locked_at` = case
     when `locked_at` < timestamp_trunc(current_timestamp(), millisecond) then timestamp_trunc(current_timestamp(), millisecond)
     else timestamp_add(`locked_at`, interval 1 millisecond) end,
     `locked_by` = :lockedBy
   where `name` = :name
-    and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond);
+    and (`lock_until` <= timestamp_trunc(current_timestamp(), millisecond) or `locked_by` = :lockedBy);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select `locked_by` as `owner`,
     unix_millis(`lock_until`) as `lock_until`
@@ -36,7 +38,9 @@ insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+    when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then case
+    when max(`locked_by`) = :lockedBy then 'free'
+    else 'held' end
     when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
     when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
     else 'free' end as `outcome`
@@ -44,15 +48,22 @@ select case
   where `name` = :name;
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update `shedlock`
-  set `lock_until` = timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond),
-    `locked_at` = timestamp_add(timestamp_seconds(0), interval :slot millisecond),
+  set `lock_until` = case
+    when `lock_until` > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) then `lock_until`
+    else timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval :lockAtMostFor millisecond) end,
+    `locked_at` = case
+    when `locked_at` > timestamp_add(timestamp_seconds(0), interval :slot millisecond) then `locked_at`
+    else timestamp_add(timestamp_seconds(0), interval :slot millisecond) end,
     `locked_by` = :lockedBy
   where `name` = :name
-    and `lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
-    and `locked_at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond);
+    and (`lock_until` <= timestamp_trunc(current_timestamp(), millisecond)
+      and `locked_at` < timestamp_add(timestamp_seconds(0), interval :slot millisecond) or `lock_until` > timestamp_trunc(current_timestamp(), millisecond)
+      and `locked_by` = :lockedBy);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then 'held'
+    when max(`lock_until`) > timestamp_trunc(current_timestamp(), millisecond) then case
+    when max(`locked_by`) = :lockedBy then 'free'
+    else 'held' end
     when max(`locked_at`) >= timestamp_add(timestamp_seconds(0), interval :slot millisecond) then 'already-run'
     when timestamp_add(timestamp_seconds(0), interval :slot millisecond) > timestamp_add(timestamp_trunc(current_timestamp(), millisecond), interval 60000 millisecond) then 'slot-too-far-ahead'
     else 'free' end as `outcome`

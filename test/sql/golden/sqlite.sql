@@ -16,19 +16,23 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
       strftime('%Y-%m-%d %H:%M:%f', 'now'),
       :lockedBy)
   on conflict ("name") do update
-  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
+  set "lock_until" = case
+    when held."lock_until" > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') then held."lock_until"
+    else strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') end,
     "locked_at" = case
     when held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', 'now') then strftime('%Y-%m-%d %H:%M:%f', 'now')
     else strftime('%Y-%m-%d %H:%M:%f', held."locked_at", (1 / 1000.0) || ' seconds') end,
     "locked_by" = :lockedBy
-  where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now');
+  where (held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now') or held."locked_by" = :lockedBy);
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
 -- Round trips: 1 if it is refused, 2 if its row is free, 2 if it has no row yet.
 -- Step 1 of 2: reads whether something refuses the lock: if so, there is no further step
 select case
-    when max("lock_until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then 'held'
+    when max("lock_until") > strftime('%Y-%m-%d %H:%M:%f', 'now') then case
+    when max("locked_by") = :lockedBy then 'free'
+    else 'held' end
     when max("locked_at") >= strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then 'already-run'
     when strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (60000 / 1000.0) || ' seconds') then 'slot-too-far-ahead'
     else 'free' end as "outcome"
@@ -41,11 +45,16 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
       strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'),
       :lockedBy)
   on conflict ("name") do update
-  set "lock_until" = strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds'),
-    "locked_at" = strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds'),
+  set "lock_until" = case
+    when held."lock_until" > strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') then held."lock_until"
+    else strftime('%Y-%m-%d %H:%M:%f', strftime('%Y-%m-%d %H:%M:%f', 'now'), (:lockAtMostFor / 1000.0) || ' seconds') end,
+    "locked_at" = case
+    when held."locked_at" > strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') then held."locked_at"
+    else strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') end,
     "locked_by" = :lockedBy
-  where held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
-    and held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds');
+  where (held."lock_until" <= strftime('%Y-%m-%d %H:%M:%f', 'now')
+      and held."locked_at" < strftime('%Y-%m-%d %H:%M:%f', '1970-01-01 00:00:00.000', (:slot / 1000.0) || ' seconds') or held."lock_until" > strftime('%Y-%m-%d %H:%M:%f', 'now')
+      and held."locked_by" = :lockedBy);
 
 ---- acquireAgain
 -- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.

@@ -32,6 +32,20 @@ export const table: TableDialect = {
     from information_schema.columns c
     where ${here('c')}`
   },
+  obstacles: (schema, table) => {
+    const here = (prefix: string): Sql =>
+      sql`${raw(prefix)}_schema = coalesce(${schema}, database()) and ${raw(prefix)}_${raw(prefix === 'event_object' ? 'table' : 'name')} = ${table}`
+    return sql`
+    select case when table_type like '%VIEW' then 'view' when table_type like 'TEMP%' then 'temporary' else 'engine' end as what,
+      coalesce(engine, '') as name
+    from information_schema.tables where ${here('table')} and (table_type <> 'BASE TABLE' or engine <> 'InnoDB')
+    union all select case constraint_type when 'CHECK' then 'check' else 'foreign key' end, constraint_name
+    from information_schema.table_constraints where ${here('table')} and constraint_type in ('CHECK', 'FOREIGN KEY')
+    union all select 'trigger', trigger_name from information_schema.triggers where ${here('event_object')}
+    union all select 'column', column_name from information_schema.columns
+    where ${here('table')} and is_nullable = 'NO' and column_default is null and extra not like '%auto_increment%'
+      and extra not like '%GENERATED%'`
+  },
   // Without fractions, rounding could shorten the lease by up to half a second. Tables of Java services have TIMESTAMP.
   types: { text: /^(var)?(char|binary)|text/, time: /^(datetime|timestamp)\([3-6]\)/ },
   doubtfulType: {

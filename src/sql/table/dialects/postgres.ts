@@ -32,6 +32,23 @@ export const table: TableDialect = {
   select count(*) from pg_catalog.pg_index i
   where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
     and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int`),
+  obstacles: (schema, table) => sql`
+    with shedlock_class as (select * from pg_catalog.pg_class where oid = ${regclass(schema, table)})
+    select case relkind when 'v' then 'view' when 'm' then 'view' when 'f' then 'foreign' end as what, relname::text as name
+    from shedlock_class where relkind in ('v', 'm', 'f')
+    union all select case relpersistence when 'u' then 'unlogged' else 'temporary' end, relname::text
+    from shedlock_class where relpersistence <> 'p'
+    union all select 'policy', relname::text from shedlock_class where relkind in ('r', 'p') and row_security_active(oid)
+    union all select case contype when 'c' then 'check' else 'foreign key' end, conname::text
+    from pg_catalog.pg_constraint where conrelid in (select oid from shedlock_class) and contype in ('c', 'f')
+    union all select 'trigger', tgname::text
+    from pg_catalog.pg_trigger where tgrelid in (select oid from shedlock_class) and not tgisinternal
+    union all select 'rule', rulename::text
+    from pg_catalog.pg_rewrite where ev_class in (select oid from shedlock_class) and rulename <> '_RETURN'
+    union all select 'column', attname::text
+    from pg_catalog.pg_attribute
+    where attrelid in (select oid from shedlock_class) and attnum > 0 and not attisdropped and attnotnull and not atthasdef
+      and attidentity = ''`,
   schemasOf: (table) => sql`
   select n.nspname::text as table_schema
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -97,7 +114,11 @@ export function describeColumns(uniqueKeys: Sql): TableDialect['describe'] {
       ${uniqueKeys} as unique_keys, n.nspname::text as table_schema
     from pg_catalog.pg_attribute a
       join pg_catalog.pg_class c on c.oid = a.attrelid join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where a.attrelid = to_regclass(
-        case when ${schema}::text is null then '' else quote_ident(${schema}::text) || '.' end || quote_ident(${table}::text))
+    where a.attrelid = ${regclass(schema, table)}
       and a.attnum > 0 and not a.attisdropped`
+}
+
+function regclass(schema: Sql, table: Sql): Sql {
+  return sql`to_regclass(
+    case when ${schema}::text is null then '' else quote_ident(${schema}::text) || '.' end || quote_ident(${table}::text))`
 }

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
+import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
+
+const JOB = { name: 'job', lockAtMostFor: '1h' }
+const UNCHANGED = lockError('DATABASE_ERROR', /changed no row for this lock, although .* row-level security/)
+
+const backendsOf = (...names: string[]) => availableBackends().filter(({ name }) => names.includes(name))
+
+/** Lets no row of the table be updated, without an error. */
+const PREVENT: Readonly<Record<string, readonly string[]>> = {
+  sqlite: ['create trigger keep before update on shedlock begin select raise(ignore); end'],
+  postgres: [
+    'create function keep() returns trigger language plpgsql as $$ begin return null; end $$',
+    'create trigger keep before update on shedlock for each row execute function keep()',
+  ],
+}
+
+describeBackends(backendsOf('sqlite', 'postgres'))('a trigger that prevents updates on $name', (backend) => {
+  it('is reported by an extension, a release and an operator, as long as the lock is held', async () => {
+    const { dataSource } = await openDatabase(backend, migrated())
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock(JOB)
+    const short = await provider.lock({ name: 'short', lockAtMostFor: '1s' })
+    for (const statement of PREVENT[backend.name] ?? []) await dataSource.query(statement)
+    await expect(lock?.extend('2h')).rejects.toEqual(UNCHANGED)
+    const seen = await provider.table.find(JOB.name)
+    await expect(seen && provider.table.release(seen)).rejects.toEqual(UNCHANGED)
+    await expect(lock?.unlock()).rejects.toEqual(UNCHANGED)
+    await eventually(async () => expect(await provider.table.find('short')).toMatchObject({ held: false }))
+    await short?.unlock()
+    await provider.drain()
+  })
+})
+
+describeBackends(backendsOf('postgres'))('row-level security on $name', (backend) => {
+  const user = `shedlock_user_${randomBytes(4).toString('hex')}`
+
+  const open = async (policies: readonly string[]): Promise<DataSource> => {
+    const { dataSource: admin, connect } = await openDatabase(backend, migrated())
+    const statements = [
+      `create role ${user} login password 'secret'`,
+      `grant select, insert, update on shedlock to ${user}`,
+      'alter table shedlock enable row level security',
+      ...policies,
+    ]
+    for (const statement of statements) await admin.query(statement)
+    afterTest(async () => {
+      await admin.query(`drop owned by ${user}`)
+      await admin.query(`drop role ${user}`)
+    })
+    return connect({ username: user, password: 'secret' })
+  }
+
+  it('without a policy for updates fails the release', async () => {
+    const dataSource = await open([
+      'create policy see on shedlock for select using (true)',
+      'create policy put on shedlock for insert with check (true)',
+    ])
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock(JOB)
+    await expect(lock?.unlock()).rejects.toEqual(UNCHANGED)
+    await provider.drain()
+  })
+})
+
+describe.each(['a lock', 'a slot'])('%s', (what) => {
+  const job = what === 'a slot' ? { ...JOB, slot: new Date() } : JOB
+  describeBackends(backendsOf('mariadb', 'mysql'))('on $name', (backend) => {
+    it('is refused to a session that has switched autocommit off since the first one', async () => {
+      const { dataSource, connect } = await openDatabase(backend, migrated())
+      const pooled = await connect({ poolSize: 1 })
+      const provider = typeOrmLockProvider(pooled)
+      await (await provider.lock({ name: 'first', lockAtMostFor: '1m' }))?.unlock()
+      await pooled.query('set autocommit = 0')
+      await expect(provider.lock(job)).rejects.toEqual(lockError('INVALID_CLIENT', /Autocommit is off/))
+      await pooled.query('set autocommit = 1')
+      expect(await typeOrmLockProvider(dataSource).lock(job)).toBeDefined()
+    })
+  })
+})

@@ -1,0 +1,141 @@
+import { copyFile, readdir, readlink, rename, rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { DataSource, type DataSourceOptions } from 'typeorm'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { prismaLockProvider } from '../../src/prisma/internal'
+import type { SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated } from '../backends/open-database'
+import { ADAPTERS, connect } from '../prisma/adapters'
+
+const JOB = { name: 'job', lockAtMostFor: '1h' }
+
+/** An app on a SQLite file. */
+interface App {
+  readonly provider: SqlLockProvider
+  disconnect(): Promise<unknown>
+  connect(): Promise<unknown>
+}
+
+async function typeOrm(file: string, options: object): Promise<App> {
+  const all = { type: 'better-sqlite3', database: file, ...migrated(), ...options }
+  const dataSource = await new DataSource(all as DataSourceOptions).initialize()
+  afterTest(() => dataSource.isInitialized && dataSource.destroy())
+  return {
+    provider: typeOrmLockProvider(dataSource),
+    disconnect: () => dataSource.destroy(),
+    connect: () => dataSource.initialize(),
+  }
+}
+
+async function prisma(file: string, options: object): Promise<App> {
+  // The migration, which is a command of Prisma's own.
+  const migrate = async () => (await typeOrm(file, options)).disconnect()
+  await migrate()
+  const adapter = ADAPTERS.find(({ name }) => name === 'better-sqlite3')
+  if (!adapter) throw new Error('there is no such adapter')
+  const client = await connect(adapter, `file:${file}`)
+  await client.$connect()
+  afterTest(() => client.$disconnect())
+  return { provider: prismaLockProvider(client), disconnect: () => client.$disconnect(), connect: migrate }
+}
+
+const journals = [{ enableWAL: false }, { enableWAL: true }]
+const orms = [
+  { orm: 'TypeORM', open: typeOrm },
+  { orm: 'Prisma', open: prisma },
+]
+const cases = availableBackends()
+  .filter(({ name }) => name === 'sqlite')
+  .flatMap((backend) => orms.flatMap((each) => journals.map((journal) => ({ ...each, journal, backend }))))
+
+describeBackends(cases)('the SQLite file of $orm, $journal', ({ open, journal, backend }) => {
+  const home = process.cwd()
+  let file: string
+
+  const newFile = async (): Promise<string> => {
+    const database = await backend.create()
+    afterTest(() => database.drop())
+    return (database.typeOrm as { database: string }).database
+  }
+  beforeEach(async () => {
+    file = await newFile()
+  })
+
+  afterEach(() => {
+    process.chdir(home)
+  })
+
+  /** Whether another process would be refused. */
+  const isHeld = async (): Promise<boolean> => {
+    const other = await typeOrm(file, { migrations: [] })
+    const lock = await other.provider.lock(JOB)
+    await lock?.unlock()
+    await other.disconnect()
+    return lock === undefined
+  }
+
+  it('is the one at that path after it was removed and made anew', async () => {
+    const app = await open(file, journal)
+    await (await app.provider.lock(JOB))?.unlock()
+    await app.disconnect()
+    for (const end of ['', '-wal', '-shm']) await rm(file + end, { force: true })
+    await app.connect()
+    expect(await app.provider.lock(JOB)).toBeDefined()
+    expect(await isHeld()).toBe(true)
+  })
+
+  it('is the one at that path after a backup was moved there', async () => {
+    const app = await open(file, journal)
+    await app.provider.table.check()
+    await app.disconnect()
+    await copyFile(file, `${file}.backup`)
+    await app.connect()
+    await (await app.provider.lock(JOB))?.unlock()
+    await app.disconnect()
+    for (const end of ['-wal', '-shm']) await rm(file + end, { force: true })
+    await rename(`${file}.backup`, file)
+    await app.connect()
+    expect(await app.provider.lock(JOB)).toBeDefined()
+    expect(await isHeld()).toBe(true)
+  })
+
+  it('is the one of the app after the working directory changed', async () => {
+    process.chdir(dirname(file))
+    const app = await open(basename(file), journal)
+    const lock = await app.provider.lock(JOB)
+    process.chdir(home)
+    expect(await app.provider.lock(JOB)).toBeUndefined()
+    await lock?.unlock()
+    expect(await app.provider.lock(JOB)).toBeDefined()
+    expect(await isHeld()).toBe(true)
+  })
+
+  it('is closed as soon as the app has disconnected', async () => {
+    const app = await open(file, journal)
+    await app.provider.lock(JOB)
+    await app.disconnect()
+    expect(await openFiles(file)).toEqual([])
+  })
+
+  it('is another one after the DataSource was given one', async () => {
+    const options = (database: string) => ({ type: 'better-sqlite3', database, ...migrated(), ...journal })
+    const dataSource = await new DataSource(options(file) as DataSourceOptions).initialize()
+    const provider = typeOrmLockProvider(dataSource)
+    await provider.lock(JOB)
+    await dataSource.destroy()
+    await dataSource.setOptions(options(await newFile()) as DataSourceOptions).initialize()
+    afterTest(() => dataSource.destroy())
+    expect(await provider.lock(JOB)).toBeDefined()
+    expect(await provider.lock(JOB)).toBeUndefined()
+  })
+})
+
+/** The files of this process that begin with the path. */
+async function openFiles(path: string): Promise<string[]> {
+  const links = await readdir('/proc/self/fd').catch(() => [])
+  const files = await Promise.all(links.map((link) => readlink(`/proc/self/fd/${link}`).catch(() => '')))
+  return files.filter((open) => open.startsWith(path))
+}
