@@ -1,4 +1,5 @@
 import { LONGEST_TIMEOUT } from '../core/internal'
+import { idleConnection } from '../sql/internal'
 import { nativeCode } from './native-code'
 import {
   adapterOf,
@@ -16,28 +17,29 @@ const RUNS_ALONE = /^@prisma\/adapter-(libsql|d1|d1-http)$/
 
 /**
  * Keeps lock statements out of the app's transactions on SQLite. Prisma has a single connection to it, so with better-sqlite3 a raw
- * call would join the app's open interactive transaction and vanish when that is rolled back. Each statement therefore opens the file
- * a second time, with the client's own adapter, so that it never uses a file that was replaced. An in-memory database has no second
- * connection: there each statement is an interactive transaction that waits for those of the app.
+ * call would join the app's open interactive transaction and vanish when that is rolled back. A file is therefore opened a second
+ * time, with the client's own adapter. An in-memory database has no second connection: there each statement is an interactive
+ * transaction that waits for those of the app.
  */
 export function sqliteClient(client: PrismaClientLike): UseClient {
   const adapter = adapterOf(client)
   if (RUNS_ALONE.test(adapter?.adapterName ?? '')) return (work) => work(client)
 
   let file: string | undefined
+  const open = async (path: string): Promise<SecondConnection | undefined> =>
+    adapter && secondConnection(adapter, path)
+  const use = idleConnection(open, (second) => second?.dispose())
   return async (work) => {
     file ??= await fileOf(client)
-    const second = file === '' ? undefined : adapter && (await secondConnection(adapter, file))
-    if (!second) return inTurn(client, work)
-    try {
-      return await work(second)
-    } catch (error) {
-      if (!nativeCode(error)?.startsWith('SQLITE_BUSY')) throw error
-      // While the app's transactions queue up, the file is free for less than a tick, so polling could wait forever.
-      return await inTurn(client, () => work(second))
-    } finally {
-      await second.dispose()
-    }
+    if (file === '') return inTurn(client, work)
+    return use(file, (second) => {
+      if (!second) return inTurn(client, work)
+      return work(second).catch((error: unknown) => {
+        if (!nativeCode(error)?.startsWith('SQLITE_BUSY')) throw error
+        // While the app's transactions queue up, the file is free for less than a tick, so polling could wait forever.
+        return inTurn(client, () => work(second))
+      })
+    })
   }
 }
 

@@ -80,7 +80,7 @@ export function pgConnection(named: boolean): DriverConnection {
                 const { rows, rowCount } = await client.query({ name, text, values })
                 return { rows, changed: rowCount }
               })
-        if (!commit.isUncertain) return result
+        if (!(commit.isUncertain as boolean)) return result
       } catch (error) {
         if (name === undefined || !isNotPrepared(error)) throw error
         stopNaming(on, error as Error)

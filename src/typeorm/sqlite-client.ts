@@ -1,5 +1,11 @@
-import { drivers, sqlClient, type DriverSession } from '../drivers/internal'
-import { DriverError, type SqlClient, type SqlRow, type StatementResult } from '../sql/internal'
+import { drivers, sqlClient } from '../drivers/internal'
+import {
+  DriverError,
+  idleConnection,
+  type SqlClient,
+  type SqlRow,
+  type StatementResult,
+} from '../sql/internal'
 import type { DataSourceLike } from './data-source-like'
 import { checkInitialised, notInitialised } from './query-runner-client'
 
@@ -44,43 +50,43 @@ const READ_FILE = "select file from pragma_database_list where name = 'main'"
 
 /**
  * Keeps lock statements out of the app's transactions on SQLite. TypeORM has a single connection to it, so a lock would join the
- * app's open transaction and vanish when that is rolled back. Each session therefore opens the file a second time, which costs less
- * than a commit, and never outlives a file that is replaced. An in-memory database has no second connection: there each lock
- * statement is a transaction within one tick, and waits while the app has a transaction open.
+ * app's open transaction and vanish when that is rolled back. A file is therefore opened a second time. An in-memory database has no
+ * second connection: there each lock statement is a transaction within one tick, and waits while the app has a transaction open.
  */
 export function sqliteClient(dataSource: DataSourceLike): SqlClient {
-  const files = new WeakMap<object, string>()
-  return sqlClient(drivers.sqlite, {
-    connect: async () => {
-      checkInitialised(dataSource)
-      // Read each time, because a DataSource replaces its driver when its options change.
-      const driver = dataSource.driver as SqliteDriverLike
-      if (dataSource.options.type === 'sqljs')
-        return { run: inTransaction(onSqlJs(driver.databaseConnection as SqlJsLike), () => autoSave(driver)) }
-      const { databaseConnection: opened } = driver
-      const shared = onBetterSqlite3(opened as BetterSqlite3Like)
-      const file = files.get(opened) ?? String(shared(READ_FILE).rows[0]?.['file'])
-      files.set(opened, file)
-      return file === '' ? { run: inTransaction(shared) } : openAgain(driver, file)
-    },
-    unusable: () => notInitialised(dataSource),
+  // The absolute path of each connection of the app, because the working directory may have changed since.
+  const paths = new WeakMap<object, string>()
+  // Read each time, because a DataSource replaces its driver when its options change.
+  const driver = () => dataSource.driver as SqliteDriverLike
+  const open = async (database: string) => {
+    // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
+    const options = { ...driver().options, database, timeout: 0 }
+    const other = Object.create(driver(), { options: { value: options } }) as SqliteDriverLike
+    const connection = await other.createDatabaseConnection()
+    return { run: onBetterSqlite3(connection), close: () => connection.close() }
+  }
+  const use = idleConnection(open, ({ close }) => close())
+  const client = sqlClient(drivers.sqlite, (text, values) => {
+    checkInitialised(dataSource)
+    const { databaseConnection: opened } = driver()
+    if (dataSource.options.type === 'sqljs')
+      return inTransaction(onSqlJs(opened as SqlJsLike), () => autoSave(driver()))(text, values)
+    const path = paths.get(opened) ?? pathOf(opened as BetterSqlite3Like)
+    paths.set(opened, path)
+    if (path !== '') return use(path, ({ run }) => run(text, values))
+    return inTransaction(onBetterSqlite3(opened as BetterSqlite3Like))(text, values)
   })
+  return { ...client, unusable: () => notInitialised(dataSource) }
 }
 
-/** @param file the absolute path, because the working directory may have changed since the app opened the file */
-async function openAgain(driver: SqliteDriverLike, file: string): Promise<DriverSession> {
-  // better-sqlite3 is synchronous: with a positive timeout, waiting for the app's own write lock would block the event loop.
-  const options = { ...driver.options, database: file, timeout: 0 }
-  const other = Object.create(driver, { options: { value: options } }) as SqliteDriverLike
-  const database = await other.createDatabaseConnection()
-  const run = onBetterSqlite3(database)
-  // eslint-disable-next-line @typescript-eslint/require-await -- what it throws rejects
-  return { run: async (text, values) => run(text, values), release: () => database.close() }
+/** Returns the absolute path of a connection's file; empty for an in-memory database. */
+function pathOf(database: BetterSqlite3Like): string {
+  return String(onBetterSqlite3(database)(READ_FILE).rows[0]?.['file'])
 }
 
 /** @param save called after a statement that changed rows */
-function inTransaction(run: Run, save?: () => Promise<void>): DriverSession['run'] {
-  return async (text, values) => {
+function inTransaction(run: Run, save?: () => Promise<void>) {
+  return async (text: string, values: unknown[]): Promise<StatementResult> => {
     try {
       run('begin')
     } catch (error) {
@@ -104,8 +110,10 @@ function inTransaction(run: Run, save?: () => Promise<void>): DriverSession['run
 }
 
 function onBetterSqlite3(database: BetterSqlite3Like): Run {
+  const prepared = new Map<string, ReturnType<BetterSqlite3Like['prepare']>>()
   return (text, values = []) => {
-    const statement = database.prepare(text)
+    const statement = prepared.get(text) ?? database.prepare(text)
+    prepared.set(text, statement)
     return statement.reader
       ? { rows: statement.all(...values) as SqlRow[], changed: 0 }
       : { rows: [], changed: statement.run(...values).changes }
