@@ -85,7 +85,7 @@ describeBackends(typeOrms)('the DataSource that was passed on $name', (backend) 
       Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner }),
     )
     await dataSource.transaction(async ({ queryRunner }) => {
-      await expect(current.run(queryRunner!, () => provider.lock(job))).rejects.toMatchObject({
+      await expect(current.run(queryRunner as object, () => provider.lock(job))).rejects.toMatchObject({
         code: 'INVALID_CLIENT',
       })
       expect(queryRunner?.isTransactionActive).toBe(true)
