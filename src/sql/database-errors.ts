@@ -55,7 +55,9 @@ export function noAnswer(
 
 /** Returns whether a statement was not sent because the pool had no free connection in time. */
 export function isPoolTimeout(error: unknown): boolean {
-  return /timeout|timed out|no connections available|P2024/i.test(driverErrorOf(error).message)
+  const { message } = driverErrorOf(error)
+  // A pool that could not connect says why, such as ECONNREFUSED.
+  return /timeout|timed out|no connections available|P2024/i.test(message) && !/\bE[A-Z]{5,}\b/.test(message)
 }
 
 /** @param limit in milliseconds */

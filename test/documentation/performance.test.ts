@@ -10,16 +10,23 @@ const { databases, measured } = JSON.parse(
   readFileSync(join(docs, 'performance/results.json'), 'utf8'),
 ) as Results
 
+/** Databases on which statements have changed since: empty after the next measurement. */
+const CHANGED_SINCE: readonly string[] = ['mariadb', 'mysql']
+
 describe('docs/performance.md', () => {
   it.each(Object.entries(databases))(
     'has figures of the statements that a lock sends on %s',
     (name, results) => {
-      expect(results.statements).toEqual(statementShapes(dialects[name as keyof typeof dialects]))
+      const sent = statementShapes(dialects[name as keyof typeof dialects])
+      // The page says so where a statement has changed since its figures were measured.
+      const hasChanged = JSON.stringify(sent) !== JSON.stringify(results.statements)
+      expect(hasChanged).toBe(CHANGED_SINCE.includes(name))
     },
   )
 
   it('is drawn from the results', () => {
     const page = readFileSync(join(docs, 'performance.md'), 'utf8')
+    expect(page.includes('has changed since these measurements')).toBe(CHANGED_SINCE.length > 0)
     expect(page).toContain(measured.date)
     expect(page).toContain(measured.commit)
   })

@@ -29,7 +29,13 @@ describe('Oracle through the real TypeORM, answered by a fake oracledb', () => {
     expect(script.asked[1]?.text).toMatch(
       /^update "ANY"."SHEDLOCK" set "LOCK_UNTIL" = .* \+ numtodsinterval\(:1 \/ 1000, 'second'\)/,
     )
-    expect(script.asked[1]?.values).toEqual([60 * 86_400_000, expect.any(String), 'job'])
+    expect(script.asked[1]?.values).toEqual([
+      60 * 86_400_000,
+      60 * 86_400_000,
+      expect.any(String),
+      'job',
+      expect.any(String),
+    ])
   })
 
   it("does not check the key of another user's table", async () => {

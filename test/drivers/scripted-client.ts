@@ -18,7 +18,7 @@ export interface Request {
 }
 
 export const FREE: Answer = { rows: [] }
-export const HELD: Answer = { rows: [{ '': 1 }] }
+export const HELD: Answer = { rows: [{ lock_until: 1 }] }
 export const TAKEN: Answer = { changed: 1 }
 export const NOTHING: Answer = { changed: 0 }
 

@@ -38,8 +38,10 @@ describe('Spanner through the real TypeORM, answered by a fake client', () => {
     expect(script.asked[1]?.text).toMatch(/^update `shedlock` set .* interval @param0 millisecond\)/)
     expect(Object.values(script.asked[1]?.values as object)).toEqual([
       60 * 86_400_000,
+      60 * 86_400_000,
       expect.any(String),
       'job',
+      expect.any(String),
     ])
   })
 

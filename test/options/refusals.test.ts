@@ -35,7 +35,7 @@ const prisma = {
   $executeRawUnsafe: () => Promise.resolve(0),
   $queryRawUnsafe: () => Promise.resolve([]),
   $transaction: () => Promise.reject(new Error('unused')),
-  $extends: (extension: unknown) => extension,
+  $extends: (extension: object): unknown => (Object.keys(extension).length === 0 ? prisma : extension),
 }
 
 async function sqlProvider(): Promise<SqlLockProvider> {

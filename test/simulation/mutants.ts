@@ -75,9 +75,9 @@ const putBack: readonly Mutant[] = [
     what: 'refusals are true',
     breaks: 'a busy database is reported as held',
     file: 'src/sql/lock-row.ts',
-    find: 'return await table.call({ lockName: name, attempt }, true)',
+    find: "return await table.call({ lockName: name, attempt }, 'right')",
     replace:
-      "const orHeld = (each: Attempt): Promise<StepResult> =>\n        attempt(each).catch((error: unknown) => {\n          if (error instanceof LostRace || errorKind(table.dialect, error) !== 'transient') throw error\n          return { outcome: 'held' }\n        })\n      return await table.call({ lockName: name, attempt: orHeld }, true)",
+      "const orHeld = (each: Attempt): Promise<StepResult> =>\n        attempt(each).catch((error: unknown) => {\n          if (error instanceof LostRace || errorKind(table.dialect, error) !== 'transient') throw error\n          return { outcome: 'held' }\n        })\n      return await table.call({ lockName: name, attempt: orHeld }, 'right')",
   },
   {
     what: 'no needless statements',

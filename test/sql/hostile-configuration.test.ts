@@ -131,7 +131,7 @@ describe.each(Object.values(dialects))('On $name', (dialect) => {
           }
           await executor.query(statement, values)
           const bound = statement.parameters.map((parameter) => values[parameter as keyof LockValues])
-          const isBound = (value: unknown): boolean => !/[^ -~]/.test(String(value))
+          const isBound = (value: unknown): boolean => !/[^ -~]|["'\\]/.test(String(value))
           const text = render(statement, (position) => {
             const value = bound[position]
             return isBound(value) ? '?' : `_utf8mb4 x'${Buffer.from(String(value)).toString('hex')}'`

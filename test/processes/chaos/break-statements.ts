@@ -44,8 +44,8 @@ export function breakStatements(
       return onlyLocks((text) => {
         const where = text.indexOf(' where ')
         if (/^(insert|declare) /.test(text) || where < 0) return text
-        const condition = new RegExp(`${escaped(column('lockedBy'))} = (${PARAMETER})`)
-        return text.slice(0, where) + text.slice(where).replace(condition, '$1 is not null')
+        const condition = new RegExp(`and ${escaped(column('lockedBy'))} = (${PARAMETER})`)
+        return text.slice(0, where) + text.slice(where).replace(condition, 'and $1 is not null')
       })
     // A held lock can be acquired.
     case 'expiry':
