@@ -85,11 +85,12 @@ describeBackends(typeOrms)('the DataSource that was passed on $name', (backend) 
       Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner }),
     )
     await dataSource.transaction(async ({ queryRunner }) => {
-      await expect(current.run(queryRunner as QueryRunner, () => provider.lock(job))).rejects.toMatchObject({
+      if (!queryRunner) throw new Error('there is no query runner')
+      await expect(current.run(queryRunner, () => provider.lock(job))).rejects.toMatchObject({
         code: 'INVALID_CLIENT',
       })
-      expect(queryRunner?.isTransactionActive).toBe(true)
-      await queryRunner?.query('select 1')
+      expect(queryRunner.isTransactionActive).toBe(true)
+      await queryRunner.query('select 1')
     })
   })
 })
