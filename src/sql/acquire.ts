@@ -59,9 +59,9 @@ export function readHolder(dialect: Expressions, lock: LockSql): Sql {
 }
 
 /**
- * Reads one row with the outcome for a slot; `free` if this acquisition already has the row (see `Taking`). The aggregates return it even if the lock has no row yet, so a slot that is too far
- * ahead is refused in that case too. The most frequent outcomes come first, because computing the slot's time costs more than the
- * rest on some databases.
+ * Reads one row with the outcome for a slot; `free` if this acquisition already has the row (see `Taking`). The aggregates return it
+ * even if the lock has no row yet, so a slot that is too far ahead is refused in that case too. The most frequent outcomes come
+ * first, because computing the slot's time costs more than the rest on some databases.
  */
 export function readOutcome(dialect: Expressions, lock: LockSql, more = sql``): Sql {
   const { table, lockUntil, lockedAt, lockedBy, isNamed, now, slot, owner } = lock
