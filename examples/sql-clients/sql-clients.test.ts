@@ -63,7 +63,7 @@ describe.each(cases)('$client on $backend.name', ({ backend, open }) => {
     database = await backend.create()
     observer = await new DataSource(database.typeOrm).initialize()
     await createAppTables(observer)
-    await environment.table.create()
+    await environment.createTable()
     apps = Array.from({ length: APPS }, () => open(database.url))
   })
   afterAll(async () => {

@@ -81,6 +81,8 @@ export class SimulatedSqlClient implements SqlClient {
     const { lockedBy: owner, unlockedBy } = values
     const isRelease = unlockedBy !== undefined
     if (owner !== undefined && isRelease) this.#checkRelease(owner)
+    // What was not sent is repeated, and then it may arrive.
+    if (owner !== undefined && !isRelease) this.#unsent.delete(owner)
     try {
       const effect = await this.#transmit(statement, values)
       if (owner !== undefined && effect.changes.length > 0) {
