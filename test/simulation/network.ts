@@ -53,9 +53,10 @@ export class SimulatedSqlClient implements SqlClient {
   }
 
   connect(): Promise<SqlSession> {
+    let isEnded = false
     const session: SqlSession = {
-      execute: (statement, values) => this.#send(statement, values),
-      ...(this.#endsConnections && { end: () => undefined }),
+      execute: (statement, values) => this.#send(statement, values, () => isEnded),
+      ...(this.#endsConnections && { end: () => (isEnded = true) }),
     }
     return Promise.resolve(session)
   }
@@ -77,7 +78,8 @@ export class SimulatedSqlClient implements SqlClient {
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
-  async #send(statement: Sql, values: LockValues): Promise<StatementResult> {
+  /** @param isEnded whether the session has ended, so that nobody gets the answer */
+  async #send(statement: Sql, values: LockValues, isEnded: () => boolean): Promise<StatementResult> {
     const { lockedBy: owner, unlockedBy } = values
     const isRelease = unlockedBy !== undefined
     if (owner !== undefined && isRelease) this.#checkRelease(owner)
@@ -92,7 +94,7 @@ export class SimulatedSqlClient implements SqlClient {
       }
       return { rows: effect.rows, changed: effect.changes.length }
     } catch (error) {
-      const isUnsent = error instanceof DriverError && !error.sent
+      const isUnsent = error instanceof DriverError && !error.sent && !isEnded()
       if (owner !== undefined && isUnsent && !isRelease && !this.#acquired.has(owner)) this.#unsent.add(owner)
       throw error
     }
