@@ -92,7 +92,7 @@ export class Instance extends LockProvider {
       referee.refusals++
       if (answer.reason === 'already-run')
         referee.refusedSlot(name, Number(configuration.slot), started, configuration.untilSucceeded === true)
-      else refused('held')
+      else if (answer.reason === 'held') refused('held')
       return answer
     } catch (error) {
       const { timeLimit, latency } = this.plan
