@@ -1,6 +1,6 @@
 import initSqlJs from 'sql.js'
-import { drivers, sqlClient, type StatementResult } from 'shedlock-orm/drivers'
-import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
+import { drivers, sqlClient } from 'shedlock-orm/drivers'
+import { dialects, SqlLockProvider, type StatementResult } from 'shedlock-orm/sql'
 import type { Answer } from './instance'
 
 // The database that the instances share: SQLite in its own worker, behind a simulated network.

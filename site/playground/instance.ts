@@ -1,8 +1,8 @@
 import { setMachine, trueTime, whenAwake } from './machine'
 import { Cron } from 'croner'
 import { activeLock, LockError, LockingTaskExecutor, slotOf, type Duration } from 'shedlock-orm'
-import { drivers, sqlClient, type StatementResult } from 'shedlock-orm/drivers'
-import { dialects, SqlLockProvider } from 'shedlock-orm/sql'
+import { drivers, sqlClient } from 'shedlock-orm/drivers'
+import { dialects, SqlLockProvider, type StatementResult } from 'shedlock-orm/sql'
 
 // One instance of the app: a Web Worker with a connection to the database.
 

@@ -50,17 +50,15 @@ export class LockError extends Error {
   constructor(
     code: LockErrorCode,
     message: string,
-    {
-      lockName,
-      cause,
-      option,
-    }: {
+    options: {
       readonly lockName?: string | undefined
       readonly cause?: unknown
       /** @internal */
       readonly option?: string | undefined
     } = {},
   ) {
+    // Not destructured above: the declarations that are published do not have `option`.
+    const { lockName, cause, option } = options
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.lockName = lockName

@@ -56,12 +56,17 @@ class WithoutOutcome extends LockProvider {
   }
 
   override forCaller(): LockProvider {
-    return new WithoutOutcome(this.provider.forCaller?.() ?? this.provider)
+    return withoutOutcome(this.provider.forCaller?.() ?? this.provider)
   }
 
   override async drain(options?: ShutdownOptions): Promise<void> {
     await this.provider.drain?.(options)
   }
+}
+
+// Outside of the class: if a class refers to itself by name, the bundler renames it.
+function withoutOutcome(provider: ConstructorParameters<typeof WithoutOutcome>[0]): LockProvider {
+  return new WithoutOutcome(provider)
 }
 
 /** Implements node-cron's `RunCoordinator`. */

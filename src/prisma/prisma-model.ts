@@ -43,7 +43,7 @@ export function prismaModel(
   return modelText(names, FIELD_TYPES[provider], names.schema)
 }
 
-/** @internal A model in Prisma's schema language, aligned as by Prisma's own formatter. */
+/** A model in Prisma's schema language, aligned as by Prisma's own formatter. */
 export function modelText(
   { tableName: table, columnNames: columns }: LockTableNames,
   { text, time }: FieldTypes,

@@ -163,7 +163,7 @@ describe.each(Object.entries(CLIENTS))(
       const attempts = transientErrors.map(async ([code, message]) => {
         let asked = 0
         const busy = await open(() => (asked++ === 0 ? HELD : { error: { number: Number(code), message } }))
-        const provider = busy.provider('3s')
+        const provider = busy.provider('6s')
         // Connects, which is not to be counted.
         await provider.lock({ name: 'job', lockAtMostFor: '1m' })
         const refused = provider.lock({ name: 'job', lockAtMostFor: '1m' })

@@ -40,7 +40,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
   }, 20_000)
 
   it('a lock that is in the way is reported, even if the last attempt had no time for an answer', async () => {
-    const { network, provider } = connect('300ms')
+    const { network, provider } = connect('1s')
     network.fault = swallowing
     network.next = () => Promise.reject(new DriverError('SQLITE_BUSY', 'database is locked'))
     await expect(provider.lock({ name: 'in the way', lockAtMostFor: '1m' })).rejects.toMatchObject({
@@ -50,7 +50,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
   })
 
   it('an unlock in the background is sent again if an attempt got lost', async () => {
-    const { network, provider } = connect('300ms')
+    const { network, provider } = connect('1s')
     const lock = await provider.lock({ name: 'background', lockAtMostFor: '1h' })
     network.fault = swallowing
     await expect(lock?.unlock()).rejects.toMatchObject({ code: 'TIMEOUT' })
@@ -63,7 +63,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
 
   it('a pause whose request arrives late has no effect once the pause was ended', async () => {
     const { table } = client
-    const { network, provider } = connect('300ms')
+    const { network, provider } = connect('1s')
     await (await provider.lock({ name: 'paused', lockAtMostFor: '1m' }))?.unlock()
     network.next = 'late'
     const paused = provider.table.pause('paused', { duration: '8h', reason: 'too late' })
@@ -76,7 +76,7 @@ describeBackends(sqlite)('asking again, by $title', (each) => {
 
   it('a lock is released although the answer got lost and its connection never reports an error', async () => {
     const { table } = client
-    const { network, provider } = connect('300ms')
+    const { network, provider } = connect('1s')
     network.next = async (send) => {
       await send()
       return new Promise(() => undefined)
