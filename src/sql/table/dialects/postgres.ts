@@ -33,7 +33,7 @@ export const table: TableDialect = {
   where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
     and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)::int`),
   obstacles: (schema, table) => sql`
-    with shedlock_class as (select * from pg_catalog.pg_class where oid = ${regclass(schema, table)})
+    with shedlock_class as (select oid, relname, relkind, relpersistence from pg_catalog.pg_class where oid = ${regclass(schema, table)})
     select case relkind when 'v' then 'view' when 'm' then 'view' when 'f' then 'foreign' end as what, relname::text as name
     from shedlock_class where relkind in ('v', 'm', 'f')
     union all select case relpersistence when 'u' then 'unlogged' else 'temporary' end, relname::text
