@@ -31,9 +31,9 @@ export default {
   useHTMLAnchors: true,
   excludeInternal: true,
   excludePrivate: true,
-  // Shapes that a declaration is easier to read without, and a dialect, which is taken from `dialects` and passed on.
+  // Shapes that a declaration is easier to read without.
   intentionallyNotExported: [
-    ...['Awaitable', 'Bound', 'Dialect', 'Nothing', 'SqlAcquisition', 'ValueOf'],
+    ...['Awaitable', 'Bound', 'Nothing', 'ValueOf'],
     // Parts of one type, and shapes of other packages' objects: nobody writes their names.
   ],
   // An export without a docstring, and a link that leads nowhere, end the build.

@@ -28,7 +28,13 @@ const DEFAULTS = Symbol.for('shedlock-orm.defaults')
 export function SchedulerLock<This = unknown, Arguments extends unknown[] = never[]>(
   options: SchedulerLockOptions<This, Arguments>,
 ): {
+  /** Decorates a method as a legacy decorator. */
   <T>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<T>): void
+  /**
+   * Decorates a method as a standard decorator.
+   *
+   * @typeParam Locked the method
+   */
   <This, Locked extends (this: This, ...args: never[]) => unknown>(
     method: Locked,
     context: ClassMethodDecoratorContext<This>,

@@ -22,8 +22,11 @@ import { runText } from './run-statement'
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function createShedLockMigration(options: LockTableOptions = {}): new () => {
+  /** TypeORM sorts migrations by the 13 digits at the end of their names. */
   readonly name: string
+  /** Creates the lock table, unless it exists. */
   up(queryRunner: QueryRunnerLike): Promise<void>
+  /** Drops the lock table. */
   down(queryRunner: QueryRunnerLike): Promise<void>
 } {
   // With `migrations: [createShedLockMigration]`, TypeORM calls this function with `new`, and would take the class that it returns
