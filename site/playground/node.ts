@@ -25,6 +25,8 @@ export const threadId = 0
 export const randomUUID = (): string => crypto.randomUUID()
 /** Names prepared statements, which only PostgreSQL has. */
 export const createHash = undefined
+/** Identifies the file of an ORM's SQLite database. */
+export const statSync = undefined
 
 Object.assign(globalThis, {
   process: { pid: 0, emitWarning: console.warn },
