@@ -7,7 +7,7 @@ export const searchOptions = {
   searchOptions: {
     boostDocument: (id: string, term: string): number => {
       // Rank a page that explains an option above the API reference and the maintainers' pages.
-      if (/\/docs\/(api|maintainers)\//.test(id)) return 0.1
+      if (/\/docs\/(api\/|maintainers\/|works-with)/.test(id)) return 0.1
       const isOption =
         /^(lockat|defaultlockat|keepalive|untilsucceeded|timelimit|onnotacquired|onerror|namedstatements|lockedby)/
       const isError = /^(table_m|invalid_c|database_e|not_locked|not_acquired|lock_lost)/
