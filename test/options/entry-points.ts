@@ -7,11 +7,11 @@ import { Cron } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { jest } from '@jest/globals'
 import {
+  aDuration,
   executeOnce,
   leaderElection,
   LockError,
   LockingTaskExecutor,
-  milliseconds,
   type Duration,
   type ExecuteOnceConfiguration,
   type LeaderElection,
@@ -183,7 +183,8 @@ export const entryPoints = {
     const coordinator = shedLockCoordinator(locks, options as Parameters<typeof shedLockCoordinator>[1])
     const key = `${String(name)}:${(slot as Date).toISOString()}`
     return async (...args) => {
-      if (!(await coordinator.shouldRun(key, milliseconds(lockAtMostFor as Duration)))) return undefined
+      if (!(await coordinator.shouldRun(key, aDuration(lockAtMostFor as Duration, 'lockAtMostFor'))))
+        return undefined
       try {
         return await use.task(...args)
       } finally {

@@ -14,7 +14,7 @@ import { openTelemetryListener, openTelemetryTracingListener } from '../../src/o
 import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
 import { prismaContract } from '../../src/prisma-8/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
-import { alwaysFree, lockProviderSuite } from '../../src/testing'
+import { alwaysFree } from '../../src/testing'
 import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
@@ -61,7 +61,6 @@ async function application(module: ReturnType<typeof ShedLockModule.forRoot>) {
 
 const nest = { lockProvider: provider }
 const memory = (): LockProvider => new InMemoryLockProvider()
-const environment = { createProvider: memory, isHeld: () => false }
 
 /** How to pass each object of options, with one change to what is right. */
 const calls: Readonly<Record<string, (change: Change) => unknown>> = {
@@ -118,7 +117,6 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'openTelemetryListener(options)': (change) => openTelemetryListener(change),
   'openTelemetryTracingListener(options)': (change) => openTelemetryTracingListener(change),
   'lockPage(options)': async (change) => lockPage(await sqlProvider(), { authorize: () => true, ...change }),
-  'lockProviderSuite(options)': (change) => lockProviderSuite(environment, change),
 }
 
 /** What else a caller passes, and why it may have properties that the package does not know. */
