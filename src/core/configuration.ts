@@ -1,7 +1,7 @@
 import { aDuration } from './duration'
 import { invalid, optionOf } from './errors'
-import type { LockSkippedEvent } from './listener'
-import type { CheckedLockConfiguration, Duration, LockConfiguration } from './lock'
+import type { LockEvent } from './listener'
+import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
 import { aBoolean, aSignal, checkOptions, mustBe, type CheckedOptions, type OptionChecks } from './options'
 import { checkSlot, RETRY_STEPS } from './slots'
 import { LONGEST_TIMEOUT } from './time'
@@ -25,7 +25,7 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
    * What to do when the task is skipped: a function to call, or `'throw'` to reject with a `LockError` `SKIPPED` or
    * `SHUTDOWN`. Default: the executor only returns `{ executed: false, reason }`.
    */
-  readonly onSkip?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
+  readonly onSkip?: 'throw' | ((event: LockEvent & Skip) => unknown) | undefined
 }
 
 /** A checked task configuration. */

@@ -3,7 +3,7 @@ import { aDuration } from './duration'
 import { invalid, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
-import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
+import type { Acquisition, Duration, Lock } from './lock'
 import { checkOptions, mustBe } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
 
@@ -155,13 +155,13 @@ export class HeldLock implements Lock {
     this.#controller?.abort(this.#stop.reason)
   }
 
-  async unlock(options: UnlockOptions = {}): Promise<void> {
+  async unlock(options: Parameters<Lock['unlock']>[0] = {}): Promise<void> {
     const { outcome } = checkOptions(options, { outcome: checkOutcome }, 'options of unlock()', this.name)
     await this.release(outcome)
   }
 
   /** Does what `unlock` does, without checking its options. */
-  async release(outcome?: UnlockOptions['outcome']): Promise<void> {
+  async release(outcome?: Parameters<Acquisition['unlock']>[0]): Promise<void> {
     // If the lease ended while the process was blocked, that loss has not been reported yet.
     if (this.#report) this.#loseIfOver()
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })

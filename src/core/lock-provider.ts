@@ -1,17 +1,15 @@
 import { checkLockConfiguration, type LockRequest } from './configuration'
-import { aDuration } from './duration'
 import { LockError, invalid, shutdownError, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
 import type {
   Acquisition,
   CheckedLockConfiguration,
+  Duration,
   Lock,
   LockConfiguration,
   Refusal,
-  ShutdownOptions,
   Skip,
 } from './lock'
-import { checkOptions } from './options'
 import { Lease, sleep, time } from './time'
 
 /** Hands out locks. A storage only has to implement `acquire`; `shedlock-orm/testing` has a test suite for it. */
@@ -50,8 +48,10 @@ export abstract class LockProvider {
   /**
    * Waits for background releases, and abandons them after the timeout. Call it at the end of the process: it sends nothing more to
    * the storage until the next lock is acquired. A provider that does nothing in the background omits this method.
+   *
+   * @param timeout how long to wait at most. Default 10 seconds
    */
-  drain?(options?: ShutdownOptions): Promise<void>
+  drain?(timeout?: Duration): Promise<void>
 
   /**
    * Returns what one executor uses of this provider: its `drain` concerns only the locks that were acquired with its `acquire`. A
@@ -66,14 +66,6 @@ export function checkProvider<Provider>(provider: Provider, what = 'The first ar
   throw invalid(
     `${what} is not a lock provider – pass typeOrmLockProvider(dataSource) or prismaLockProvider(prisma).`,
   )
-}
-
-/**
- * @returns the timeout in milliseconds
- * @throws LockError `INVALID_CONFIGURATION`
- */
-export function checkDrain(options: ShutdownOptions): number {
-  return checkOptions(options, { timeout: aDuration }, 'options of drain()').timeout ?? 10_000
 }
 
 /** What an executor adds when it acquires the lock of a task. */

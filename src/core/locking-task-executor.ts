@@ -16,7 +16,7 @@ import {
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
 } from './listener'
-import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
+import type { Duration, Skip, Task, TaskContext, TaskResult } from './lock'
 import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
 import { checkOptions, type OptionChecks } from './options'
 import { enclosingScope, lendLock, runInScope, type OpenScope } from './scope'
@@ -142,7 +142,7 @@ export class LockingTaskExecutor {
   }
 
   /** Releases the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
-  async #release(lock: HeldLock, event: LockEvent, outcome: UnlockOptions['outcome']): Promise<void> {
+  async #release(lock: HeldLock, event: LockEvent, outcome: TaskFinishedEvent['outcome']): Promise<void> {
     try {
       await lock.release(outcome)
     } catch (error) {
@@ -180,19 +180,19 @@ export class LockingTaskExecutor {
    * database, except for the release of a task that ends after the timeout. Other users of its provider are not affected: for locks
    * acquired by hand, call `provider.drain()`.
    *
+   * @param timeout how long to wait at most. Default 10 seconds
    * @returns the names of the locks whose tasks were still running at the timeout; they stay held until their tasks end or they
    *   expire
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
-    const { timeout = 10_000 } = checkOptions(options, { timeout: aDuration }, 'shutdown options')
-    const lease = new Lease(timeout)
+  async shutdown(timeout: Duration = '10s'): Promise<readonly string[]> {
+    const lease = new Lease(aDuration(timeout, 'timeout'))
     this.#stop.abort()
     const runs = [...this.#runs]
     const ended = Promise.allSettled(runs.map(([run]) => run))
     await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(() => undefined)
     const late = runs.filter(([run]) => this.#runs.has(run)).map(([, name]) => name)
-    await this.#locks?.drain?.({ timeout: lease.remaining() })
+    await this.#locks?.drain?.(lease.remaining())
     // A nested task has the name of the task around it.
     return [...new Set(late)]
   }
