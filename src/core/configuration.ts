@@ -9,10 +9,11 @@ import { LONGEST_TIMEOUT } from './time'
 /** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */
 export interface LockRequest {
   readonly configuration: CheckedLockConfiguration
-  readonly wait: { readonly atMost: number; readonly interval: number } | undefined
+  readonly wait?: { readonly atMost: number; readonly interval: number } | undefined
   /** Whether to keep the lock alive, and for how long at most. */
-  readonly keepAlive: { readonly atMost?: number | undefined } | undefined
-  readonly signal: AbortSignal | undefined
+  readonly keepAlive?: { readonly atMost?: number | undefined } | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onSkip?: TaskConfiguration['onSkip']
 }
 
 /** A lock configuration for a task. Durations that it does not set are the executor's defaults. */
@@ -26,11 +27,6 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
    * `SHUTDOWN`. Default: the executor only returns `{ executed: false, reason }`.
    */
   readonly onSkip?: 'throw' | ((event: LockEvent & Skip) => unknown) | undefined
-}
-
-/** A checked task configuration. */
-export interface TaskRequest extends LockRequest {
-  readonly onSkip: TaskConfiguration['onSkip']
 }
 
 /** Durations in milliseconds, for configurations that do not set them. */
@@ -71,10 +67,15 @@ export function checkLockConfiguration(configuration: LockConfiguration): LockRe
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
+export function lockRequest({
   // A name that was set has been checked.
-  const { name = checkLockName(undefined), lockAtMostFor, lockAtLeastFor = 0, slot } = checked
-  const { untilSucceeded = false, wait, keepAlive, signal } = checked
+  name = checkLockName(undefined),
+  lockAtMostFor,
+  lockAtLeastFor = 0,
+  slot,
+  untilSucceeded = false,
+  ...how
+}: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
   if (lockAtMostFor === undefined) {
     throw invalid(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
@@ -94,7 +95,7 @@ export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LO
     ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
     ...(untilSucceeded && { untilSucceeded: true as const }),
   }
-  return { configuration: Object.freeze(configuration), wait, keepAlive, signal }
+  return { configuration: Object.freeze(configuration), ...how }
 }
 
 export const TASK_OPTIONS = {
@@ -106,9 +107,9 @@ export const TASK_OPTIONS = {
 export function checkTaskConfiguration(
   configuration: TaskConfiguration,
   defaults: DefaultDurations,
-): TaskRequest {
+): LockRequest {
   const checked = checkOptions(configuration, TASK_OPTIONS, 'lock configuration', nameOf(configuration))
-  return { ...lockRequest({ ...defaults, ...checked }), onSkip: checked.onSkip }
+  return lockRequest({ ...defaults, ...checked })
 }
 
 function checkOnSkip<Value>(value: Value, option: string, lockName?: string): Value {

@@ -116,17 +116,22 @@ export class HeldLock implements Lock {
     if (this.#end) this.#cancelKeepAlive()
   }
 
-  /** Aborts the signal of this lock, which may still be held, when the other signal aborts. By default with the same reason. */
-  stopWith(other: AbortSignal, reason = (): unknown => other.reason): void {
+  /** Aborts the signal of this lock, which may still be held. Only the first reason counts. */
+  stop(reason: unknown): void {
+    if (this.#end) return
+    this.#stop ??= { reason }
+    this.#controller?.abort(this.#stop.reason)
+  }
+
+  /** Aborts the signal of this lock when the other signal aborts, with the same reason. */
+  stopWith(other: AbortSignal): void {
     // At its end, the lock leaves the other signal, which may live for ever.
     this.#watchLease()
-    if (other.aborted) this.#stopFor(reason())
-    else if (!this.#end)
-      this.#cancelStops.push(
-        whenAborted(other, () => {
-          this.#stopFor(reason())
-        }),
-      )
+    const stop = (): void => {
+      this.stop(other.reason)
+    }
+    if (other.aborted) stop()
+    else if (!this.#end) this.#cancelStops.push(whenAborted(other, stop))
   }
 
   /**
@@ -147,12 +152,6 @@ export class HeldLock implements Lock {
     }
     acquisitions.set(lent, this.#acquisition)
     return lent
-  }
-
-  /** Only the first reason counts. */
-  #stopFor(reason: unknown): void {
-    this.#stop ??= { reason }
-    this.#controller?.abort(this.#stop.reason)
   }
 
   async unlock(options: Parameters<Lock['unlock']>[0] = {}): Promise<void> {
@@ -239,7 +238,7 @@ export class HeldLock implements Lock {
     this.#cancelExpiry?.()
     this.#cancelKeepAlive?.()
     for (const cancel of this.#cancelStops) cancel()
-    if (this.#controller) this.#stopFor(this.#errorOf(end))
+    if (this.#controller) this.#controller.abort(this.#errorOf(end))
     return end
   }
 

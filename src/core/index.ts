@@ -8,7 +8,6 @@ export {
   activeLock,
   assertLocked,
   executeOnce,
-  extendActiveLock,
   InMemoryLockProvider,
   leaderElection,
   Lease,

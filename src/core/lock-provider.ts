@@ -1,5 +1,5 @@
 import { checkLockConfiguration, type LockRequest } from './configuration'
-import { LockError, invalid, shutdownError, warn } from './errors'
+import { LockError, invalid, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
 import type {
   Acquisition,
@@ -68,11 +68,13 @@ export function checkProvider<Provider>(provider: Provider, what = 'The first ar
   )
 }
 
-/** What an executor adds when it acquires the lock of a task. */
-interface LockOfTask {
-  readonly report: LockReport | undefined
+/** What an executor knows of a run. */
+export interface Run {
+  report?: LockReport
   /** Aborts when the task must no longer start. */
-  readonly stopped: AbortSignal
+  readonly stopped?: AbortSignal
+  /** Set once the lock is acquired. */
+  lock?: HeldLock
 }
 
 /** A lock provider, or a lock that is lent to a nested task. */
@@ -89,9 +91,10 @@ interface LockSource {
 export async function acquireLock(
   provider: LockSource,
   { configuration, wait, keepAlive, signal }: LockRequest,
-  { report, stopped }: Partial<LockOfTask> = {},
+  run: Run = {},
 ): Promise<HeldLock | Skip> {
   const { name, lockAtMostFor } = configuration
+  const { report, stopped } = run
   const stoppedBefore = skipOf(stopped, signal)
   if (stoppedBefore) return stoppedBefore
   const answer = wait
@@ -106,9 +109,8 @@ export async function acquireLock(
   if (!skip && answer.lease.remaining() > 0) {
     const lock = new HeldLock(name, answer, report)
     if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive.atMost ?? Infinity)
-    if (stopped) lock.stopWith(stopped, () => shutdownError(name))
     if (signal) lock.stopWith(signal)
-    return lock
+    return (run.lock = lock)
   }
   await answer.unlock('unused').catch(warn)
   const skipped = skipOf(stopped, signal)

@@ -1,11 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  activeLock,
-  assertLocked,
-  extendActiveLock,
-  InMemoryLockProvider,
-  LockError,
-} from '../../src/core/internal'
+import { activeLock, assertLocked, InMemoryLockProvider, LockError } from '../../src/core/internal'
 import { assumeLocked, FakeClock, makeAllAssertsPass } from '../../src/testing'
 
 const notLocked = expect.objectContaining({ code: 'NOT_LOCKED' })
@@ -14,7 +8,7 @@ describe('assumeLocked', () => {
   it('lets a job that asserts and extends its lock be tested alone, and gives its value', async () => {
     const job = async () => {
       assertLocked()
-      await extendActiveLock('2h')
+      await activeLock()?.extend('2h')
       return activeLock()?.signal.aborted
     }
     expect(await assumeLocked(job)).toBe(false)
