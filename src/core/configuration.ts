@@ -4,7 +4,6 @@ import type { LockEvent } from './listener'
 import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
 import { aBoolean, aSignal, checkOptions, mustBe, type CheckedOptions, type OptionChecks } from './options'
 import { checkSlot, RETRY_STEPS } from './slots'
-import { LONGEST_TIMEOUT } from './time'
 
 /** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */
 export interface LockRequest {
@@ -214,7 +213,7 @@ export function checkWait(
   )
   if (atMost === undefined) throw mustBe(`${option}.atMost`, "a duration such as '1m'", lockName)
   if (interval === 0) throw mustBe(`${option}.interval`, 'a millisecond or more', lockName)
-  return { atMost, interval: Math.min(interval, LONGEST_TIMEOUT) }
+  return { atMost, interval }
 }
 
 function checkKeepAlive(

@@ -11,7 +11,7 @@ import {
 } from '../core/internal'
 
 /**
- * Runs code that calls `assertLocked`, `activeLock` or `extendActiveLock` as if under a lock, but without a database:
+ * Runs code that calls `assertLocked` or `activeLock` as if under a lock, but without a database:
  *
  * ```ts
  * await assumeLocked(() => reports.sendAll())
