@@ -69,12 +69,10 @@ export function leaderElection(
     'leader election',
     nameOf(configuration),
   )
-  const { lockAtMostFor = 0, interval = Math.ceil(Math.min(Math.max(lockAtMostFor, 1) / 4, 5_000)) } = checked
-  const candidacy = {
-    ...{ name: configuration.name, lockAtMostFor: checked.lockAtMostFor },
-    keepAlive: true,
-    wait: { atMost: '36500d', interval },
-  }
+  const { lockAtMostFor } = checked
+  const interval = checked.interval ?? Math.ceil(Math.min(Math.max(lockAtMostFor ?? 1, 1) / 4, 5_000))
+  const wait = { atMost: '36500d', interval }
+  const candidacy = { name: configuration.name, lockAtMostFor, keepAlive: true, wait }
   const { name } = checkTaskConfiguration(candidacy, { lockAtLeastFor: 0 }).configuration
   const {
     onElected,
