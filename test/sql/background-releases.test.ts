@@ -265,7 +265,7 @@ it('drain() ends the releases of an executor whose acquisition was still under w
     new LockingTaskExecutor(provider).executeWithLock(job('late'), () => undefined),
   ).rejects.toMatchObject({ code: 'TIMEOUT' })
   await jest.advanceTimersByTimeAsync(SECOND)
-  const drained = provider.drain({ timeout: 20 * SECOND })
+  const drained = provider.drain(20 * SECOND)
   await jest.advanceTimersByTimeAsync(LIMIT)
   await failed
   // Releases get through, and find nothing.
