@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { aDuration, checkLockName } from '../core/internal'
+import { aDuration, checkLockName, formatDuration } from '../core/internal'
 import { printable, type OverdueLock } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
-import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from './describe-lock'
+import { ANOTHER_CLOCK, details, existingLock, forJson, table } from './describe-lock'
 import { labelled, terminalWidth } from './layout'
 import { readDuration } from './options'
 import { print, printJson } from './output'
@@ -72,7 +72,7 @@ function why(
   limits: Limits,
   runningAtMost = '',
 ): string {
-  if (reason === 'running') return `has been running for ${duration(age)}, longer than ${runningAtMost}`
+  if (reason === 'running') return `has been running for ${formatDuration(age)}, longer than ${runningAtMost}`
   if (reason === 'not-succeeded')
     return lastRun && lastRun.outcome !== 'unlocked'
       ? `its last run ${lastRun.outcome}`
@@ -81,6 +81,6 @@ function why(
   if (!lockedAt) return `is overdue: it was never acquired, ${limit}`
   const last = `it was last acquired at ${lockedAt.toISOString()}`
   return age < 0
-    ? `may be overdue: ${last}, ${duration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}`
-    : `is overdue: ${last}, ${duration(age)} ago, ${limit}`
+    ? `may be overdue: ${last}, ${formatDuration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}`
+    : `is overdue: ${last}, ${formatDuration(age)} ago, ${limit}`
 }

@@ -24,6 +24,6 @@ export type { LockColumn, LockColumnNames, LockTableNames, LockTableOptions, Tab
 export type { PauseOptions, TableOperations } from './table/operations'
 export { checkOverdueAfter, overdueLock } from './table/overdue'
 export type { OverdueLock, OverdueOptions } from './table/overdue'
-export { describePlace, placeOf } from './table/place'
+export { describePlace } from './table/place'
 export type { Place } from './table/place'
 export { printable } from './table/printable'
