@@ -17,9 +17,9 @@ export function addLockCommands(program: Command): void {
     .argument('[name]', 'show only this lock, with all that is known of it')
     .summary('list the locks, or show one: who holds what, since when, until when')
     .description(
-      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that fit its width; --wide shows all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
+      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that fit its width; a pipe gets all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
     )
-  onDatabase(list, ['held', 'wide', 'json'], async ({ provider }, { held, wide, json }, name?: string) => {
+  onDatabase(list, ['held', 'json'], async ({ provider }, { held, json }, name?: string) => {
     if (name !== undefined) {
       const lock = await existingLock(provider, name)
       if (json) printJson(forJson(lock))
@@ -28,7 +28,7 @@ export function addLockCommands(program: Command): void {
     }
     const locks = (await provider.table.list()).filter((lock) => lock.held || !held)
     if (json) printJson(locks.map(forJson))
-    else print(table(locks, wide ? Infinity : terminalWidth()))
+    else print(table(locks, terminalWidth()))
   })
 
   const check = program

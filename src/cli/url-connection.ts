@@ -48,8 +48,8 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
       let isBroken = false
       return {
         run: (text, values) =>
-          connection.query(text, values).catch((error: object) => {
-            isBroken = driver.errorCode(error) === undefined
+          connection.query(text, values).catch((error: unknown) => {
+            isBroken = driver.errorCode(error as object) === undefined
             throw error
           }),
         release: () => (isBroken ? connection.close() : idle.push(connection)),

@@ -146,7 +146,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
       ['list'],
       ['list', name],
       ['doctor'],
-      ['pause', name, '--for', '1h', '--reason', 'r'],
+      ['pause', name, '--duration', '1h', '--reason', 'r'],
     ]) {
       const { stdout, stderr } = await run(command)
       expect(stdout + stderr).toContain(command[0] === 'pause' ? shown.slice(0, 20) : shown)
@@ -203,9 +203,14 @@ describeBackends(backends)('the command line on $name', (backend) => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     const { tableName, columnNames } = hostileNames
     const { stdout } = await run([
-      ...['list', '--table', tableName, '--column-name', columnNames.name],
-      ...['--column-lock-until', columnNames.lockUntil, '--column-locked-at', columnNames.lockedAt],
-      ...['--column-locked-by', columnNames.lockedBy],
+      ...['list', '--table-name', tableName, '--column-names', `name=${columnNames.name}`],
+      ...[
+        '--column-names',
+        `lockUntil=${columnNames.lockUntil}`,
+        '--column-names',
+        `lockedAt=${columnNames.lockedAt}`,
+      ],
+      ...['--column-names', `lockedBy=${columnNames.lockedBy}`],
     ])
     expect(stdout).toContain('report')
   })
@@ -230,7 +235,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   })
 
   it('says in one line that there is no table', async () => {
-    const { status, stderr } = await run(['list', '--table', 'other'])
+    const { status, stderr } = await run(['list', '--table-name', 'other'])
     expect(status).toBe(3)
     expect(stderr).toMatch(/^shedlock-orm: There is no lock table 'other' .*\n$/)
   })
