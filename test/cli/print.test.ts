@@ -73,7 +73,7 @@ describe('shedlock-orm sql', () => {
     ],
     [['prisma', 'sqlite', '--schema', 'ops', '--migration'], /no schema, .* leave out the model/],
     [['sql', 'mysql', '--column-names', 'until'], /It must be role=name/],
-    [['sql', 'mysql', '--column-names', 'until=x'], /columnNames.*until/],
+    [['sql', 'mysql', '--column-names', 'until=x'], /Unknown option 'until' in the columnNames/],
     [['frobnicate'], /unknown command 'frobnicate'/],
     [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
     [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],

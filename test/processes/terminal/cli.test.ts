@@ -68,7 +68,7 @@ it.each(WIDTHS)(
     expect(wrapped).toEqual([])
     expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN +OWNER$/)
     const [, failed, forEver, ...others] = lines
-    expect(failed).toMatch(/^import-customers\S* +free +failed \d+s ago +nightly-worker\S*$/)
+    expect(failed).toMatch(/^import-customers\S* +free +failed \d+m?s ago +nightly-worker\S*$/)
     expect(failed?.includes(LONG_NAME)).toBe(columns === 160)
     expect(failed?.includes('…')).toBe(columns < 160)
     expect(forEver).toMatch(/^java-job +held for ever /)
@@ -82,7 +82,7 @@ it('list leaves the owner out where it does not fit', async () => {
     const { lines, wrapped } = await shown(['list'], { columns })
     expect(wrapped).toEqual([])
     expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN$/)
-    expect(lines[1]).toMatch(/^import\S*… +free +failed \d+s ago$/)
+    expect(lines[1]).toMatch(/^import\S*… +free +failed \d+m?s ago$/)
   }
 })
 
@@ -94,7 +94,7 @@ it('list shows every column in full where there is no terminal', async () => {
 })
 
 it('has colours on a terminal only, and none with NO_COLOR', async () => {
-  const red = /\u001b\[31mfailed \d+s ago/
+  const red = /\u001b\[31mfailed \d+m?s ago/
   expect((await shown(['list'], { columns: 80 })).written).toMatch(red)
   const quiet = await shown(['list'], { columns: 80 }, { NO_COLOR: '1' })
   expect(quiet.written).not.toContain('\u001b')
