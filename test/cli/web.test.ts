@@ -48,7 +48,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
     const { address, child, ended } = await serve(env, 'job=1h')
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}$/)
     const html = await (await fetch(address)).text()
-    expect(html).toContain('limit 1 h')
+    expect(html).toContain('limit 1h')
     const { origin, pathname } = new URL(address)
     for (const path of ['', '/', '/favicon.ico', `${pathname}/`, pathname.slice(0, -1), `/x/..${pathname}x`])
       expect((await fetch(origin + path)).status).toBe(403)
