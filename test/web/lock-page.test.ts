@@ -130,7 +130,7 @@ describe('the page', () => {
     const shown = table.map((cells) => cells.map((cell) => cell.replace(TIME, 'then')))
     expect(shown).toEqual([
       ['backup', 'overdue limit 1h', 'host-2/7', '1d 1h ago then', '', '', 'pause'],
-      ['vacuum', 'overdue limit 7 d', '', 'never', '', '', 'pause'],
+      ['vacuum', 'overdue limit 7d', '', 'never', '', '', 'pause'],
       ['for ever', 'held', 'host-2/7', '1h ago then', 'for ever', '', 'release'],
       ['import', 'held', 'host-2/7', '1h ago then', 'in 2h then', '', 'release'],
       ['sync', 'paused', 'paused by bob: broken', 'never', 'in 3h then', '', 'resume'],
