@@ -43,6 +43,31 @@ function mistakeOf(duration: Duration, value: number): string {
   return `is longer than a hundred years (${duration}) – make it shorter`
 }
 
+/**
+ * Formats a duration for people to read: `1d 5h`, `45m`, `12s`, `300ms`. Fewer than ten of a unit are followed by the next smaller
+ * unit.
+ */
+export function formatDuration(duration: number): string {
+  if (duration < 1_000) return `${Math.round(duration)}ms`
+  let rest = Math.round(duration / 1_000)
+  const parts = (
+    [
+      ['d', 86_400],
+      ['h', 3_600],
+      ['m', 60],
+      ['s', 1],
+    ] as const
+  ).map(([unit, length]) => {
+    const count = Math.floor(rest / length)
+    rest %= length
+    return { count, unit }
+  })
+  const first = parts.findIndex(({ count }) => count > 0)
+  const precision = (parts[first]?.count ?? 0) < 10 ? 2 : 1
+  const shown = parts.slice(first, first + precision).filter(({ count }) => count > 0)
+  return shown.map(({ count, unit }) => `${count}${unit}`).join(' ')
+}
+
 function parse(text: unknown): number {
   if (typeof text !== 'string') return NaN
   const simple = SIMPLE.exec(text)

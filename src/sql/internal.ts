@@ -24,6 +24,6 @@ export type { LockColumn, LockColumnNames, LockTableNames, LockTableOptions, Tab
 export type { TableOperations } from './table/operations'
 export { checkOverdueAfter, overdueLock } from './table/overdue'
 export type { OverdueLock } from './table/overdue'
-export { describePlace, placeOf } from './table/place'
+export { describePlace } from './table/place'
 export type { Place } from './table/place'
 export { printable } from './table/printable'

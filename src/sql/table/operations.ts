@@ -12,8 +12,9 @@ import {
   type LockConfiguration,
   type LockError,
 } from '../../core/internal'
-import type { Attempt } from '../calls'
+import { Attempt } from '../calls'
 import { unchanged, withName } from '../database-errors'
+import type { Dialect } from '../dialect'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
@@ -23,7 +24,7 @@ import { findTable, type TableFinding } from './check'
 import { tableDefinition } from './definition'
 import { inspectTable } from './inspection'
 import { checkOverdueAfter, overdueLock, type OverdueLock } from './overdue'
-import { describePlace, placeOf, serverOf } from './place'
+import { placeOf, type Place } from './place'
 
 /**
  * What operators do with a lock table: `provider.table`. Every method rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`,
@@ -94,14 +95,17 @@ export class TableOperations {
     return this.#table.call({ attempt: (attempt) => inspectTable(attempt, dialect, sql) }, 'nothing')
   }
 
-  /** @internal Describes the table for people, such as `table public.shedlock, database app, postgres at db-1`. */
-  async place(): Promise<string> {
+  /** @internal Reads where the table is. */
+  place(): Promise<Place> {
     const { dialect, sql } = this.#table
-    const attempt = async (current: Attempt): Promise<string> => {
-      const server = await serverOf(current, dialect)
-      return describePlace({ ...(await placeOf(current, dialect, sql)), server })
-    }
+    const attempt = (current: Attempt): Promise<Place> => placeOf(current, dialect, sql)
     return this.#table.call({ idempotent: true, attempt }, 'nothing')
+  }
+
+  /** @internal Opens a session for questions about the server. */
+  session(): { readonly dialect: Dialect; readonly attempt: Attempt } {
+    const { client, dialect } = this.#table
+    return { dialect, attempt: new Attempt(client, dialect) }
   }
 
   /**
