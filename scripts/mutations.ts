@@ -210,9 +210,10 @@ export const mutations: readonly Mutation[] = [
   {
     rule: 8,
     breaks: 'an abandoned acquisition continues',
-    file: 'src/sql/lock-row.ts',
-    find: 'if (current.isGivenUp) break',
-    replace: '',
+    file: 'src/sql/calls.ts',
+    find: 'if (!this.isGivenUp) this.#session ??= await this.client.connect()\n    const session = this.#session\n    if (this.isGivenUp || !session) {',
+    replace:
+      'this.#session ??= await this.client.connect()\n    const session = this.#session\n    if (!session) {',
     tests: BACKGROUND,
     backend: 'sqlite',
   },
@@ -248,7 +249,7 @@ export const mutations: readonly Mutation[] = [
     breaks: 'the holder counts its lease from the answer',
     file: 'src/sql/lock-row.ts',
     find: 'this.lease = lease\n        if (result)',
-    replace: 'this.lease = lease && leaseOf(lockAtMostFor + 5)\n        if (result)',
+    replace: 'this.lease = lease && new Lease(lockAtMostFor + 5)\n        if (result)',
     tests: SUITE,
     backend: 'sqlite',
   },
