@@ -6,7 +6,6 @@ import {
   type Acquisition,
   type CheckedLockConfiguration,
   type Refusal,
-  type UnlockOptions,
 } from '../core/internal'
 import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
@@ -105,7 +104,7 @@ export class LockRow implements Acquisition {
   }
 
   /** Releases the row. If that fails, the release goes on in the background. */
-  async unlock(outcome: UnlockOptions['outcome'] | 'unlocked' = 'unlocked'): Promise<void> {
+  async unlock(outcome: Parameters<Acquisition['unlock']>[0] | 'unlocked' = 'unlocked'): Promise<void> {
     const ended = time.now()
     const release = (attempt: Attempt): Promise<number> => {
       if (outcome === 'unused') return this.#release(attempt)
