@@ -43,14 +43,24 @@ export async function runText(
   return { rows: (records ?? []) as SqlRow[], changed: affected }
 }
 
-/** Runs a statement without TypeORM's `query`, and logs it to TypeORM's logger as that does. An error of the logger loses no lock. */
+/** What tells the subscribers of the DataSource, in TypeORM 0.3 and 1.x. */
+interface BroadcasterLike {
+  broadcast(event: 'BeforeQuery' | 'AfterQuery', ...details: unknown[]): Promise<void>
+}
+
+/**
+ * Runs a statement without TypeORM's `query`, and tells TypeORM's logger and subscribers as that does. An error of theirs loses no
+ * lock, and no lock waits for a subscriber.
+ */
 export async function runLogged(
   { dataSource, queryRunner }: RunnerConnection,
   { text, values }: Statement,
   run: () => Promise<StatementResult>,
 ): Promise<StatementResult> {
   const { logger, options } = dataSource ?? {}
-  if (!logger) return run()
+  const { broadcaster } = queryRunner as { readonly broadcaster?: BroadcasterLike }
+  const tell = (event: 'BeforeQuery' | 'AfterQuery', ...details: unknown[]): void =>
+    void broadcaster?.broadcast(event, text, values, ...details).catch(warn)
   const log = (write: () => unknown): void => {
     try {
       write()
@@ -60,15 +70,18 @@ export async function runLogged(
   }
   const limit = options?.maxQueryExecutionTime
   const started = Date.now()
-  log(() => logger.logQuery(text, values, queryRunner))
+  log(() => logger?.logQuery(text, values, queryRunner))
+  tell('BeforeQuery')
   try {
     const result = await run()
     const duration = Date.now() - started
-    if (limit && duration > limit) log(() => logger.logQuerySlow(duration, text, values, queryRunner))
+    if (limit && duration > limit) log(() => logger?.logQuerySlow(duration, text, values, queryRunner))
+    tell('AfterQuery', true, duration, result.rows)
     return result
   } catch (error) {
     // A statement that could not be prepared has not failed: it is sent again.
-    if (!isNotPrepared(error)) log(() => logger.logQueryError(error as Error, text, values, queryRunner))
+    if (!isNotPrepared(error)) log(() => logger?.logQueryError(error as Error, text, values, queryRunner))
+    tell('AfterQuery', false, Date.now() - started, undefined, error)
     throw error
   }
 }

@@ -84,6 +84,16 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
 
   it.each(['insert', 'update'])('is told how to get a missing privilege to %s', async (privilege) => {
     await admin.query(`revoke ${privilege} on locks from ${grantee}`)
+    const locking = typeOrmLockProvider(dataSource, { tableName: 'locks' }).lock({
+      name: 'job',
+      lockAtMostFor: '1m',
+    })
+    await expect(locking).rejects.toMatchObject({
+      code: 'DATABASE_ERROR',
+      message: expect.stringMatching(
+        / – grant this user select, insert and update on the lock table/,
+      ) as string,
+    })
     await expectFixable({ tableName: 'locks' })
   })
 
