@@ -74,7 +74,7 @@ export async function withConnection(
   try {
     await work(connection)
   } finally {
-    await connection.provider.drain({ timeout: 2 * CLOSES_WITHIN }).catch(() => undefined)
+    await connection.provider.drain(2 * CLOSES_WITHIN).catch(() => undefined)
     const closed = connection.close().catch(() => undefined)
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSES_WITHIN))])
   }

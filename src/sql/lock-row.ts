@@ -6,7 +6,6 @@ import {
   type Acquisition,
   type CheckedLockConfiguration,
   type Refusal,
-  type UnlockOptions,
 } from '../core/internal'
 import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
@@ -113,7 +112,7 @@ export class LockRow implements Acquisition {
   }
 
   /** Releases the row. If that fails, the release goes on in the background. */
-  async unlock(outcome: UnlockOptions['outcome']): Promise<void> {
+  async unlock(outcome: Parameters<Acquisition['unlock']>[0]): Promise<void> {
     const ended = time.now()
     const ranFor = ended - this.#acquired
     const run = (): EndedRun | undefined => {
