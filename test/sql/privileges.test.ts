@@ -7,6 +7,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
+import { lockError } from '../lock-error'
 
 /** How a user is made who may log in, and is taken away with what was granted. */
 interface Users {
@@ -88,12 +89,9 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
       name: 'job',
       lockAtMostFor: '1m',
     })
-    await expect(locking).rejects.toMatchObject({
-      code: 'DATABASE_ERROR',
-      message: expect.stringMatching(
-        / – grant this user select, insert and update on the lock table/,
-      ) as string,
-    })
+    await expect(locking).rejects.toEqual(
+      lockError('DATABASE_ERROR', / – grant this user select, insert and update on the lock table/),
+    )
     await expectFixable({ tableName: 'locks' })
   })
 
