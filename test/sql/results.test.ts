@@ -19,18 +19,20 @@ describeBackends(everyClient())('$title behind a plugin that renames columns', (
     ['camel case', (column: string) => column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())],
     ['upper case', (column: string) => column.toUpperCase()],
   ])('is refused: %s', async (_, rename) => {
-    const { execute, query } = senderOf(client.sqlClient)
+    const sender = senderOf(client.sqlClient)
     const renaming = clientOf({
-      execute,
+      execute: (...statement) => sender.execute(...statement),
       query: async (...statement) =>
-        (await query(...statement)).map((row) =>
+        (await sender.query(...statement)).map((row) =>
           Object.fromEntries(Object.entries(row).map(([column, value]) => [rename(column), value])),
         ),
     })
     await client.createProvider().lock({ ...job, name: 'there' })
     const refused = lockError('INVALID_CLIENT', /renames the columns/)
-    const [schema] = Object.values((await query(SCHEMA[each.dialect] ?? raw('select null'), {}))[0] ?? {})
-    for (const options of [{}, schema ? { schema: String(schema) } : {}]) {
+    const [schema] = Object.values(
+      (await sender.query(SCHEMA[each.dialect] ?? raw('select null'), {}))[0] ?? {},
+    )
+    for (const options of [{}, typeof schema === 'string' ? { schema } : {}]) {
       const provider = new SqlLockProvider(renaming, dialects[each.dialect], options)
       await expect(provider.lock(job)).rejects.toEqual(refused)
       await expect(provider.table.list()).rejects.toEqual(refused)
