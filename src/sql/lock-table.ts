@@ -65,7 +65,8 @@ export class LockTable implements Database {
       // The table may be the cause of the server's error, so check it again.
       if (this.#known === 'right') this.#known = 'found'
       const problem = await check(error.cause).catch(() => undefined)
-      throw problem ? withName(problem, lockName) : databaseError(error, lockName)
+      if (problem) throw withName(problem, lockName)
+      throw databaseError(error, lockName, this.dialect.table.denied.includes(error.code ?? ''))
     }
   }
 

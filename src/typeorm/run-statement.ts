@@ -5,7 +5,7 @@ import type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 
 /** A query runner that a session uses, and the driver's own connection in it. */
 export interface RunnerConnection {
-  readonly dataSource: Pick<DataSourceLike, 'logger' | 'options'> | undefined
+  readonly dataSource: Pick<DataSourceLike, 'logger' | 'options' | 'subscribers'> | undefined
   readonly queryRunner: QueryRunnerLike
   /** Empty if the query runner does not expose it, such as that of SQL Server, which connects only when it queries. */
   readonly connection: object
@@ -34,6 +34,11 @@ export async function runText(
   return { rows: (records ?? []) as SqlRow[], changed: affected }
 }
 
+/** What informs the subscribers of a DataSource, in TypeORM 0.3 and 1. */
+interface BroadcasterLike {
+  broadcast(event: 'BeforeQuery' | 'AfterQuery', ...details: unknown[]): Promise<void>
+}
+
 /** Sends prepared statements, until one cannot be prepared: from then on, the client sends all of them unprepared. */
 export class Preparation {
   /** @param warning creates the warning that no more statements are prepared */
@@ -43,7 +48,8 @@ export class Preparation {
   ) {}
 
   /**
-   * Runs a statement without TypeORM's `query`, and logs it to TypeORM's logger as that does. An error of the logger loses no lock.
+   * Runs a statement without TypeORM's `query`, and informs TypeORM's logger and subscribers as that does. No error of theirs loses a
+   * lock, and no lock waits for a subscriber.
    *
    * @throws DriverError `NOT_PREPARED`: it was not executed, and is sent again
    */
@@ -53,7 +59,11 @@ export class Preparation {
     values: unknown[],
     send: () => Promise<StatementResult>,
   ): Promise<StatementResult> {
-    const { logger, options } = dataSource ?? {}
+    const { logger, options, subscribers = [] } = dataSource ?? {}
+    const { broadcaster } = queryRunner as { readonly broadcaster?: BroadcasterLike }
+    const broadcast = (event: 'BeforeQuery' | 'AfterQuery', ...details: unknown[]): void => {
+      if (subscribers.length > 0) void broadcaster?.broadcast(event, text, values, ...details).catch(warn)
+    }
     const log = (write: () => unknown): void => {
       try {
         write()
@@ -64,12 +74,15 @@ export class Preparation {
     const limit = options?.maxQueryExecutionTime
     const started = Date.now()
     log(() => logger?.logQuery(text, values, queryRunner))
+    broadcast('BeforeQuery')
     try {
       const result = await send()
       const duration = Date.now() - started
       if (limit && duration > limit) log(() => logger?.logQuerySlow(duration, text, values, queryRunner))
+      broadcast('AfterQuery', true, duration, result.rows)
       return result
     } catch (error) {
+      broadcast('AfterQuery', false, Date.now() - started, undefined, error)
       if (!isNotPrepared(error)) {
         log(() => logger?.logQueryError(error as Error, text, values, queryRunner))
         throw error
