@@ -33,6 +33,8 @@ export interface Connection {
   readonly server: string
   readonly names: LockTableOptions
   readonly attempt: Pick<Attempt, 'query'>
+  /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
+  readonly missingLimit?: string | undefined
   /** Opens a connection that nothing else uses until it is closed. */
   openSession(): Promise<Session>
   close(): Promise<unknown>
