@@ -6,7 +6,6 @@ import {
   type Acquisition,
   type CheckedLockConfiguration,
   type Refusal,
-  type UnlockOptions,
 } from '../core/internal'
 import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
@@ -113,7 +112,7 @@ export class LockRow implements Acquisition {
   }
 
   /** Releases the row. If that fails, the release goes on in the background. */
-  async unlock(outcome: UnlockOptions['outcome']): Promise<void> {
+  async unlock(outcome: Parameters<Acquisition['unlock']>[0]): Promise<void> {
     const ended = time.now()
     const ranFor = ended - this.#acquired
     const run = (): EndedRun | undefined => {
@@ -139,7 +138,7 @@ export class LockRow implements Acquisition {
       slot === undefined ? acquire : acquireSlot,
   ): Promise<StepResult> {
     const { name, lockedBy, table } = this
-    this.releases.state = 'open'
+    this.releases.begin()
     this.#longest = lockAtMostFor
     // No spread, here or in a release, because it is 60 times as slow in V8. `#acquireAgain` runs rarely enough for it.
     const values = { name, lockedBy, lockAtMostFor, slot }
@@ -167,6 +166,8 @@ export class LockRow implements Acquisition {
     } catch (error) {
       if (write) this.#releaseLate(write)
       throw error
+    } finally {
+      this.releases.end()
     }
   }
 

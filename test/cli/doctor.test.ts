@@ -98,7 +98,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
       const { status, bad } = await examine()
       expect(status).toBe(1)
       expect(bad).toMatchObject([{ message: expect.stringContaining("– set schema to 'app'"), fix: [] }])
-      const java = await runCli(cli, ['doctor', '--url', url, '--table', 'app.shedlock'])
+      const java = await runCli(cli, ['doctor', '--url', url, '--table-name', 'app.shedlock'])
       expect(java.stdout).toContain("set schema to 'app' and tableName to 'shedlock'")
     },
   )

@@ -68,7 +68,7 @@ describe('the connections of a pool', () => {
     Object.assign(pool, { opened: 0, ended: 0, released: 0 })
   })
   afterEach(async () => {
-    await failing(provider.drain({ timeout: 0 }))
+    await failing(provider.drain(0))
     jest.useRealTimers()
   })
 
