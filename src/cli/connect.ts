@@ -20,6 +20,8 @@ export interface Connection {
   readonly provider: SqlLockProvider
   /** The host, or the SQLite file. */
   readonly server: string
+  /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
+  readonly missingLimit?: string | undefined
   close(): Promise<unknown>
 }
 

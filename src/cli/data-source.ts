@@ -10,7 +10,11 @@ import { oneLine } from './output'
 /** What the command line uses of a DataSource beyond what a lock does. */
 interface DataSource extends DataSourceLike {
   readonly options: DataSourceLike['options'] &
-    ServerOptions & { readonly replication?: { master?: ServerOptions } }
+    ServerOptions & {
+      readonly replication?: { master?: ServerOptions }
+      readonly connectTimeoutMS?: unknown
+      readonly extra?: { readonly connectionTimeoutMillis?: unknown }
+    }
   readonly entityMetadatas: readonly EntityMetadata[]
   setOptions(options: object): unknown
   initialize(): Promise<unknown>
@@ -64,6 +68,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   return {
     // A pooler might refuse a named statement to the doctor.
     provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
+    missingLimit: missingLimit(dataSource.options),
     server: name === 'sqlite' ? resolve(String(database)) : hostOf(server),
     close: () => dataSource.destroy(),
   }
@@ -84,6 +89,12 @@ function namesOfEntity(
     columns.map((column) => [column.propertyName, column.givenDatabaseName]),
   )
   return { schema: database, tableName, columnNames }
+}
+
+/** Returns the setting that is missing. Only pg has no limit of its own; TypeORM has no name for its setting on CockroachDB. */
+function missingLimit({ type, connectTimeoutMS, extra }: DataSource['options']): string | undefined {
+  if (connectTimeoutMS || extra?.connectionTimeoutMillis) return undefined
+  return { postgres: 'connectTimeoutMS', cockroachdb: 'extra.connectionTimeoutMillis' }[type]
 }
 
 function hostOf({ url, host, port }: ServerOptions): string {

@@ -144,6 +144,17 @@ describe('the connections of a pool', () => {
     expect(pool.ended - used).toBeGreaterThanOrEqual(10)
   })
 
+  it('are requested again while the server has no room for them', async () => {
+    const connect = pool.connect.bind(pool)
+    let full = 5
+    pool.connect = () =>
+      full-- > 0 ? Promise.reject(new DriverError('1040', 'Too many connections', false)) : connect()
+    const locked = provider.lock(job)
+    await jest.advanceTimersByTimeAsync(SECOND)
+    expect(await locked).toBeDefined()
+    expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
+  })
+
   it('go back if they arrive too late', async () => {
     const connect = pool.connect.bind(pool)
     pool.connect = async () => {
