@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import type { LockErrorCode } from '../../src/core/internal'
+import { type LockErrorCode, LockingTaskExecutor } from '../../src/core/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { typeOrmClient } from '../conformance/sql-clients'
@@ -47,7 +47,7 @@ async function held(): Promise<string[]> {
 
 /** Its timers are not real either. */
 async function drain(timeout = 10 * SECOND): Promise<void> {
-  const drained = provider.drain({ timeout })
+  const drained = provider.drain(timeout)
   await jest.advanceTimersByTimeAsync(1)
   await drained
 }
@@ -259,11 +259,29 @@ it('drain() waits for the answer to an acquisition that is still under way', asy
   expect(jest.getTimerCount()).toBe(0)
 })
 
+it('drain() ends the releases of an executor whose acquisition was still under way', async () => {
+  network.stall('writes')
+  const failed = expect(
+    new LockingTaskExecutor(provider).executeWithLock(job('late'), () => undefined),
+  ).rejects.toMatchObject({ code: 'TIMEOUT' })
+  await jest.advanceTimersByTimeAsync(SECOND)
+  const drained = provider.drain(20 * SECOND)
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  await failed
+  // Releases get through, and find nothing.
+  network.gate = {}
+  await jest.advanceTimersByTimeAsync(20 * SECOND)
+  await drained
+  const sent = network.sent.length
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(network.sent).toHaveLength(sent)
+})
+
 it('drain() releases what it can as soon as the database answers again', async () => {
   await acquireUnanswered('answer lost', 3)
   network.fault = 'no connection'
   await jest.advanceTimersByTimeAsync(10 * MINUTE)
-  const drained = provider.drain({ timeout: 30 * SECOND })
+  const drained = provider.drain(30 * SECOND)
   await jest.advanceTimersByTimeAsync(28 * SECOND)
   network.fault = undefined
   await jest.advanceTimersByTimeAsync(2 * SECOND)
@@ -295,7 +313,7 @@ it('drain() gives up after its timeout, and nothing is sent afterwards until the
   const lock = await provider.lock(job('mine'))
   await acquireUnanswered('answer lost', 3)
   network.gate.writes = new Promise(() => undefined)
-  const drained = provider.drain({ timeout: SECOND })
+  const drained = provider.drain(SECOND)
   await jest.advanceTimersByTimeAsync(SECOND)
   await drained
   network.gate = {}

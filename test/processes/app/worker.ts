@@ -9,7 +9,7 @@ import {
   type LockConfiguration,
   type LockError,
   type LockingTaskExecutorListener,
-  type ShutdownOptions,
+  type Duration,
   type TaskContext,
 } from '../../../src/core/internal'
 import { rowOf, type LockRow } from '../../../src/sql/internal'
@@ -90,8 +90,7 @@ class Witness extends LockProvider {
     }
   }
 
-  override drain = (options?: ShutdownOptions): Promise<void> =>
-    this.provider.drain?.(options) ?? Promise.resolve()
+  override drain = (timeout?: Duration): Promise<void> => this.provider.drain?.(timeout) ?? Promise.resolve()
 }
 
 /** The locks that this process holds, by name. */

@@ -77,26 +77,17 @@ function runsOf(events: readonly LockEvent[]): Run[] {
 }
 
 function follow(run: Run, event: ProcessEvent): void {
-  switch (event.type) {
-    case 'extending':
-      run.longest = Math.max(run.longest, event.lockAtMostFor)
-      return
-    case 'extended':
-      if (!run.ended) run.to = event.until
-      if (event.lockAtLeastFor !== undefined) run.notBefore = run.asked + event.lockAtLeastFor
-      return
-    case 'held':
-      run.to = Math.max(run.to, event.at)
-      return
-    case 'ended':
-      run.ended = event
-      run.to = Math.min(run.to, event.at)
-      return
-    case 'unlocked':
-      run.unlocked = event.at
-      return
-    default:
+  if (event.type === 'extending') run.longest = Math.max(run.longest, event.lockAtMostFor)
+  if (event.type === 'extended') {
+    if (!run.ended) run.to = event.until
+    if (event.lockAtLeastFor !== undefined) run.notBefore = run.asked + event.lockAtLeastFor
   }
+  if (event.type === 'held') run.to = Math.max(run.to, event.at)
+  if (event.type === 'ended') {
+    run.ended = event
+    run.to = Math.min(run.to, event.at)
+  }
+  if (event.type === 'unlocked') run.unlocked = event.at
 }
 
 const RELEASED = /[/ ](succeeded|failed|unlocked)$/
