@@ -1,5 +1,5 @@
 import { DriverError, type SqlRow, type Sql, type LockValues } from '../../src/sql/internal'
-import type { Random } from '../processes/chaos/random'
+import type { Random } from '../processes/app/random'
 import { compile, DuplicateKey, type Compiled, type Effect } from './model/compile'
 import { DESCRIBE, isNotSynced, type Behaviour } from './model/model-dialect'
 import { Table, type Change } from './model/table'

@@ -1,4 +1,4 @@
-import { Random } from '../processes/chaos/random'
+import { Random } from '../processes/app/random'
 import type { Database } from './database'
 import type { Instance } from './instance'
 import type { NetworkQuality } from './network'

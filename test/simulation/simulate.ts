@@ -1,5 +1,5 @@
 import { lockStatements, tableSql, type Sql } from '../../src/sql/internal'
-import { Random } from '../processes/chaos/random'
+import { Random } from '../processes/app/random'
 import { Database } from './database'
 import { Faults } from './faults'
 import { Instance } from './instance'

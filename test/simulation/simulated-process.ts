@@ -1,5 +1,5 @@
 import type { Cancel, Time } from '../../src/core/time'
-import { Random } from '../processes/chaos/random'
+import { Random } from '../processes/app/random'
 import type { SimulatedEvent } from './event-queue'
 import type { World } from './world'
 

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateClients } from '../../prisma/generate-clients'
-import { REVEALING } from './break-statements'
+import { REVEALING } from '../app/break-statements'
+import { openClient } from '../app/client'
+import { Random } from '../app/random'
+import { LONGEST_EXTENSION } from '../app/random-work'
+import { monotonic, type Injection, type LockEvent, type Segment } from '../history/events'
 import type { ChaosDatabase } from './chaos-database'
 import { DATABASES } from './databases'
 import type { Fault, Surroundings } from './fault'
 import { FAULTS } from './faults'
-import { monotonic, type History, type Injection, type Segment } from './history'
 import type { ChaosOptions } from './options'
-import { Random } from './random'
 import { LATEST_DELIVERY } from '../servers/tcp-proxy'
-import { LONGEST_EXTENSION } from './work'
-import { workerClient } from './worker-client'
 import { WorkerPool } from './worker-pool'
 
 const NAMES = ['guarded-1', 'guarded-2', 'plain-1', 'plain-2']
@@ -25,7 +25,7 @@ const ALONE = 0.7
 
 export interface ChaosRun {
   readonly version: string
-  readonly history: History
+  readonly events: readonly LockEvent[]
   /** Faults that could not be injected here, each with the reason. */
   readonly missing: Readonly<Record<string, string>>
 }
@@ -61,14 +61,13 @@ export async function chaosRun(options: ChaosOptions, report: (line: string) => 
     }
     await workers.stop()
     const neverFree = await namesThatStayTaken(database)
-    const witness = await database.witness()
     return {
       version: database.version,
       missing,
-      history: { ...witness, processes: workers.histories(), injections, segments, neverFree },
+      events: [...segments, ...injections, ...workers.events(), ...(await database.witness()), ...neverFree],
     }
   } finally {
-    for (const worker of workers.all) worker.kill()
+    for (const worker of workers.all) worker.signal('SIGKILL')
     await database.close()
     rmSync(directory, { recursive: true })
   }
@@ -140,7 +139,7 @@ async function segment(
   }
   if (faults.length === 0) await sleep(duration)
   else await Promise.all(Array.from({ length: hands }, work))
-  return { fault, from, to: monotonic(), wallFrom, wallTo: Date.now() }
+  return { type: 'segment', fault, from, to: monotonic(), wallFrom, wallTo: Date.now() }
 }
 
 /** Two faults that break or query the server would interfere, so only one of them may be active. */
@@ -157,6 +156,7 @@ async function inject(fault: Fault, surroundings: Surroundings, injections: Inje
   } finally {
     // Record a failed injection too: it may have taken effect.
     injections.push({
+      type: 'fault',
       fault: fault.name,
       from,
       to: monotonic(),
@@ -169,21 +169,20 @@ async function inject(fault: Fault, surroundings: Surroundings, injections: Inje
 }
 
 /** Returns the locks that cannot be acquired after all processes have stopped and all leases are over. */
-async function namesThatStayTaken(database: ChaosDatabase): Promise<string[]> {
+async function namesThatStayTaken(database: ChaosDatabase): Promise<LockEvent[]> {
   await sleep(LATEST_DELIVERY + LOCK_AT_MOST_FOR * (LONGEST_EXTENSION + 1))
-  const client = await workerClient({
+  const client = await openClient({
     orm: 'typeorm',
     connection: database.connection(),
     timeLimit: 5_000,
-    broken: undefined,
   })
   try {
-    const taken = []
+    const taken: LockEvent[] = []
     for (const name of NAMES) {
       const lock = await client.provider
         .lock({ name, lockAtMostFor: LOCK_AT_MOST_FOR })
         .catch(() => undefined)
-      if (!lock) taken.push(name)
+      if (!lock) taken.push({ type: 'never free', name })
       await lock?.unlock()
     }
     return taken

@@ -1,5 +1,5 @@
 import type { ChaosDatabase } from './chaos-database'
-import type { Random } from './random'
+import type { Random } from '../app/random'
 import type { WorkerPool } from './worker-pool'
 
 /** What a fault may manipulate. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fault } from './fault'
 import { NETWORK_FAULTS } from './network-faults'
-import { PHASES, type Phase } from './phases'
+import { PHASES, type Phase } from '../app/phases'
 import { canFakeTime } from '../fake-time'
-import { PATIENCE } from './worker-process'
+import { PATIENCE } from '../app/app-process'
 
 const ASLEEP: readonly Phase[] = [
   'checked',

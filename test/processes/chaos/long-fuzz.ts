@@ -2,16 +2,14 @@ import { parseArgs } from 'node:util'
 import { setImmediate as turn } from 'node:timers/promises'
 import { LockError, type Lock, type LockProvider } from '../../../src/core/internal'
 import { generateClients } from '../../prisma/generate-clients'
-import { checkHistory } from './check-history'
-import { checkTokens } from './check-tokens'
+import { ORMS, openClient, ormsOf } from '../app/client'
+import { Random } from '../app/random'
+import { judge } from '../history/referee'
 import { DATABASES, WITHOUT_URL } from './databases'
-import { Random } from './random'
-import { ORMS, ormsOf, workerClient } from './worker-client'
 
 /** Acquires locks as fast as possible, and releases, extends or forgets them, until there have been enough acquisitions. */
 const NAMES = Array.from({ length: 8 }, (_, index) => `job-${index}`)
 const LOOPS = 16
-const NOTHING = { processes: [], commits: [], resources: [], injections: [], segments: [], neverFree: [] }
 
 interface Tally {
   acquisitions: number
@@ -86,15 +84,15 @@ async function main(): Promise<void> {
       const database = await DATABASES[db as keyof typeof DATABASES](NAMES, values.url)
       try {
         const connection = database.connection()
-        const client = await workerClient({ orm, connection, timeLimit: 30_000, broken: undefined })
+        const client = await openClient({ orm, connection, timeLimit: 30_000 })
         const fuzz = new Fuzz(client.provider, new Random(Number(values.seed)), Number(values.acquisitions))
         const begun = performance.now()
         await fuzz.run()
         const seconds = (performance.now() - begun) / 1_000
         await client.close()
-        const { changes } = await database.witness()
-        const seenByDatabase = checkHistory({ ...NOTHING, changes }).total.overlaps
-        const tokensNotGrown = checkTokens(changes).length
+        const findings = judge(await database.witness())
+        const seenByDatabase = findings.filter(({ rule }) => rule === 'exclusion').length
+        const tokensNotGrown = findings.filter(({ rule }) => rule === 'tokens').length
         console.log(
           JSON.stringify({
             database: database.version,

@@ -96,10 +96,7 @@ export async function mysqlLikeDatabase(
     wishes: ['serializable'],
     connection: ({ serializable = false }: ConnectionWishes = {}) => ({
       dialect,
-      host: '127.0.0.1',
-      port: proxy.port,
-      user: chaos,
-      database: chaos,
+      url: `mysql://${chaos}@127.0.0.1:${proxy.port}/${chaos}`,
       serializable,
     }),
     witness: () =>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChaosDatabase } from './chaos-database'
 import type { Fault } from './fault'
-import type { Random } from './random'
+import type { Random } from '../app/random'
 import { LATEST_DELIVERY, type RequestAboutLock } from '../servers/tcp-proxy'
 
 const needsNetwork = ({ proxy }: ChaosDatabase): string | undefined =>

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { BREAKS, type Break } from './break-statements'
+import { BREAKS, type Break } from '../app/break-statements'
 import { DATABASES } from './databases'
-import { ormsOf, type Orm } from './worker-client'
+import { ormsOf, type Orm } from '../app/client'
 
 export interface ChaosOptions {
   readonly db: keyof typeof DATABASES

@@ -104,14 +104,10 @@ export async function postgresDatabase(names: readonly string[], url?: string): 
     version,
     proxy,
     wishes: ['serializable', ...(pooler ? (['pooler'] as const) : [])],
-    connection: ({ serializable = false, pooler: pooled = false }: ConnectionWishes = {}) => ({
-      dialect: 'postgres',
-      host: '127.0.0.1',
-      port: pooled && pooler ? Number(new URL(pooler.url).port) : proxy.port,
-      user: chaos,
-      database: chaos,
-      serializable,
-    }),
+    connection: ({ serializable = false, pooler: pooled = false }: ConnectionWishes = {}) => {
+      const port = pooled && pooler ? new URL(pooler.url).port : proxy.port
+      return { dialect: 'postgres', url: `postgres://${chaos}@127.0.0.1:${port}/${chaos}`, serializable }
+    },
     witness: () => admin((client) => readWitness(async (query) => (await client.query<object>(query)).rows)),
     deleteRows: () => execute('delete from shedlock'),
     truncate: () => inTransaction(['truncate shedlock', noteDestroyed(NOW)], () => Promise.resolve()),

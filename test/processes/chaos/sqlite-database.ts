@@ -83,7 +83,7 @@ export function sqliteDatabase(names: readonly string[], url?: string): Promise<
     dialect: 'sqlite',
     version: `SQLite ${version}`,
     wishes: [],
-    connection: () => ({ dialect: 'sqlite', host: '', port: 0, user: '', database, serializable: false }),
+    connection: () => ({ dialect: 'sqlite', url: `file:${database}` }),
     witness: () => admin((reader) => readWitness((query) => reader.prepare(query).all())),
     deleteRows: () => inTransaction(['delete from shedlock']),
     truncate: () => inTransaction(['delete from shedlock']),

@@ -1,11 +1,4 @@
-import type { Commit, LockChange, Resource } from './history'
-
-/** What the database has recorded. */
-export interface Witness {
-  readonly changes: LockChange[]
-  readonly commits: Commit[]
-  readonly resources: Resource[]
-}
+import type { LockEvent } from '../history/events'
 
 /** Drivers return whole numbers as numbers or strings, and booleans as booleans or as 0 and 1. */
 interface Rows {
@@ -22,7 +15,7 @@ interface Rows {
 }
 
 /** Reads what triggers and tasks have recorded. */
-export async function readWitness(rows: (query: string) => unknown): Promise<Witness> {
+export async function readWitness(rows: (query: string) => unknown): Promise<LockEvent[]> {
   const found = {
     changes: await rows(
       'select seq, changed_at, name, locked_by, lock_until, locked_at from lock_history order by seq',
@@ -30,20 +23,16 @@ export async function readWitness(rows: (query: string) => unknown): Promise<Wit
     commits: await rows('select run, name, guarded, seen from task_commit'),
     resources: await rows('select name, value from task_resource'),
   } as Rows
-  return {
-    changes: found.changes.map(
-      ({ seq, changed_at: at, name, locked_by: lockedBy, lock_until: lockUntil, locked_at: lockedAt }) => ({
-        seq: Number(seq),
-        at,
-        name,
-        lockedBy,
-        lockUntil,
-        lockedAt,
-      }),
+  return [
+    ...found.changes.map(
+      ({ seq, changed_at: at, name, locked_by: lockedBy, lock_until: lockUntil, locked_at: lockedAt }) =>
+        ({ type: 'change', seq: Number(seq), at, name, lockedBy, lockUntil, lockedAt }) as const,
     ),
-    commits: found.commits.map((commit) => ({ ...commit, guarded: Boolean(commit.guarded) })),
-    resources: found.resources.map(({ name, value }) => ({ name, value: Number(value) })),
-  }
+    ...found.commits.map(
+      (commit) => ({ type: 'commit', ...commit, guarded: Boolean(commit.guarded) }) as const,
+    ),
+    ...found.resources.map(({ name, value }) => ({ type: 'resource', name, value: Number(value) }) as const),
+  ]
 }
 
 /** Returns a statement that records the destruction of all locks, for operations that fire no trigger. */

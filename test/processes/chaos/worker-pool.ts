@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import type { Break } from './break-statements'
-import type { ChaosDatabase, ConnectionWishes } from './chaos-database'
-import type { ProcessEntry } from './history'
-import type { Random } from './random'
-import type { Orm } from './worker-client'
+import { AppProcess } from '../app/app-process'
+import type { Break } from '../app/break-statements'
+import type { Orm } from '../app/client'
+import type { Random } from '../app/random'
 import { canFakeTime } from '../fake-time'
-import { WorkerProcess } from './worker-process'
+import type { LockEvent } from '../history/events'
+import { IMPATIENT_POSTGRES, type ChaosDatabase, type ConnectionWishes } from './chaos-database'
 
 export interface WorkerPoolOptions {
   readonly size: number
@@ -28,8 +28,8 @@ export interface WorkerWishes extends ConnectionWishes {
 
 /** Keeps a fixed number of app instances running: each one that dies is replaced. */
 export class WorkerPool {
-  readonly #workers: WorkerProcess[] = []
-  readonly #current: WorkerProcess[] = []
+  readonly #workers: AppProcess[] = []
+  readonly #current: AppProcess[] = []
   #stopping = false
 
   constructor(
@@ -43,11 +43,11 @@ export class WorkerPool {
     await Promise.all(this.#current.map((worker) => worker.ready()))
   }
 
-  any(): WorkerProcess {
+  any(): AppProcess {
     return this.random.pick(this.#current)
   }
 
-  get all(): readonly WorkerProcess[] {
+  get all(): readonly AppProcess[] {
     return this.#current
   }
 
@@ -61,30 +61,35 @@ export class WorkerPool {
 
   async stop(): Promise<void> {
     this.#stopping = true
-    await Promise.all(this.#current.map((worker) => worker.stop(20_000)))
+    await Promise.all(this.#current.map((worker) => worker.stop()))
   }
 
-  histories(): ProcessEntry[][] {
-    return this.#workers.map((worker) => worker.history())
+  events(): LockEvent[] {
+    return this.#workers.flatMap((worker) => worker.events())
   }
 
   #spawn(slot: number, { clock, ...wishes }: WorkerWishes): void {
     const { names, lockAtMostFor, timeLimit, shortTimeLimit, broken, orms, directory } = this.options
     // If locks use the processes' clocks instead of the database's, those must differ, or the break would have no effect.
     const wrongClock = clock ?? (broken === 'clock' && canFakeTime && slot % 2 === 1 ? '+3h' : undefined)
-    const worker = new WorkerProcess({
-      orm: orms[slot % orms.length] ?? 'typeorm',
-      connection: this.database.connection(wishes),
-      historyFile: join(directory, `${this.#workers.length}.jsonl`),
-      seed: Math.floor(this.random.next() * 2 ** 32),
-      names,
-      // SQLite has one connection, and so one transaction at a time.
-      loops: this.database.dialect === 'sqlite' ? 1 : 2,
-      lockAtMostFor,
-      timeLimit: Math.floor(slot / 2) % 2 === 0 ? shortTimeLimit : timeLimit,
-      broken,
-      clock: wrongClock,
-    })
+    const orm = orms[slot % orms.length] ?? 'typeorm'
+    const connection = this.database.connection(wishes)
+    const isImpatient = orm === 'typeorm' && connection.dialect === 'postgres' && !wishes.serializable
+    const name = String(this.#workers.length)
+    const worker = new AppProcess(
+      {
+        process: name,
+        file: join(directory, `${name}.jsonl`),
+        seed: Math.floor(this.random.next() * 2 ** 32),
+        orm,
+        connection: { ...connection, ...(isImpatient && { driver: IMPATIENT_POSTGRES }) },
+        timeLimit: Math.floor(slot / 2) % 2 === 0 ? shortTimeLimit : timeLimit,
+        broken,
+        // SQLite has one connection, and so one transaction at a time.
+        work: { kind: 'random', names, loops: this.database.dialect === 'sqlite' ? 1 : 2, lockAtMostFor },
+      },
+      wrongClock,
+    )
     this.#workers.push(worker)
     this.#current[slot] = worker
     void worker.exited().then(() => {

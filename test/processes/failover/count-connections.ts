@@ -1,4 +1,5 @@
-import { openClient, type Client, type Orm, type Settings } from './client'
+import type { Client } from '../app/client'
+import { openClient, type Orm, type Settings } from './client'
 import type { SingleServer } from './single-server'
 
 export interface Calls {

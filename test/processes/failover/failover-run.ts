@@ -1,13 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateClients } from '../../prisma/generate-clients'
-import { Random } from '../chaos/random'
-import { program } from '../program'
-import type { Orm, Settings } from './client'
+import { AppProcess } from '../app/app-process'
+import { JOBS, MINUTE } from '../app/jobs'
+import { Random } from '../app/random'
+import { monotonic, type LockEvent, type Sample, type Segment } from '../history/events'
+import { clientOptions, type Orm, type Settings } from './client'
 import type { Cluster } from './cluster'
-import { monotonic, type History, type Sample, type Segment } from './history'
-import { InstanceProcess } from './instance'
-import { JOBS, MINUTE } from './jobs'
 
 export interface RunOptions {
   readonly minutes: number
@@ -16,10 +17,14 @@ export interface RunOptions {
   readonly faults: readonly string[]
   readonly orms: readonly Orm[]
   readonly settings: Settings
+  /** The file for the events. */
+  readonly keep?: string | undefined
   /** In milliseconds, how long to wait until every process has an answer. */
   readonly patience: number
 }
 
+/** In milliseconds, by how much the new primary's clock is ahead after the fault of that name. */
+const AHEAD = 2_000
 /** The maximum size of each connection pool. */
 const POOL = 5
 
@@ -31,26 +36,27 @@ export async function failoverRun(
   cluster: Cluster,
   { minutes, seed, faults, orms, settings, patience }: RunOptions,
   log: (line: string) => void,
-): Promise<History> {
+): Promise<LockEvent[]> {
   await generateClients()
   const random = new Random(seed)
-  const file = program(join(__dirname, 'worker.ts'))
+  const directory = mkdtempSync(join(tmpdir(), 'shedlock-failover-'))
   const jobs = minutes < 3 ? JOBS : [...JOBS, MINUTE]
-  const all: InstanceProcess[] = []
-  const instances: InstanceProcess[] = []
+  const all: AppProcess[] = []
+  const instances: AppProcess[] = []
   const stop = () => Promise.all(instances.map((instance) => instance.stop()))
   const start = (index: number, options: { port: number; address: number; orm: Orm }): void => {
     const { address, ...rest } = options
-    const worker = new InstanceProcess(
-      file,
-      address,
-      { ...rest, dialect: cluster.dialect, max: POOL, settings, jobs },
-      () => {
-        if (instances[index] === worker) start(index, options)
-      },
-    )
+    const name = String(all.length)
+    const worker = new AppProcess({
+      ...{ process: name, file: join(directory, `${name}.jsonl`), seed: seed + all.length, address },
+      ...clientOptions({ ...rest, dialect: cluster.dialect, max: POOL, settings }),
+      work: { kind: 'jobs', jobs },
+    })
     all.push(worker)
     instances[index] = worker
+    void worker.exited().then(() => {
+      if (!worker.isStopping && instances[index] === worker) start(index, options)
+    })
   }
   const deploy = async (): Promise<void> => {
     await stop()
@@ -67,7 +73,7 @@ export async function failoverRun(
   const segments: Segment[] = []
   const inflict = async (fault: string): Promise<void> => {
     await sleep(random.between(500, 2_000))
-    const from = monotonic()
+    const [from, wallFrom] = [monotonic(), Date.now()]
     const reachable = cluster.addresses.map(() => Infinity)
     const opened = sum(cluster.addresses.map((address) => -address.opened))
     await cluster.faults[fault]?.(
@@ -76,7 +82,7 @@ export async function failoverRun(
           if (address === undefined || virtual === address) reachable[index] = monotonic()
       },
       (host) => {
-        for (const instance of instances) instance.order({ nameLeadsTo: host })
+        for (const instance of instances) instance.send({ type: 'name leads to', host })
       },
     )
     await settled(() => instances, { since: reachable, patience })
@@ -84,10 +90,14 @@ export async function failoverRun(
       opened: opened + sum(cluster.addresses.map((address) => address.opened)),
       left: sum(cluster.addresses.map(({ open }) => open)),
     }
-    segments.push({ fault, from, to: monotonic(), reachable, connections })
+    segments.push({
+      ...{ type: 'segment', fault, from, to: monotonic(), wallFrom, wallTo: Date.now() },
+      ...{ reachable, connections },
+      ...(fault === 'one clock ahead' && { clockAhead: AHEAD }),
+    })
     log(`${fault}: ${Math.round(monotonic() - from)} ms`)
   }
-  let broken: string | undefined
+  const events: LockEvent[] = cluster.loses ? [{ type: 'loses writes' }] : []
   try {
     const end = monotonic() + minutes * 60_000
     const cycle = faultsOf(cluster, faults)
@@ -99,12 +109,14 @@ export async function failoverRun(
     await sleep(1_000)
   } catch (error) {
     // Report this, but also what was recorded before.
-    broken = `the cluster did not recover: ${String(error)}`
+    events.push({ type: 'gave up', error: `the cluster did not recover: ${String(error)}` })
   } finally {
     await stop()
     clearInterval(sampling)
   }
-  return { instances: all, segments, samples, crashes: all.flatMap(({ crash }) => crash ?? []), broken }
+  for (const instance of all) events.push(...instance.events())
+  rmSync(directory, { recursive: true })
+  return [...segments, ...samples, ...events]
 }
 
 /**
@@ -121,11 +133,20 @@ function faultsOf(cluster: Cluster, requested: readonly string[]): string[] {
 
 /** Waits until every process has got an answer and one has acquired a lock, or until the harness gives up. */
 async function settled(
-  current: () => readonly InstanceProcess[],
+  current: () => readonly AppProcess[],
   { since, patience }: { since: readonly number[]; patience: number },
 ): Promise<void> {
-  const has = (outcomes: readonly unknown[]) => (instance: InstanceProcess) =>
-    instance.firstSince(since[instance.address] ?? 0, outcomes) !== undefined
+  const has =
+    (outcomes: readonly LockEvent['type'][]) =>
+    (instance: AppProcess): boolean =>
+      instance
+        .events()
+        .some(
+          (event) =>
+            'asked' in event &&
+            outcomes.includes(event.type) &&
+            event.asked >= (since[instance.plan.address ?? 0] ?? 0),
+        )
   const isSettled = (): boolean =>
     current().every(has(['acquired', 'refused'])) && current().some(has(['acquired']))
   for (const end = monotonic() + patience; monotonic() < end && !isSettled();) await sleep(50)
@@ -139,7 +160,7 @@ function sampleHeldRows(cluster: Cluster, samples: Sample[]): NodeJS.Timeout {
     if (asking) return
     asking = true
     const rows = await cluster.heldRows().catch(() => [])
-    samples.push({ at: monotonic(), owners: rows.map(({ lockedBy }) => lockedBy) })
+    samples.push({ type: 'rows', at: monotonic(), owners: rows.map(({ lockedBy }) => lockedBy) })
     asking = false
   }
   return setInterval(() => void sample(), 250)

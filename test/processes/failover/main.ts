@@ -1,9 +1,11 @@
+import { writeEvents } from '../history/events'
 import { count, type Figures } from './count'
 import type { Cluster } from './cluster'
 import { countConnections } from './count-connections'
 import { failoverRun, type RunOptions } from './failover-run'
 import { CLUSTERS, DATABASES, parseOptions, USAGE, WrongUsage, type FailoverOptions } from './options'
 import { isSingle, singleServer } from './single-server'
+import { table } from '../table'
 
 const seconds = (milliseconds: number): string =>
   milliseconds === Infinity ? 'never' : (milliseconds / 1_000).toFixed(2)
@@ -12,19 +14,13 @@ const median = (times: readonly number[]): number =>
 const span = (times: readonly number[]): string =>
   `${seconds(median(times))} / ${seconds(Math.max(...times))}`
 
-function table(rows: readonly (readonly (string | number)[])[]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => String(row[column]).length))) ?? []
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => String(cell).padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
+/** How many findings of the referee broke a rule or were excused. */
+const byRule = (findings: Figures['findings']): string =>
+  ['exclusion', 'slots', 'tokens', 'ends', 'errors']
+    .map((rule) => `${findings.filter((finding) => finding.rule === rule).length} × ${rule}`)
+    .join(', ')
 
-function report({ faults, errors, violations, ...counts }: Figures): void {
+function report({ runs, lost, faults, errors, findings, violations }: Figures): void {
   console.log(
     table([
       [
@@ -43,21 +39,17 @@ function report({ faults, errors, violations, ...counts }: Figures): void {
       ]),
     ]),
   )
-  console.log(
-    `${counts.sections} sections, ${counts.overlaps.length} overlaps, ${counts.slotsTwice} slots run twice, ${counts.fallingTokens} falling tokens, ${counts.lost} locks lost, ${counts.heldByNobody.length} rows held by nobody${counts.heldByNobody.length > 0 ? ` for up to ${seconds(Math.max(...counts.heldByNobody))} s` : ''}`,
-  )
-  if (counts.driverCrashes > 0)
-    console.log(
-      `${counts.driverCrashes} processes ended because a driver threw an error in its socket's event handlers`,
-    )
+  console.log(`${runs} runs, ${lost} locks lost, findings: ${byRule(findings)}`)
   for (const [error, times] of Object.entries(errors)) console.log(`  ${times} × ${error.slice(0, 200)}`)
-  for (const { job, fault, milliseconds } of counts.overlaps)
-    console.log(`  overlap of ${milliseconds} ms: ${job}, after ${fault}`)
+  for (const { rule, what, excused } of findings)
+    if (excused !== undefined) console.log(`  ${rule}, excused: ${what.split('\n')[0]} (${excused})`)
   for (const violation of violations) console.log(`BROKEN: ${violation}`)
 }
 
 async function run(cluster: Cluster, options: RunOptions): Promise<Figures> {
-  const figures = count(await failoverRun(cluster, options, (line) => console.error(line)), cluster.loses)
+  const events = await failoverRun(cluster, options, (line) => console.error(line))
+  if (options.keep !== undefined) writeEvents(options.keep, events)
+  const figures = count(events)
   if (figures.violations.length > 0) process.exitCode = 1
   return figures
 }
@@ -108,7 +100,7 @@ async function harmConnections({ databases, json, ...options }: FailoverOptions)
         const faults = options.faults.length > 0 ? options.faults : Object.keys(cluster.faults)
         for (const fault of faults)
           for (const orm of options.orms) {
-            const once = { minutes: 0, seed: options.seed, patience: 30_000 }
+            const once = { minutes: 0, seed: options.seed, patience: 30_000, keep: options.keep }
             const figures = await run(cluster, { ...once, settings, orms: [orm], faults: [fault] })
             if (json)
               console.log(JSON.stringify({ database, orm, settings, outage: options.outage, ...figures }))
@@ -124,15 +116,15 @@ async function harmConnections({ databases, json, ...options }: FailoverOptions)
   if (!json && rows.length > 1) console.log(table(rows))
 }
 
-function cells({ faults, overlaps, slotsTwice, driverCrashes }: Figures): (string | number)[] {
+function cells({ faults, findings }: Figures): (string | number)[] {
   return faults.flatMap(({ firstLock, answered, failedBefore, failed, connections }) => [
     ...[...firstLock, ...answered].map(seconds),
     failedBefore,
     failed,
     ...connections.flatMap(({ opened, left }) => [opened, left]),
-    overlaps.length,
-    slotsTwice,
-    driverCrashes,
+    ...['exclusion', 'slots', 'errors'].map(
+      (rule) => findings.filter((finding) => finding.rule === rule).length,
+    ),
   ])
 }
 

@@ -41,6 +41,8 @@ export interface FailoverOptions {
   /** Whether to count the connections that calls open on a read-only server, instead. */
   readonly connections: boolean
   readonly json: boolean
+  /** The file for the events of the last run, which `npm run judge` judges again. */
+  readonly keep: string | undefined
 }
 
 export const USAGE = `Servers that change their roles:
@@ -53,7 +55,7 @@ Servers that fall silent, refuse, or swallow connections, each alone:
   Without --orm both, without --settings 'default' and 'documented', without --fault all.
   With --connections, counts instead the connections that one and ten calls open on a server that accepts no writes.
 
---json prints the figures as JSON.`
+--json prints the figures as JSON, and --keep FILE writes the events, which npm run judge reads.`
 
 /** The short form, in which each fault occurs once. */
 const SHORT = {
@@ -81,6 +83,7 @@ export function parseOptions(args: readonly string[]): FailoverOptions {
     outage: number(values.outage) * 1_000,
     connections: values.connections,
     json: values.json,
+    keep: values.keep,
   }
 }
 
@@ -101,6 +104,7 @@ function parse(args: readonly string[]) {
         outage: { type: 'string', default: '2' },
         connections: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
+        keep: { type: 'string' },
       },
     })
     if (parsed.values.help) throw new WrongUsage()

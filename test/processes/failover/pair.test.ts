@@ -4,7 +4,8 @@ import { availableBackends } from '../../backends'
 import { eventually } from '../../eventually'
 import { hasMariaDb } from '../servers/mysql-programs'
 import { hasPostgres } from '../servers/postgres-programs'
-import { openClient, ORMS, type Client, type ClientOptions } from './client'
+import type { Client } from '../app/client'
+import { openClient, ORMS, type ClusterClient } from './client'
 import type { Pair } from './cluster'
 import { mariaDbPair } from './mariadb-pair'
 import { postgresPair } from './postgres-pair'
@@ -48,7 +49,7 @@ describe.each(PAIRS)('a pair of $backend', ({ backend, start, isInstalled, wait 
 
   /** Redirects new connections. */
   const redirect = (role: 'primary' | 'standby'): void => pair.address.redirect(pair.ports[role])
-  const open = async (orm: ClientOptions['orm'], more: Partial<ClientOptions> = {}): Promise<Client> => {
+  const open = async (orm: ClusterClient['orm'], more: Partial<ClusterClient> = {}): Promise<Client> => {
     const client = await openClient({ orm, dialect: pair.dialect, port: pair.address.port, max: 2, ...more })
     opened.push(client)
     name = `job ${count++}`

@@ -1,9 +1,10 @@
-import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { program } from '../program'
-import type { LeaderOrder } from './worker'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AppProcess } from '../app/app-process'
+import type { Connection } from '../app/connection'
+import { monotonic, type LockEvent } from '../history/events'
 
 export const FAULTS = ['SIGKILL', 'SIGSTOP', 'SIGTERM'] as const
 type Fault = (typeof FAULTS)[number]
@@ -15,69 +16,58 @@ export interface Elected {
   readonly after: number
 }
 
-/** One term: the first and the last moment at which its process took itself for the leader. */
-export interface Term {
-  readonly token: number
-  readonly from: number
-  readonly to: number
+interface Elections {
+  readonly elected: readonly Elected[]
+  readonly events: readonly LockEvent[]
 }
 
 /** Three processes stand; the leader is killed, paused or asked to end, again and again. */
-export async function elections(order: LeaderOrder, count: number): Promise<Elected[]> {
-  writeFileSync(order.claims, '')
-  const worker = program(join(__dirname, 'worker.ts'))
-  const processes = new Set<ChildProcess>()
-  let elected: (by: ChildProcess) => void = () => undefined
-  const next = (): Promise<ChildProcess> => new Promise((resolve) => (elected = resolve))
+export async function elections(
+  connection: Connection,
+  { lockAtMostFor, count }: { lockAtMostFor: number; count: number },
+): Promise<Elections> {
+  const directory = mkdtempSync(join(tmpdir(), 'shedlock-leader-'))
+  const all: AppProcess[] = []
   const start = async (): Promise<void> => {
-    const child = fork(worker, [JSON.stringify(order)])
-    processes.add(child)
-    child.once('exit', () => processes.delete(child))
-    child.on('message', (message: { token?: number; error?: string }) => {
-      if (message.token !== undefined) elected(child)
+    const name = String(all.length)
+    const started = new AppProcess({
+      ...{ process: name, file: join(directory, `${name}.jsonl`), seed: all.length },
+      ...{ orm: 'typeorm', connection, work: { kind: 'leader', lockAtMostFor } },
     })
-    await once(child, 'message')
+    all.push(started)
+    await started.ready()
   }
-  const outcomes: Elected[] = []
+  /** Waits for a process to be elected that has not been elected before as often. */
+  const terms = (process: AppProcess): number =>
+    process.events().filter(({ type }) => type === 'token').length
+  const next = async (before: ReadonlyMap<AppProcess, number>): Promise<AppProcess> => {
+    for (;;) {
+      const leader = all.find((process) => terms(process) > (before.get(process) ?? 0))
+      if (leader) return leader
+      await sleep(5)
+    }
+  }
+  const known = (): Map<AppProcess, number> => new Map(all.map((process) => [process, terms(process)]))
+  const elected: Elected[] = []
   try {
-    let leading = next()
     await Promise.all([start(), start(), start()])
-    let leader = await leading
+    let leader = await next(new Map())
     for (let index = 0; index < count; index++) {
       const fault = FAULTS[index % FAULTS.length] ?? 'SIGKILL'
-      leading = next()
-      const signalled = performance.now()
-      leader.kill(fault)
       const deposed = leader
-      leader = await leading
-      outcomes.push({ fault, after: performance.now() - signalled })
-      if (fault === 'SIGSTOP') deposed.kill('SIGCONT')
-      else {
-        if (deposed.exitCode === null && deposed.signalCode === null) await once(deposed, 'exit')
-        await start()
-      }
+      const before = known()
+      const signalled = monotonic()
+      if (fault === 'SIGTERM') void deposed.stop()
+      else deposed.signal(fault)
+      leader = await next(before)
+      const at = leader.events().findLast(({ type }) => type === 'token') as { at: number }
+      elected.push({ fault, after: at.at - signalled })
+      if (fault === 'SIGSTOP') deposed.signal('SIGCONT')
+      else await Promise.all([deposed.exited(), start()])
     }
+    return { elected, events: all.flatMap((process) => process.events()) }
   } finally {
-    for (const child of processes) child.kill('SIGKILL')
+    for (const process of all) process.signal('SIGKILL')
+    rmSync(directory, { recursive: true })
   }
-  return outcomes
-}
-
-export function terms({ claims }: LeaderOrder): Term[] {
-  const found = new Map<string, Term>()
-  for (const line of readFileSync(claims, 'utf8').trim().split('\n')) {
-    const [token = '', time = '', pid = ''] = line.split(' ')
-    const key = `${token} ${pid}`
-    const from = found.get(key)?.from ?? Number(time)
-    found.set(key, { token: Number(token), from, to: Number(time) })
-  }
-  return [...found.values()].sort((one, other) => one.token - other.token)
-}
-
-/** Terms that began before the one before had ended, or with a token that is not greater. */
-export function overlaps(all: readonly Term[]): (readonly [Term, Term])[] {
-  return all.flatMap((term, index) => {
-    const before = all[index - 1]
-    return before && (term.from <= before.to || term.token <= before.token) ? [[before, term] as const] : []
-  })
 }

@@ -1,14 +1,14 @@
-import { appendFileSync, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DataSource } from 'typeorm'
 import type * as core from '../../../src/core/internal'
 import type * as typeorm from '../../../src/typeorm/internal'
-import { dataSourceOptions } from '../chaos/chaos-database'
-import { monotonic } from '../chaos/history'
-import { Random } from '../chaos/random'
-import { NAMES, type InstanceEntry, type InstanceOrder } from './entry'
+import { dataSourceOptions } from '../app/connection'
+import { Random } from '../app/random'
+import { monotonic, recorder } from '../history/events'
+import { NAMES, type InstanceOrder } from './order'
 import { misreadings, takenFor, type Author } from './read-row'
 
 // One app instance with one version of the package. Nothing of this version's sources may be in it.
@@ -23,6 +23,7 @@ class Instance {
   readonly #core: typeof core
   readonly #acquisitionOf: Partial<typeof core>['acquisitionOf']
   readonly #typeorm: typeof typeorm
+  readonly #write: ReturnType<typeof recorder>
 
   constructor(
     private readonly order: InstanceOrder,
@@ -35,10 +36,13 @@ class Instance {
     const room = join(order.folder, 'dist/core/internal.js')
     this.#acquisitionOf = existsSync(room) ? (load(room) as typeof core).acquisitionOf : undefined
     this.#random = new Random(order.seed)
+    this.#write = recorder(order.file, order.process)
     this.#end = monotonic() + order.milliseconds
   }
 
   async run(): Promise<void> {
+    const { version } = this.order
+    this.#write({ type: 'started', at: monotonic(), orm: 'typeorm', version })
     const tells = await this.#tellsOutcomes()
     const providers = OUTCOMES.map((outcome) => {
       const author: Author = { version: this.order.version, tells, outcome }
@@ -128,7 +132,8 @@ class Instance {
     const executor = new this.#core.LockingTaskExecutor(provider)
     try {
       const { executed } = await executor.executeWithLock(configuration, task)
-      if (!executed) this.#write({ type: 'refused', at: monotonic(), asked, name: configuration.name })
+      if (!executed)
+        this.#write({ type: 'refused', at: monotonic(), asked, name: configuration.name, reason: 'held' })
     } catch {
       // Its own, or that the answer came too late.
     }
@@ -190,11 +195,10 @@ class Instance {
       const lock = await provider.lock(configuration)
       if (lock) this.#acquired(configuration, asked, lock)
       else if (configuration.slot === undefined)
-        this.#write({ type: 'refused', at: monotonic(), asked, name: configuration.name })
+        this.#write({ type: 'refused', at: monotonic(), asked, name: configuration.name, reason: 'held' })
       return lock
     } catch (error) {
-      const { code = String(error) } = error as { code?: string }
-      this.#write({ type: 'failed', at: monotonic(), code })
+      this.#write({ type: 'failed', at: monotonic(), asked, name: configuration.name, error: String(error) })
       return undefined
     }
   }
@@ -224,10 +228,6 @@ class Instance {
   /** Before the first release, some names were others. */
   get #isFirst(): boolean {
     return !this.#acquisitionOf
-  }
-
-  #write(entry: InstanceEntry): void {
-    appendFileSync(this.order.file, `${JSON.stringify(entry)}\n`)
   }
 }
 

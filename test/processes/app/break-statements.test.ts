@@ -3,7 +3,7 @@ import { drivers } from '../../../src/drivers/internal'
 import { dialects, lockStatements, tableSql, render } from '../../../src/sql/internal'
 import { refusals } from '../../sql/grammar-refusals'
 import { breakStatements, type Break } from './break-statements'
-import { chaosTables } from './url-database'
+import { chaosTables } from '../chaos/url-database'
 
 const DIALECTS = ['postgres', 'mariadb', 'mysql', 'sqlite', 'cockroachdb', 'mssql', 'oracle'] as const
 type Name = (typeof DIALECTS)[number]

@@ -1,6 +1,6 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import type { ActiveLock, TaskContext } from '../../../src/core/internal'
-import { monotonic, type ProcessEntry } from './history'
+import { monotonic, type ProcessEntry } from '../history/events'
 import type { Phases } from './phases'
 import type { Random } from './random'
 
@@ -17,7 +17,7 @@ export const LONGEST_EXTENSION = Math.max(...EXTENSIONS)
 type Holder = Pick<TaskContext, 'signal' | 'lock'>
 
 /** How one task spends its time. It takes less than its lease, or more, with or without extensions. */
-export class Work {
+export class RandomWork {
   readonly keepAlive: boolean
   readonly lockAtLeastFor: number
   /** Whether the task extends once more at its end. */

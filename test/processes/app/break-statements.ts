@@ -1,7 +1,16 @@
-import { dialects, tableSql, render, type LockColumn } from '../../../src/sql/internal'
-import type { WorkerConnection } from './chaos-database'
+import {
+  dialects,
+  tableSql,
+  render,
+  type Dialect,
+  type DialectName,
+  type LockColumn,
+  type Sql,
+} from '../../../src/sql/internal'
 
-const PARAMETER = '\\$\\d+(?:::varchar)?|@P?\\d+|:\\d+|\\?'
+/** Stands for a placeholder. */
+const HOLE = '\0'
+const PARAMETER = `(?:\\$\\d+|${HOLE})(?:::varchar)?|@P?\\d+|:\\d+|\\?`
 
 /** The parts of the library that can be removed, to show that the checker notices. */
 export const BREAKS = ['owner', 'expiry', 'clock', 'extend', 'unlock', 'guard', 'busy'] as const
@@ -19,15 +28,20 @@ export const REVEALING: Readonly<Record<Break, readonly string[]>> = {
 }
 
 /** How to write a literal time in databases that do not follow standard SQL. */
-const TIME: Partial<Record<WorkerConnection['dialect'], (time: string) => string>> = {
+const TIME: Partial<Record<DialectName, (time: string) => string>> = {
   sqlite: (time) => `'${time}'`,
   mssql: (time) => `cast('${time}' as datetime2(3))`,
+}
+
+/** Returns the statement that a broken build would send. No break changes the order of the values. */
+export function breakStatement(broken: Break | undefined, { name }: Dialect, statement: Sql): Sql {
+  return { ...statement, pieces: breakStatements(broken, name)(statement.pieces.join(HOLE)).split(HOLE) }
 }
 
 /** Returns a function that rewrites a statement into the one that a broken build would send. */
 export function breakStatements(
   broken: Break | undefined,
-  dialectName: WorkerConnection['dialect'],
+  dialectName: DialectName,
 ): (text: string) => string {
   const dialect = dialects[dialectName]
   const now = render(dialect.now)

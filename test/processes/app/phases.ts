@@ -1,4 +1,4 @@
-import { monotonic } from './history'
+import { monotonic } from '../history/events'
 
 /** The phases of a run in which it can be disturbed. */
 export const PHASES = [

@@ -1,0 +1,178 @@
+import { DataSource } from 'typeorm'
+import { LockError, type LockProvider } from '../../../src/core/internal'
+import { drivers } from '../../../src/drivers/internal'
+import { guard as guardInPrisma, prismaLockProvider, type RawClientLike } from '../../../src/prisma/internal'
+import { placeholderOf } from '../../../src/prisma/prisma-client'
+import { dialects, SqlLockProvider, type SqlClient } from '../../../src/sql/internal'
+import { guard, typeOrmLockProvider } from '../../../src/typeorm/internal'
+import { prismaClient, typeOrmClient } from '../../conformance/sql-clients'
+import { providerOf } from '../../core/provider-of'
+import { ADAPTERS, connect } from '../../prisma/adapters'
+import { WORKER } from '../servers/tcp-proxy'
+import { breakStatement, type Break } from './break-statements'
+import { dataSourceOptions, SERIALIZABLE_MYSQL, SERIALIZABLE_POSTGRES, type Connection } from './connection'
+
+/** A process's access to the library: an ORM with its lock provider, its transactions and its guard. */
+export interface Client {
+  readonly provider: LockProvider & Pick<SqlLockProvider, 'table'>
+  /** Runs a query of the app. @param statement with `?` for values */
+  query(statement: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+interface Transaction extends Pick<Client, 'query'> {
+  guard(): Promise<void>
+}
+
+export const ORMS = ['typeorm', 'prisma'] as const
+export type Orm = (typeof ORMS)[number]
+
+/** Returns the ORMs that support the database. Prisma does not support Oracle. */
+export function ormsOf(db: string): readonly Orm[] {
+  return db === 'oracle' ? ['typeorm'] : ORMS
+}
+
+export interface ClientOptions {
+  readonly orm: Orm
+  readonly connection: Connection
+  /** In milliseconds. Default: the library's. */
+  readonly timeLimit?: number | undefined
+  readonly broken?: Break | undefined
+  /** Prisma's adapter. Default: the first for the database. */
+  readonly adapter?: string | undefined
+}
+
+export async function openClient(options: ClientOptions): Promise<Client> {
+  const client = await (options.orm === 'typeorm' ? openTypeOrm(options) : openPrisma(options))
+  if (options.broken !== 'busy') return client
+  // Refuses a lock as held when the database was too busy to answer.
+  const neverBusy = providerOf((...all) =>
+    client.provider.acquire(...all).catch((error: unknown) => {
+      if (error instanceof LockError && error.message.includes('too busy')) return { reason: 'held' }
+      throw error
+    }),
+  )
+  return { ...client, provider: Object.assign(neverBusy, { table: client.provider.table }) }
+}
+
+/** Breaks the statements that reach the database. */
+function brokenProvider(
+  client: SqlClient,
+  { connection, timeLimit, broken }: ClientOptions,
+): SqlLockProvider {
+  const dialect = dialects[connection.dialect]
+  const breaking: SqlClient = {
+    ...client,
+    connect: async () => {
+      const session = await client.connect()
+      return {
+        execute: (statement, ...rest) => session.execute(breakStatement(broken, dialect, statement), ...rest),
+        release: () => session.release?.(),
+        ...(session.end && { end: () => session.end?.() }),
+      }
+    },
+  }
+  return new SqlLockProvider(breaking, dialect, { timeLimit, lockedBy: WORKER })
+}
+
+const BROKEN_STATEMENTS: readonly (Break | undefined)[] = ['owner', 'expiry', 'clock', 'extend', 'unlock']
+
+async function openTypeOrm(options: ClientOptions): Promise<Client> {
+  const { connection, timeLimit, broken } = options
+  const { dialect } = connection
+  const dataSource = await new DataSource(dataSourceOptions(connection)).initialize()
+  if (connection.serializable) greet(dataSource, SERIALIZABLE_MYSQL)
+  const queries = (manager: Pick<DataSource, 'query'>): Pick<Client, 'query'> => ({
+    query: (statement, values = []) =>
+      manager.query(spelled(statement, drivers[dialect].placeholder), [...values]),
+  })
+  return {
+    provider: BROKEN_STATEMENTS.includes(broken)
+      ? brokenProvider(typeOrmClient(dataSource, dialect), options)
+      : typeOrmLockProvider(dataSource, { timeLimit, lockedBy: WORKER }),
+    ...queries(dataSource),
+    transaction: async (work) => {
+      try {
+        return await dataSource.transaction((manager) =>
+          work({
+            ...queries(manager),
+            guard: () => (broken === 'guard' ? Promise.resolve() : guard(manager)),
+          }),
+        )
+      } catch (error) {
+        if (dialect === 'sqlite') forgetTransaction(dataSource)
+        throw error
+      }
+    },
+    close: () => dataSource.destroy(),
+  }
+}
+
+/** Sends a statement on each new connection of mysql2. */
+function greet({ driver }: DataSource, greeting: string): void {
+  const { pool } = driver as unknown as {
+    pool: { on(event: string, listener: (connection: { query(text: string): void }) => void): void }
+  }
+  if (driver.options.type === 'mysql' || driver.options.type === 'mariadb')
+    pool.on('connection', (connection) => connection.query(greeting))
+}
+
+/**
+ * Resets TypeORM's transaction state. When SQLite itself has rolled back (SQLITE_FULL), TypeORM 1.1 fails to roll back again and from
+ * then on counts one transaction too many: its next rollback only returns to a savepoint, so the file stays locked.
+ */
+function forgetTransaction(dataSource: DataSource): void {
+  const { databaseConnection } = dataSource.driver as unknown as {
+    databaseConnection: { inTransaction: boolean; exec(text: string): unknown }
+  }
+  if (databaseConnection.inTransaction) databaseConnection.exec('rollback')
+  Object.assign(dataSource.createQueryRunner(), { isTransactionActive: false, transactionDepth: 0 })
+}
+
+async function openPrisma(options: ClientOptions): Promise<Client> {
+  const { connection, timeLimit, broken } = options
+  const { dialect } = connection
+  const adapter = ADAPTERS.find(
+    ({ backend, name }) => backend === dialect && name === (options.adapter ?? name),
+  )
+  if (!adapter) throw new Error(`Prisma has no adapter for ${dialect}.`)
+  const prisma = await connect(adapter, connection.url, adapterOptions(connection))
+  const queries = (client: RawClientLike): Pick<Client, 'query'> => ({
+    query: async (statement, values = []) => {
+      const text = spelled(statement, placeholderOf(dialect))
+      if (!/^(update|insert) /.test(text))
+        return (await client.$queryRawUnsafe(text, ...values)) as Record<string, unknown>[]
+      await client.$executeRawUnsafe(text, ...values)
+      return []
+    },
+  })
+  await prisma.$queryRawUnsafe('select 1')
+  return {
+    provider: BROKEN_STATEMENTS.includes(broken)
+      ? brokenProvider(prismaClient(prisma, dialect), options)
+      : prismaLockProvider(prisma, { timeLimit, lockedBy: WORKER }),
+    ...queries(prisma),
+    transaction: (work) =>
+      prisma.$transaction(
+        (tx) =>
+          work({ ...queries(tx), guard: () => (broken === 'guard' ? Promise.resolve() : guardInPrisma(tx)) }),
+        { maxWait: 5_000, timeout: 60_000 },
+      ),
+    close: () => prisma.$disconnect(),
+  }
+}
+
+function adapterOptions({ dialect, serializable, max = 5, driver }: Connection): Record<string, unknown> {
+  if (dialect === 'sqlite') return { timeout: 250, ...driver }
+  if (dialect === 'mssql') return { pool: { max }, ...driver }
+  if (dialect === 'mariadb' || dialect === 'mysql')
+    return { connectionLimit: max, ...(serializable && { initSql: SERIALIZABLE_MYSQL }), ...driver }
+  return { max, ...(serializable && { options: SERIALIZABLE_POSTGRES }), ...driver }
+}
+
+/** Replaces each `?` by the client's placeholder. */
+function spelled(statement: string, placeholder: (position: number) => string): string {
+  let position = 0
+  return statement.replace(/\?/g, () => placeholder(position++))
+}
