@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/internal'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { blackHole } from './black-hole'
-import { buildCli, runCli, type Finished } from './built-cli'
+import { migrated, openDatabase } from '../backends/open-database'
+import { blackHole } from './dead-connections-proxy'
+import { builtCli, runCli, type Finished } from './built-cli'
 import { itIf } from '../it-if'
 import { eventually } from '../eventually'
 
@@ -36,7 +37,6 @@ const KILL: Readonly<Record<string, { find: string; kill: (id: number) => string
   },
 }
 const canMakeNamespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
-let cli: string
 
 /** An app that has installed the command line: npm makes a link to it in node_modules/.bin. */
 function installed(file: string): string {
@@ -53,31 +53,18 @@ function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
 }
 
-beforeAll(() => {
-  cli = buildCli()
-})
-
 describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
-    const migrations = [createShedLockMigration()]
-    dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
-    await dataSource.runMigrations()
+    ;({ database, dataSource } = await openDatabase(backend, migrated()))
     provider = typeOrmLockProvider(dataSource)
   })
 
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
-  })
-
   const node = (script: string): string[] => ['--', process.execPath, '-e', script]
-  const exec = (...args: string[]): Promise<Finished> =>
-    runCli(cli, args, { env: { DATABASE_URL: database.url } })
+  const exec = (...args: string[]): Promise<Finished> => runCli(args, { env: { DATABASE_URL: database.url } })
   const held = async (): Promise<boolean> => (await provider.table.list()).some((lock) => lock.held)
 
   it('runs the command under the lock, frees it, and has its exit code', async () => {
@@ -105,7 +92,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     'frees the lock though the connection broke in the meantime',
     async () => {
       const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
-      const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
+      const child = spawn(process.execPath, [builtCli(), ...LOCK, '--url', database.url, ...node(script)], {
         cwd: root,
       })
       const ended = new Promise((resolve) => child.on('exit', resolve))
@@ -127,7 +114,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     try {
       const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
       const start = (...options: string[]) => {
-        const args = [cli, 'exec', 'job', '--url', url.href, ...options, ...node(script)]
+        const args = [builtCli(), 'exec', 'job', '--url', url.href, ...options, ...node(script)]
         const child = spawn(process.execPath, args, { cwd: root })
         return { child, ended: once(child, 'exit'), up: once(child.stdout, 'data') }
       }
@@ -190,7 +177,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   it('passes signals on, and frees the lock after the command has ended', async () => {
     const script =
       "process.on('SIGTERM', () => process.exit(7)); setInterval(() => 0, 1e6); console.log('up')"
-    const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
+    const child = spawn(process.execPath, [builtCli(), ...LOCK, '--url', database.url, ...node(script)], {
       cwd: root,
     })
     const ended = new Promise((resolve) => child.on('exit', resolve))
@@ -203,7 +190,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
 
   it.each(['SIGUSR1', 'SIGUSR2'] as const)('passes %s on, and goes on', async (signal) => {
     const script = `process.on('${signal}', () => console.log('got it')); process.stdin.on('data', () => process.exit(0)); console.log('up')`
-    const child = spawn(process.execPath, [cli, ...LOCK, '--url', database.url, ...node(script)], {
+    const child = spawn(process.execPath, [builtCli(), ...LOCK, '--url', database.url, ...node(script)], {
       cwd: root,
     })
     const ended = once(child, 'exit')
@@ -234,7 +221,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     async () => {
       const script =
         "process.on('SIGTERM', () => process.exit(7)); setInterval(() => 0, 1e6); console.log(process.ppid)"
-      const app = installed(cli)
+      const app = installed(builtCli())
       const command = ['node_modules/.bin/shedlock-orm', ...LOCK, ...node(script)]
       const namespace = spawn('unshare', ['--pid', '--fork', '--kill-child', ...command], {
         cwd: app,
@@ -268,13 +255,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await held()).toBe(false)
   })
 
-  it('stops the command when the lock is lost', async () => {
-    const forever = node('setInterval(() => 0, 1e6)')
-    const { status, stderr } = await exec('exec', 'job', '--lock-at-most-for', '2s', ...forever)
-    expect(status).toBe(76)
-    expect(stderr).toContain('The command is being stopped')
-  })
-
   it('stops the command at the end of --keep-alive-at-most, and not before', async () => {
     const forever = node('setInterval(() => 0, 1e6)')
     const limited = ['--lock-at-most-for', '4s', '--keep-alive-at-most', '5s']
@@ -292,27 +272,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       ),
     })
     expect(await held()).toBe(false)
-  })
-
-  it('keeps the lock while the command runs, with --keep-alive', async () => {
-    const script = "process.stdin.on('data', () => process.exit(0))"
-    const options = ['--lock-at-most-for', '6s', '--keep-alive', '-q', '--url', database.url]
-    const child = spawn(process.execPath, [cli, 'exec', 'job', ...options, ...node(script)], { cwd: root })
-    const errors: Buffer[] = []
-    child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
-    const ended = new Promise((resolve) => child.on('close', resolve))
-    // Extended a second time, when the first lease was over or nearly so.
-    await eventually(async () => {
-      const [lock] = await provider.table.list()
-      const length = lock ? lock.lockUntil.getTime() - lock.lockedAt.getTime() : 0
-      expect(length).toBeGreaterThan(10_000)
-    })
-    expect(await held()).toBe(true)
-    child.stdin.end('stop')
-    expect({ status: await ended, stderr: Buffer.concat(errors).toString() }).toEqual({
-      status: 0,
-      stderr: '',
-    })
   })
 })
 
@@ -332,7 +291,7 @@ it.each([
   ],
   [['exec', 'job', '--lock-at-most-for', 'soon', '--url', 'file:x.sqlite', '--', 'true'], "'soon'"],
 ] as const)('%j is refused', async (args, message) => {
-  const { status, stderr } = await runCli(cli, args)
+  const { status, stderr } = await runCli(args)
   expect(status).toBe(2)
   expect(stderr).toContain(message)
 })

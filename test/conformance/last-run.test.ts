@@ -58,14 +58,6 @@ describeBackends(everyClient())('the last run by $title', (each) => {
     expect(await lastRun('outcomes')).toEqual({ outcome: 'unlocked', endedAt: expect.any(Date) })
   })
 
-  it('is told while lockAtLeastFor holds the lock, and ended before', async () => {
-    await execute({ name: 'kept', lockAtMostFor: '1h', lockAtLeastFor: '30m' }, () => undefined)
-    const { held, lastRun: run, now } = (await provider.table.find('kept')) ?? {}
-    expect(held).toBe(true)
-    expect(run).toMatchObject({ outcome: 'succeeded' })
-    expect(Number(now) - Number(run?.endedAt)).toBeLessThan(HOUR / 4)
-  })
-
   it('is not dated back where lockAtLeastFor is the whole lease, and the answer came late', async () => {
     let delay = 300
     const network = new UnreliableClient(client.sqlClient)

@@ -5,7 +5,6 @@ import type { LockTableOptions } from '../../src/sql/internal'
 import { createShedLockMigration, typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
-import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -37,21 +36,6 @@ describe('typeOrmLockProvider', () => {
     )
   })
 
-  it.each<[string, object, RegExp]>([
-    ['an unknown dialect', { dialect: 'foxpro' }, /There is no dialect 'foxpro'/],
-    ['an empty table name', { tableName: '' }, /tableName is empty/],
-    ['a table name with a zero', { tableName: 'a\0b' }, /tableName .* contains control characters/],
-    ['a table name that is too long', { tableName: 'x'.repeat(300) }, /tableName .* is longer than/],
-    ['a table name that is no text', { tableName: 7 }, /tableName/],
-    ['one name for two columns', { columnNames: { name: 'lock_until' } }, /one name for two columns/],
-    ['a time limit of 0', { timeLimit: 0 }, /timeLimit is 0/],
-    ['a time limit that cannot be read', { timeLimit: 'soon' }, /timeLimit is 'soon'/],
-  ])('refuses %s', (_, options, message) => {
-    expect(() => typeOrmLockProvider(dataSource, options)).toThrow(
-      lockError('INVALID_CONFIGURATION', message),
-    )
-  })
-
   it('refuses to be a migration without being called', async () => {
     const uncalled = new DataSource({
       type: 'better-sqlite3',
@@ -63,11 +47,6 @@ describe('typeOrmLockProvider', () => {
     )
   })
 })
-
-const TIME_WITH_ZONE: Readonly<Record<string, string>> = {
-  postgres: 'timestamptz(3)',
-  cockroachdb: 'timestamptz(3)',
-}
 
 describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'].includes(dialect)))(
   'TypeORM on $name',
@@ -154,12 +133,6 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       await expect(lock?.unlock()).rejects.toThrow(destroyed)
     })
 
-    it('says that there is no table', async () => {
-      expect(await refused({ tableName: 'nowhere' })).toEqual(
-        lockError('TABLE_MISSING', /no lock table 'nowhere' .* run the migration/),
-      )
-    })
-
     it.each(['name', 'lock_until', 'locked_at', 'locked_by'])(
       'says that column %s is missing',
       async (column) => {
@@ -182,25 +155,5 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       await dataSource.query('alter table shedlock rename column locked_by to owner')
       await expect(provider.lock(job)).rejects.toThrow(lockError('TABLE_MISMATCH', /no column 'locked_by'/))
     })
-
-    itIf(backend.dialect in TIME_WITH_ZONE, 'times with a zone')(
-      'refuses a time with a zone, under which two could hold one lock',
-      async () => {
-        await createTable({ lock_until: `${TIME_WITH_ZONE[backend.dialect] ?? ''} not null` })
-        expect(await refused()).toEqual(
-          lockError('TABLE_MISMATCH', /'lock_until' .* type timestamp\(3\) with time zone/),
-        )
-      },
-    )
-
-    itIf(backend.dialect !== 'sqlite', 'columns that have one type')(
-      'refuses a column of another type',
-      async () => {
-        await createTable({ locked_at: 'varchar(30) not null' })
-        expect(await refused()).toEqual(
-          lockError('TABLE_MISMATCH', /'locked_at' .* type (character varying|varchar)/),
-        )
-      },
-    )
   },
 )

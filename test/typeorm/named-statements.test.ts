@@ -9,7 +9,6 @@ import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { hasPgBouncer, hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { address } from '../backends/server'
 import { observeLockTable } from '../conformance/lock-table-observer'
-import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { Log } from './log'
 
@@ -172,31 +171,6 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(error).toMatchObject({ code: '0A000' })
     expect(isNotPrepared(error)).toBe(true)
     expect(isNotPrepared({ ...(error as object), routine: 'another' })).toBe(false)
-  })
-
-  it('are right after the table was dropped and made anew', async () => {
-    const provider = provide()
-    await everyQuestion(provider)
-    await table.dropTable()
-    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
-    await table.createTable()
-    await everyQuestion(provider)
-  })
-
-  it('are right on the connections after the server ended those before', async () => {
-    const provider = provide()
-    await everyQuestion(provider)
-    await observer.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    )
-    // The pool may have several that are dead.
-    await eventually(async () => {
-      const lock = await provider.lock(job)
-      expect(lock).toBeDefined()
-      await lock?.unlock()
-    })
-    await everyQuestion(provider)
-    expect((await prepared()).length).toBeGreaterThan(0)
   })
 
   it('are not used by the guard, whose transaction a lost name would abort', async () => {
