@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Lease } from '../core/internal'
 import {
   acquire,
+  acquireAndExtend,
   acquireWhenFree,
   expectFree,
   expectHeld,
@@ -18,29 +19,28 @@ const MINUTE = 60_000
 
 export const extendingCases: Cases = {
   'extends a lock beyond its first lease, three times': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
-    const lock = await acquire(provider, configuration)
-    const first = new Lease(2_000)
-    for (let time = 1; time <= 3; time++) {
-      const extended = await lock.extend(time * MINUTE, undefined)
-      assert(Number(extended?.remaining()) > 2_000, 'the holder has no longer lease')
+    const { provider, other, configuration } = await prepare(environment)
+    const { lock, extended, first } = await acquireAndExtend(provider, configuration, 30)
+    const firstEnd = new Lease(first)
+    assert(extended.remaining() > first, 'the holder has no longer lease')
+    for (let time = 2; time <= 3; time++) {
+      const longer = await lock.extend(time * 30 * first, undefined)
+      assert(Number(longer?.remaining()) > first, 'the holder has no longer lease')
     }
-    await until(() => first.remaining() === 0, 'the first lease is over')
+    await until(() => firstEnd.remaining() === 0, 'the first lease is over')
     await expectRefused(other, configuration)
     await lock.unlock(undefined)
     await expectFree(environment, configuration.name)
   },
   'lets an extended lock expire, but not while its holder trusts it': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
-    const lock = await acquire(provider, configuration)
-    const extended = await lock.extend(3_000, undefined)
+    const { provider, other, configuration } = await prepare(environment)
+    const { extended } = await acquireAndExtend(provider, configuration, 1.5)
     await acquireWhenFree(other, configuration)
     expectOver(extended)
   },
   'does not shorten a lease that is extended by less than what is left': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '3s' })
-    const lock = await acquire(provider, configuration)
-    const extended = await lock.extend(100, undefined)
+    const { provider, other, configuration } = await prepare(environment)
+    const { lock, extended } = await acquireAndExtend(provider, configuration, 0.05)
     await acquireWhenFree(other, configuration)
     expectOver(lock.lease)
     expectOver(extended)
