@@ -54,9 +54,23 @@ export class BackgroundReleases {
   #notBefore = 0
   #cancelTimer: Cancel | undefined
   #isSending = false
+  /** How many acquisitions may still add an entry. */
+  #acquiring = 0
 
-  /** @param busy contains the queues of all callers that have entries */
+  /** @param busy contains the queues of all callers that have entries or acquire locks */
   constructor(private readonly busy: Set<BackgroundReleases>) {}
+
+  /** Notes that an acquisition begins. Until it ends, `drain` waits for it, because it may leave something to release. */
+  begin(): void {
+    this.state = 'open'
+    this.#acquiring++
+    this.busy.add(this)
+  }
+
+  end(): void {
+    this.#acquiring--
+    this.#settle()
+  }
 
   /** @param after how many milliseconds to wait before the first attempt */
   add(release: BackgroundRelease, after = 0): void {
@@ -109,19 +123,22 @@ export class BackgroundReleases {
     return this.state === 'draining'
   }
 
+  /** Ends the wait in `drain` if there is nothing left to wait for. */
+  #settle(): void {
+    if (this.#entries.size > 0 || this.#acquiring > 0) return
+    this.busy.delete(this)
+    this.#drained?.()
+    this.#drained = undefined
+  }
+
   #schedule(): void {
     this.#cancelTimer?.()
-    if (this.#entries.size === 0) {
-      this.busy.delete(this)
-      this.#drained?.()
-      this.#drained = undefined
-    } else {
-      this.busy.add(this)
-      if (this.#isSending) return
-      const due = Math.min(...[...this.#entries.values()].map((entry) => entry.due))
-      const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
-      this.#cancelTimer = time.after(delay, () => void this.#send(), false)
-    }
+    this.#settle()
+    if (this.#entries.size === 0 || this.#isSending) return
+    this.busy.add(this)
+    const due = Math.min(...[...this.#entries.values()].map((entry) => entry.due))
+    const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
+    this.#cancelTimer = time.after(delay, () => void this.#send(), false)
   }
 
   async #send(): Promise<void> {

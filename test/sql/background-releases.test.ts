@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import type { LockErrorCode } from '../../src/core/internal'
+import { type LockErrorCode, LockingTaskExecutor } from '../../src/core/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { typeOrmClient } from '../conformance/sql-clients'
@@ -257,6 +257,24 @@ it('drain() waits for the answer to an acquisition that is still under way', asy
   await drained
   expect(await held()).toEqual([])
   expect(jest.getTimerCount()).toBe(0)
+})
+
+it('drain() ends the releases of an executor whose acquisition was still under way', async () => {
+  network.stall('writes')
+  const failed = expect(
+    new LockingTaskExecutor(provider).executeWithLock(job('late'), () => undefined),
+  ).rejects.toMatchObject({ code: 'TIMEOUT' })
+  await jest.advanceTimersByTimeAsync(SECOND)
+  const drained = provider.drain({ timeout: 20 * SECOND })
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  await failed
+  // Releases get through, and find nothing.
+  network.gate = {}
+  await jest.advanceTimersByTimeAsync(20 * SECOND)
+  await drained
+  const sent = network.sent.length
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(network.sent).toHaveLength(sent)
 })
 
 it('drain() releases what it can as soon as the database answers again', async () => {
