@@ -80,7 +80,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await held()).toBe(true)
   })
 
-  it('skips the command when somebody else holds the lock', async () => {
+  it('skips the command while another process holds the lock', async () => {
     await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     const { status, stdout, stderr } = await exec(...LOCK, ...node('console.log(1)'))
     expect({ status, stdout }).toEqual({ status: 75, stdout: '' })
@@ -107,43 +107,46 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     },
   )
 
-  itIf(backend.dialect in KILL, 'a server')('on a line that goes dead', async () => {
-    const url = new URL(database.url)
-    const line = await blackHole(Number(url.port))
-    url.port = String(line.port)
-    try {
-      const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
-      const start = (...options: string[]) => {
-        const args = [builtCli(), 'exec', 'job', '--url', url.href, ...options, ...node(script)]
-        const child = spawn(process.execPath, args, { cwd: root })
-        return { child, ended: once(child, 'exit'), up: once(child.stdout, 'data') }
+  itIf(backend.dialect in KILL, 'a server')(
+    'extends and releases its lock on a new connection after the old one stopped answering',
+    async () => {
+      const url = new URL(database.url)
+      const line = await blackHole(Number(url.port))
+      url.port = String(line.port)
+      try {
+        const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
+        const start = (...options: string[]) => {
+          const args = [builtCli(), 'exec', 'job', '--url', url.href, ...options, ...node(script)]
+          const child = spawn(process.execPath, args, { cwd: root })
+          return { child, ended: once(child, 'exit'), up: once(child.stdout, 'data') }
+        }
+        // Extends its lock, and frees it, by a new connection.
+        const first = start('--lock-at-most-for', '7s', '--keep-alive')
+        await first.up
+        line.swallow()
+        await eventually(async () => {
+          const lock = await provider.table.find('job')
+          expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
+        })
+        line.swallow()
+        first.child.stdin.end('stop')
+        expect(await first.ended).toEqual([0, null])
+        expect(await held()).toBe(false)
+        // Ends though nobody answers, and at SIGTERM at once; its lock expires.
+        const second = start('--lock-at-most-for', '10m')
+        await second.up
+        line.swallow(true)
+        second.child.stdin.end('stop')
+        expect(await second.ended).toEqual([0, null])
+        expect(await held()).toBe(true)
+        const third = start('--lock-at-most-for', '10m')
+        third.child.kill('SIGTERM')
+        expect(await third.ended).toEqual([null, 'SIGTERM'])
+      } finally {
+        line.close()
       }
-      // Extends its lock, and frees it, by a new connection.
-      const first = start('--lock-at-most-for', '7s', '--keep-alive')
-      await first.up
-      line.swallow()
-      await eventually(async () => {
-        const lock = await provider.table.find('job')
-        expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
-      })
-      line.swallow()
-      first.child.stdin.end('stop')
-      expect(await first.ended).toEqual([0, null])
-      expect(await held()).toBe(false)
-      // Ends though nobody answers, and at SIGTERM at once; its lock expires.
-      const second = start('--lock-at-most-for', '10m')
-      await second.up
-      line.swallow(true)
-      second.child.stdin.end('stop')
-      expect(await second.ended).toEqual([0, null])
-      expect(await held()).toBe(true)
-      const third = start('--lock-at-most-for', '10m')
-      third.child.kill('SIGTERM')
-      expect(await third.ended).toEqual([null, 'SIGTERM'])
-    } finally {
-      line.close()
-    }
-  })
+    },
+  )
 
   // What follows is the same on each.
   if (backend !== backends[0]) return
@@ -164,7 +167,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await exec(...once)).toMatchObject({ status: 0, stdout: '' })
   })
 
-  it('is quiet for crontabs, and says all else', async () => {
+  it('prints errors, but no skips, with --quiet', async () => {
     await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     expect(await exec(...LOCK, '--quiet', ...node(''))).toEqual({ status: 75, stdout: '', stderr: '' })
     expect((await exec(...LOCK, ...node(''))).stderr).toMatch(
@@ -205,7 +208,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await held()).toBe(false)
   })
 
-  it('stops the command after a release by hand, and says so', async () => {
+  it('stops the command after a release by hand, and reports it', async () => {
     const forever = node('setInterval(() => 0, 1e6)')
     const running = exec('exec', 'job', '--lock-at-most-for', '4s', '--keep-alive', ...forever)
     await eventually(async () => expect(await held()).toBe(true))

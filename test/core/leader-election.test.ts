@@ -150,6 +150,21 @@ it('a database that does not answer is reported, and tried again', async () => {
   expect(errors).toEqual([failure])
 })
 
+it('waits for the configured interval, even if no timer is that long', async () => {
+  jest.useFakeTimers()
+  let asked = 0
+  const provider = providerOf(() => {
+    asked++
+    return Promise.reject(new LockError('TIMEOUT', 'no answer'))
+  })
+  const configuration = { name: 'leader', lockAtMostFor: '1h', interval: '30d' }
+  const callbacks = { onElected: () => undefined, onError: () => undefined }
+  const election = leaderElection(provider, configuration, callbacks)
+  await jest.advanceTimersByTimeAsync(60_000)
+  expect(asked).toBe(1)
+  await election.shutdown()
+})
+
 it('keeps no timer after shutdown(), even if an attempt was under way', async () => {
   jest.useFakeTimers()
   const answer = promiseWithResolvers()

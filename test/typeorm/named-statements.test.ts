@@ -17,7 +17,7 @@ const REFUSED =
 
 const backends = availableBackends().filter(({ dialect }) => dialect === 'postgres')
 
-describeBackends(backends)('statements by name on $name', (backend) => {
+describeBackends(backends)('the named statements on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '10m' }
   let opened: OpenDatabase
   let observer: DataSource
@@ -60,7 +60,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     }
   }
 
-  it('are kept by the server, one for each question', async () => {
+  it('are prepared once for each kind of statement', async () => {
     const provider = provide()
     await everyQuestion(provider)
     const names = await prepared()
@@ -70,7 +70,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
-  it('have another name for another table and for other columns', async () => {
+  it('have other names for another table', async () => {
     await observeLockTable(observer, backend.dialect, { tableName: 'other' }).createTable()
     await everyQuestion()
     const one = await prepared()
@@ -78,7 +78,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect((await prepared()).filter((name) => !one.includes(name))).toHaveLength(2)
   })
 
-  it('are bounded for each connection, and locks go on without, when there is a table for each tenant', async () => {
+  it('stop being named at a limit for each connection, for example with a table for each tenant', async () => {
     const tables = Array.from({ length: 20 }, (_, index) => `tenant_${index}`)
     for (const tableName of tables) {
       await observeLockTable(observer, backend.dialect, { tableName }).createTable()
@@ -100,7 +100,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   })
 
   it.each(['DISCARD ALL', 'DEALLOCATE ALL'])(
-    'are asked without a name after %s, with one line in the log',
+    'are sent without names after %s, and one warning is logged',
     async (statement) => {
       const provider = provide()
       await everyQuestion(provider)
@@ -112,7 +112,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     },
   )
 
-  it('are asked without a name where each of them got lost in turn', async () => {
+  it('are sent without names whichever of them the server has forgotten', async () => {
     const questions: ((lock: Lock) => Promise<unknown>)[] = [
       async (lock) => {
         await lock.extend('20m')
@@ -136,7 +136,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(warnings.seen).toHaveLength(questions.length)
   })
 
-  it('are asked without a name where another client of a pooler has left one of theirs', async () => {
+  it('are sent without names if another client of a pooler has prepared the same name', async () => {
     const provider = provide()
     await everyQuestion(provider)
     const queryRunner = dataSource.createQueryRunner()
@@ -152,7 +152,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     ['altered', 'alter table shedlock alter locked_by type text, alter lock_until type timestamp'],
     ['given another column', 'alter table shedlock add column more int'],
     ['analysed', 'analyze shedlock'],
-  ])('are right after the table was %s', async (_, statement) => {
+  ])('keep their names after the table was %s', async (_, statement) => {
     const provider = provide()
     await everyQuestion(provider)
     await observer.query(statement)
@@ -160,7 +160,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
-  it('that were planned for another result count as refused', async () => {
+  it('count as refused if the server planned them for another result', async () => {
     const queryRunner = dataSource.createQueryRunner()
     const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }
     const ask = () => client.query({ name: 'shedlock_all', text: 'select * from shedlock' })
@@ -173,7 +173,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(isNotPrepared({ ...(error as object), routine: 'another' })).toBe(false)
   })
 
-  it('are not used by the guard, whose transaction a lost name would abort', async () => {
+  it('have no names in the guard, because a forgotten name would abort its transaction', async () => {
     const executor = new LockingTaskExecutor(provide())
     const pool = await open({ poolSize: 2 })
     await executor.executeWithLock(job, () =>
@@ -187,7 +187,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     )
   })
 
-  it('are not used where the option says so', async () => {
+  it('have no names with namedStatements: false', async () => {
     await everyQuestion(provide({ namedStatements: false }))
     expect(await prepared()).toEqual([])
     expect(() => provide({ namedStatements: 'no' as never })).toThrow('namedStatements must be true or false')
@@ -223,7 +223,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   }
 
   itIf(hasPgBouncer, 'pgbouncer')(
-    'give way behind PgBouncer in transaction mode, with one line in the log of each',
+    'are sent without names behind PgBouncer in transaction mode, and each client logs one warning',
     () =>
       throughPooler(
         { default_pool_size: 2, ...(hasPreparingPgBouncer && { max_prepared_statements: 0 }) },
@@ -235,7 +235,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   )
 
   itIf(hasPreparingPgBouncer, 'PgBouncer 1.21 or later, such as PGBOUNCER names')(
-    'stay behind PgBouncer with max_prepared_statements',
+    'keep their names behind PgBouncer with max_prepared_statements',
     () =>
       throughPooler({ default_pool_size: 2, max_prepared_statements: 20 }, async (pools) => {
         await crowd(pools)

@@ -13,9 +13,9 @@ describe('typeOrmLockProvider', () => {
   const dataSource = new DataSource({ type: 'better-sqlite3', database: ':memory:' })
 
   it.each<[string, unknown]>([
-    ['nothing', undefined],
+    ['undefined', undefined],
     ['null', null],
-    ['a text', 'postgres://…'],
+    ['a string', 'postgres://…'],
     ['options of a DataSource', { type: 'postgres' }],
     ['an EntityManager', dataSource.manager],
   ])('refuses %s for a DataSource', (_, wrong) => {
@@ -79,14 +79,14 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       return dataSource.query(`create table shedlock (${list.join(', ')})`)
     }
 
-    it('says that the DataSource is not initialised', async () => {
+    it('rejects with INVALID_CLIENT before the DataSource is initialised', async () => {
       const uninitialised = new DataSource(database.typeOrm)
       expect(await refused({}, uninitialised)).toEqual(
         lockError('INVALID_CLIENT', /not initialised, or was destroyed – await dataSource.initialize\(\)/),
       )
     })
 
-    it('may be made before the DataSource is initialised', async () => {
+    it('creates a provider before the DataSource is initialised', async () => {
       const later = new DataSource(database.typeOrm)
       const provider = typeOrmLockProvider(later)
       await createTable()
@@ -95,7 +95,7 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       await later.destroy()
     })
 
-    it('says that the DataSource was destroyed while a lock that nobody awaits was under way', async () => {
+    it('rejects locks that are being acquired while the DataSource is destroyed', async () => {
       await createTable()
       const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
       await (await provider.lock(job))?.unlock()
@@ -119,7 +119,7 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       }
     })
 
-    it('says that the DataSource was destroyed, even with a lock in hand', async () => {
+    it('rejects an extension and an unlock after the DataSource was destroyed', async () => {
       await createTable()
       const provider = typeOrmLockProvider(dataSource)
       const lock = await provider.lock(job)
@@ -134,7 +134,7 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
     })
 
     it.each(['name', 'lock_until', 'locked_at', 'locked_by'])(
-      'says that column %s is missing',
+      'rejects with TABLE_MISMATCH if column %s is missing',
       async (column) => {
         await createTable({ [column]: '', other: 'varchar(1)' })
         expect(await refused()).toEqual(
@@ -148,7 +148,7 @@ describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'
       },
     )
 
-    it('says that a column that was there is gone', async () => {
+    it('rejects with TABLE_MISMATCH after a column was renamed', async () => {
       await createTable()
       const provider = typeOrmLockProvider(dataSource)
       await (await provider.lock(job))?.unlock()

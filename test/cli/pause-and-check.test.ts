@@ -30,7 +30,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     runCli(args, { env: { DATABASE_URL: database.url } })
   const isPaused = async (): Promise<boolean> => (await provider.table.list()).some(({ paused }) => paused)
 
-  it('says which jobs are overdue', async () => {
+  it('reports which jobs are overdue', async () => {
     const lock = await provider.lock({ name: 'a=b', lockAtMostFor: '1m', slot: Date.now() - 7_200_000 })
     await lock?.unlock()
     const inTime = await run('check', 'a=b=3h')
@@ -48,7 +48,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(json.status).toBe(1)
   })
 
-  it('tells how the last run ended, and whether it succeeded', async () => {
+  it('reports how the last run ended, and whether it succeeded', async () => {
     const limits = ['check', 'job=1h', '--must-have-succeeded', '--running-at-most', '1ms']
     const end = async (outcome?: 'succeeded' | 'failed'): Promise<void> => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
@@ -78,7 +78,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(1)
   })
 
-  it('tells a time that lies in the future: show, check and doctor', async () => {
+  it('warns of a time in the future: list, check and doctor', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: Date.now() })
     await lock?.unlock()
     const calm = await run('list', 'job')

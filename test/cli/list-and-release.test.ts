@@ -63,7 +63,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   const held = async (name: string): Promise<boolean | undefined> =>
     (await provider.table.list()).find((lock) => lock.name === name)?.held
 
-  it('lists who holds what', async () => {
+  it('lists the locks and their holders', async () => {
     expect((await run(['list'])).stdout).toBe('There are no locks.\n')
     await provider.lock({ name: 'report', lockAtMostFor: '90m' })
     const free = await provider.lock({ name: 'cleanup', lockAtMostFor: '1h' })
@@ -108,7 +108,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     })
   })
 
-  it('shows whatever others wrote as text that steers no terminal, and as JSON the same value', async () => {
+  it('escapes control characters that other programs wrote, and prints the same value as JSON', async () => {
     const name = 'a\u001b[2J\u202eb\u009b31m\u2028\n9 errors'
     const { placeholder } = drivers[backend.dialect]
     const forEver = `${backend.dialect === 'oracle' ? 'timestamp ' : ''}'9999-12-31 23:59:59.999'`
@@ -140,7 +140,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     }
   })
 
-  it('releases a held lock when it is told to', async () => {
+  it('releases a held lock with --yes', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect(await run(['release', 'report', '--yes'])).toMatchObject({ status: 0 })
     expect(await held('report')).toBe(false)

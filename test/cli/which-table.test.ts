@@ -65,7 +65,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     return `shedlock-orm: table ${name}${inside.database === undefined ? '' : `, database ${inside.database}`}, ${dialect} at ${server}\n`
   }
 
-  it('is said before it is changed', async () => {
+  it('is printed before a command changes it', async () => {
     expect(await run(...PAUSE)).toMatchObject({ status: 0, stderr: line('shedlock') + UNKNOWN })
     expect((await run('resume', 'job')).stderr).toBe(line('shedlock'))
     expect((await run('release', 'job', '--yes')).stderr).toBe(line('shedlock'))
@@ -79,7 +79,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     )
   })
 
-  it('is in the JSON of what was changed', async () => {
+  it('is part of the JSON of a change', async () => {
     const paused = await run(...PAUSE, '--table', 'job_locks', '--json')
     expect(JSON.parse(paused.stdout)).toMatchObject({
       name: 'job',
@@ -97,7 +97,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     })
   })
 
-  it('is that of the entity in the file of the DataSource, unless flags name another', async () => {
+  it('is the table of the entity in the file of the DataSource, unless flags name another', async () => {
     const file = join(project, 'data-source.cjs')
     buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
     const names = { tableName: 'job_locks', columnNames: { lockUntil: 'until' } }
@@ -124,7 +124,7 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entiti
     expect((await runCli(['doctor', '-d', file], {})).stdout).toContain('job_locks')
   })
 
-  it('has the names that the DataSource gives to entities, and is one of several', async () => {
+  it('has the entityPrefix of the DataSource, and is the first of several entities', async () => {
     const file = join(project, 'prefix.cjs')
     buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
     const second = { tableName: 'locks', columnNames: { lockUntil: 'until' } }
@@ -146,28 +146,31 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entity
     expect(await stderr('--table', 'locks')).toBe(line('job_locks') + UNKNOWN)
   })
 
-  itIf(backend.dialect === 'postgres', 'a search path')('is told when a search path found it', async () => {
-    await dataSource.query('create schema app')
-    const url = `${database.url}?options=${encodeURIComponent('-c search_path=app,public')}`
-    expect((await run(...PAUSE, '--url', url)).stderr).toContain(line('shedlock', 'public'))
-    expect((await run('doctor', '--url', url)).stdout).toMatch(
-      /\nwarning +table: .*found in schema 'public', .* in 'app'/,
-    )
-    const exec = [
-      'exec',
-      'job',
-      '--wait',
-      '1m',
-      '--table',
-      'new_locks',
-      '--create-table',
-      '--url',
-      url,
-      '--',
-      'true',
-    ]
-    expect((await run(...exec)).stderr).toBe(line('new_locks', 'app'))
-  })
+  itIf(backend.dialect === 'postgres', 'a search path')(
+    'is printed with its schema if a search path found it',
+    async () => {
+      await dataSource.query('create schema app')
+      const url = `${database.url}?options=${encodeURIComponent('-c search_path=app,public')}`
+      expect((await run(...PAUSE, '--url', url)).stderr).toContain(line('shedlock', 'public'))
+      expect((await run('doctor', '--url', url)).stdout).toMatch(
+        /\nwarning +table: .*found in schema 'public', .* in 'app'/,
+      )
+      const exec = [
+        'exec',
+        'job',
+        '--wait',
+        '1m',
+        '--table',
+        'new_locks',
+        '--create-table',
+        '--url',
+        url,
+        '--',
+        'true',
+      ]
+      expect((await run(...exec)).stderr).toBe(line('new_locks', 'app'))
+    },
+  )
 
   itIf(backend.dialect === 'postgres', 'a server that takes any password')(
     'and a password that is a word of JSON does not change what is printed',
