@@ -149,6 +149,13 @@ describe('waiting', () => {
     await locks
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
+
+  it('does not begin when its signal has aborted', async () => {
+    const { counted, provider } = heldForEver()
+    const reason = new Error('too late')
+    await expect(provider.lock({ ...job, wait, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(counted.attempts).toBe(0)
+  })
 })
 
 function abortable(): { readonly signal: AbortSignal; readonly abort: (reason?: unknown) => void } {
