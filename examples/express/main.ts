@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   })
   process.once('SIGTERM', () => {
     server.close()
-    void executor.shutdown({ timeout: '10s' }).then(() => dataSource.destroy())
+    void executor.shutdown('10s').then(() => dataSource.destroy())
   })
 }
 

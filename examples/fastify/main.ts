@@ -18,7 +18,7 @@ server.addHook('onReady', async () => {
   const job = new Cron('*/2 * * * * *', send)
   server.addHook('onClose', async () => {
     job.stop()
-    await executor.shutdown({ timeout: '10s' })
+    await executor.shutdown('10s')
     await dataSource.destroy()
   })
 })

@@ -1,18 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
-import { inTime } from '../core/internal'
-import {
-  describePlace,
-  placeOf as placeOfTable,
-  tableSql,
-  type Attempt,
-  type Dialect,
-  type LockTableOptions,
-  type Place,
-  type SqlLockProvider,
-} from '../sql/internal'
-import { databaseFailure, wrongUsage, type CommandError } from './command-error'
+import { describePlace, type Place, type SqlLockProvider } from '../sql/internal'
+import { wrongUsage, type CommandError } from './command-error'
 import { connectDataSource } from './data-source'
 import {
   addOptions,
@@ -27,24 +17,16 @@ import { connectUrl } from './url-connection'
 
 /** A connection to the lock table's database, by URL or through a DataSource. */
 export interface Connection {
-  readonly dialect: Dialect
   readonly provider: SqlLockProvider
   /** The host, or the SQLite file. */
   readonly server: string
-  readonly names: LockTableOptions
-  readonly attempt: Pick<Attempt, 'query'>
-  /** Opens a connection that nothing else uses until it is closed. */
-  openSession(): Promise<Session>
-  close(): Promise<unknown>
-}
-
-export interface Session extends Pick<Attempt, 'query'> {
+  /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
+  readonly missingLimit?: string | undefined
   close(): Promise<unknown>
 }
 
 /** Longer than a healthy server takes to close a connection. */
 const CLOSES_WITHIN = 1_000
-const ANSWERS_WITHIN = 5_000
 
 /** With `createTable`, a missing SQLite file is created too. */
 type ConnectionFlags = Flags<ConnectionOption> & Partial<Flags<'createTable'>>
@@ -74,7 +56,7 @@ export async function withConnection(
   try {
     await work(connection)
   } finally {
-    await connection.provider.drain({ timeout: 2 * CLOSES_WITHIN }).catch(() => undefined)
+    await connection.provider.drain(2 * CLOSES_WITHIN).catch(() => undefined)
     const closed = connection.close().catch(() => undefined)
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSES_WITHIN))])
   }
@@ -115,13 +97,12 @@ function twice(one: string, other: string): CommandError {
 
 /** Prints which table is about to be changed. */
 export async function announce(connection: Connection, quiet = false): Promise<Place> {
-  const noAnswer = () => databaseFailure(`The database at ${connection.server} does not answer.`)
-  const place = await inTime(placeOf(connection), ANSWERS_WITHIN, noAnswer)
+  const place = await placeOf(connection)
   if (!quiet) warn(describePlace(place))
   return place
 }
 
 /** Shows the server by the name that the user gave, which people recognise. */
-export async function placeOf({ dialect, server, names, attempt }: Connection): Promise<Place> {
-  return { ...(await placeOfTable(attempt, dialect, tableSql(dialect, names))), server }
+export async function placeOf({ provider, server }: Connection): Promise<Place> {
+  return { ...(await provider.table.place()), server }
 }

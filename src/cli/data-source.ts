@@ -2,22 +2,19 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { drivers, sqlClient } from '../drivers/internal'
-import { Attempt, dialects, type LockTableOptions, type SqlRow } from '../sql/internal'
-import {
-  CLIENT_DIALECTS,
-  tableIn,
-  typeOrmLockProvider,
-  type DataSourceLike,
-  type QueryRunnerLike,
-} from '../typeorm/internal'
+import type { LockTableOptions } from '../sql/internal'
+import { CLIENT_DIALECTS, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
 import { databaseFailure, hide, hideUrl, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
 /** What the command line uses of a DataSource beyond what a lock does. */
 interface DataSource extends DataSourceLike {
   readonly options: DataSourceLike['options'] &
-    ServerOptions & { readonly replication?: { master?: ServerOptions } }
+    ServerOptions & {
+      readonly replication?: { master?: ServerOptions }
+      readonly connectTimeoutMS?: unknown
+      readonly extra?: { readonly connectionTimeoutMillis?: unknown }
+    }
   readonly entityMetadatas: readonly EntityMetadata[]
   setOptions(options: object): unknown
   initialize(): Promise<unknown>
@@ -68,28 +65,11 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
   }
   const names = { ...namesOfEntity(dataSource.entityMetadatas, options), ...options }
-  const open = () => {
-    const queryRunner: QueryRunnerLike = dataSource.createQueryRunner('master')
-    const client = sqlClient(drivers[name], async (text, values) => {
-      const { records, affected } = await queryRunner.query(text, values, true)
-      return { rows: records as SqlRow[], changed: affected }
-    })
-    // The rows have been read even if the connection cannot be returned.
-    const attempt = new Attempt(client, dialects[name])
-    return { query: attempt.query.bind(attempt), close: () => queryRunner.release().catch(() => undefined) }
-  }
   return {
-    dialect: dialects[name],
-    provider: typeOrmLockProvider(dataSource, names),
+    // A pooler might refuse a named statement to the doctor.
+    provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
+    missingLimit: missingLimit(dataSource.options),
     server: name === 'sqlite' ? resolve(String(database)) : hostOf(server),
-    names: tableIn(dataSource, dialects[name], names),
-    attempt: {
-      query: (...question: Parameters<Attempt['query']>) => {
-        const session = open()
-        return session.query(...question).finally(() => session.close())
-      },
-    },
-    openSession: () => Promise.resolve(open()),
     close: () => dataSource.destroy(),
   }
 }
@@ -109,6 +89,12 @@ function namesOfEntity(
     columns.map((column) => [column.propertyName, column.givenDatabaseName]),
   )
   return { schema: database, tableName, columnNames }
+}
+
+/** Returns the setting that is missing. Only pg has no limit of its own; TypeORM has no name for its setting on CockroachDB. */
+function missingLimit({ type, connectTimeoutMS, extra }: DataSource['options']): string | undefined {
+  if (connectTimeoutMS || extra?.connectionTimeoutMillis) return undefined
+  return { postgres: 'connectTimeoutMS', cockroachdb: 'extra.connectionTimeoutMillis' }[type]
 }
 
 function hostOf({ url, host, port }: ServerOptions): string {

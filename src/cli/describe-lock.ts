@@ -1,3 +1,4 @@
+import { formatDuration } from '../core/internal'
 import {
   displayedOwner,
   foreignClock,
@@ -61,7 +62,10 @@ export function details(lock: LockRecord): string {
     ['locked at', lockedAt(lock)],
     ['lock until', lockUntil(lock)],
     ['now', lock.now.toISOString()],
-    [['warning', 'red'], ahead > 0 ? `locked at is ${duration(ahead)} ahead of now: ${ANOTHER_CLOCK}` : ''],
+    [
+      ['warning', 'red'],
+      ahead > 0 ? `locked at is ${formatDuration(ahead)} ahead of now: ${ANOTHER_CLOCK}` : '',
+    ],
   ]
   return labelled(rows.filter(([, value]) => value !== ''))
 }
@@ -101,7 +105,7 @@ function state(lock: LockRecord): Cell {
 }
 
 function left({ lockUntil, now }: LockRecord): string {
-  return `${duration(lockUntil.getTime() - now.getTime())} left`
+  return `${formatDuration(lockUntil.getTime() - now.getTime())} left`
 }
 
 const UNKNOWN = 'unknown'
@@ -113,7 +117,7 @@ function lastRun(lock: LockRecord): Cell {
   if (lock.lastRun) return [ended(lock.lastRun, now), STYLES[lock.lastRun.outcome]]
   if (!wasAcquired(lock)) return 'never'
   if (isPause(lockedBy) || !held) return UNKNOWN
-  return [`running for ${duration(Math.max(0, now.getTime() - lockedAt.getTime()))}`, 'cyan']
+  return [`running for ${formatDuration(Math.max(0, now.getTime() - lockedAt.getTime()))}`, 'cyan']
 }
 
 function whyUnknown({ lockedBy }: LockRecord): string {
@@ -121,12 +125,12 @@ function whyUnknown({ lockedBy }: LockRecord): string {
 }
 
 function ended({ outcome, endedAt }: LastRun, now: Date): string {
-  return endedAt ? `${outcome} ${duration(now.getTime() - endedAt.getTime())} ago` : outcome
+  return endedAt ? `${outcome} ${formatDuration(now.getTime() - endedAt.getTime())} ago` : outcome
 }
 
 function took({ lastRun }: LockRecord): string {
   const time = lastRun?.duration
-  return time === undefined ? '' : time < 10_000 ? `${time / 1_000}s` : duration(time)
+  return time === undefined ? '' : formatDuration(time)
 }
 
 function owner(lock: LockRecord): string {
@@ -139,20 +143,4 @@ function lockedAt(lock: LockRecord): string {
 
 function lockUntil(lock: LockRecord): string {
   return lock.lockUntil.toISOString()
-}
-
-/** Formats as `1h 30m` or `45m`: fewer than ten of a unit are followed by the next smaller unit. */
-export function duration(milliseconds: number): string {
-  const seconds = Math.ceil(milliseconds / 1_000)
-  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)]
-  const parts = [
-    [Math.floor(hours / 24), 'd'],
-    [hours % 24, 'h'],
-    [minutes % 60, 'm'],
-    [seconds % 60, 's'],
-  ] as const
-  const first = parts.findIndex(([count]) => count > 0)
-  const precision = (parts[first]?.[0] ?? 0) < 10 ? 2 : 1
-  const shown = parts.slice(first, first + precision).filter(([count]) => count > 0)
-  return shown.map((part) => part.join('')).join(' ') || '0s'
 }

@@ -1,8 +1,17 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
-import { describePlace, printable, raw, sql, type Dialect, type SqlRow } from '../sql/internal'
+import {
+  describePlace,
+  printable,
+  raw,
+  sql,
+  type Attempt,
+  type Dialect,
+  type SqlRow,
+  type TableOperations,
+} from '../sql/internal'
 import { ExitCode } from './command-error'
-import { onDatabase, placeOf, type Connection, type Session } from './connect'
+import { onDatabase, placeOf, type Connection } from './connect'
 import { labelled, type Cell } from './layout'
 import { print, printJson } from './output'
 
@@ -25,23 +34,31 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
     findings.push(found('table', 'columns, types, key, collation, times and privileges are right'))
-  const session = await connection.openSession()
+  if (connection.missingLimit !== undefined)
+    findings.push(
+      found(
+        'connecting',
+        `${connection.missingLimit} is not set: after a host has stopped answering, connections that are being opened may occupy the pool for good, and no job runs. Set it to less than timeLimit, for example 4_000.`,
+        'warning',
+      ),
+    )
+  const { dialect, attempt } = connection.provider.table.session()
   try {
-    findings.push(await clock(connection.dialect, session))
-    findings.push(...(await settings(connection.dialect, session)))
-    findings.push(...(await pooler(connection, session)))
+    findings.push(await clock(dialect, attempt))
+    findings.push(...(await settings(dialect, attempt)))
+    findings.push(...(await pooler(connection.provider.table, attempt)))
   } finally {
-    await session.close()
+    await attempt.release()
   }
   return findings
 }
 
-async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
+async function clock(dialect: Dialect, session: Attempt): Promise<Diagnosis> {
   const now = sql`select ${dialect.epochMilliseconds(dialect.now)} as now ${dialect.from ?? raw('')}`
   // Not timed, because the first query may wait for a connection.
-  await session.query(now, {})
+  await session.query(now)
   const sent = Date.now()
-  const [row] = await session.query(now, {})
+  const [row] = await session.query(now)
   const answered = Date.now()
   const difference = Math.round(Number(lastColumn(row)) - (sent + answered) / 2)
   const uncertainty = Math.ceil((answered - sent) / 2)
@@ -52,12 +69,12 @@ async function clock(dialect: Dialect, session: Session): Promise<Diagnosis> {
   return found('clock', `${differ}. ${advice}`, 'warning')
 }
 
-async function settings({ table, from = raw('') }: Dialect, session: Session): Promise<Diagnosis[]> {
+async function settings({ table, from = raw('') }: Dialect, session: Attempt): Promise<Diagnosis[]> {
   const { settings: known = [], grantee = raw('null') } = table
-  const user = lastColumn((await session.query(sql`select ${grantee} as grantee ${from}`, {}))[0])
+  const user = lastColumn((await session.query(sql`select ${grantee} as grantee ${from}`))[0])
   const findings: Diagnosis[] = []
   for (const { name, read, wrong, severity, message, fix } of known) {
-    const [row] = await session.query(read, {})
+    const [row] = await session.query(read)
     // Not every server has this setting.
     if (!row) continue
     const value = String(lastColumn(row))
@@ -70,19 +87,18 @@ async function settings({ table, from = raw('') }: Dialect, session: Session): P
 }
 
 /** Detects a pooler: two open connections have different server sessions, unless a pooler lends one session to both in turn. */
-async function pooler(connection: Connection, session: Session): Promise<Diagnosis[]> {
-  const { table, from = raw('') } = connection.dialect
-  const { session: id } = table
+async function pooler(table: TableOperations, session: Attempt): Promise<Diagnosis[]> {
+  const { dialect, attempt: other } = table.session()
+  const { session: id } = dialect.table
   if (!id) return []
-  const sessionId = sql`select ${id} as id ${from}`
-  const other = await connection.openSession()
+  const sessionId = sql`select ${id} as id ${dialect.from ?? raw('')}`
   try {
-    const [one] = await session.query(sessionId, {})
-    const [two] = await other.query(sessionId, {})
+    const [one] = await session.query(sessionId)
+    const [two] = await other.query(sessionId)
     if (lastColumn(one) !== lastColumn(two))
       return [found('pooler', 'each connection has its own session of the server')]
   } finally {
-    await other.close()
+    await other.release()
   }
   const message =
     'a pooler in transaction mode is between this host and the database. Locks work with it, because each step is one statement; but it does not keep the settings of a session (set …).'

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { aDuration, checkLockName } from '../core/internal'
+import { aDuration, checkLockName, formatDuration } from '../core/internal'
 import { printable, type OverdueLock } from '../sql/internal'
 import { ExitCode } from './command-error'
 import { onDatabase } from './connect'
-import { ANOTHER_CLOCK, details, duration, existingLock, forJson, table } from './describe-lock'
+import { ANOTHER_CLOCK, details, existingLock, forJson, table } from './describe-lock'
 import { labelled, terminalWidth } from './layout'
 import { readDuration } from './options'
 import { print, printJson } from './output'
@@ -17,9 +17,9 @@ export function addLockCommands(program: Command): void {
     .argument('[name]', 'show only this lock, with all that is known of it')
     .summary('list the locks, or show one: who holds what, since when, until when')
     .description(
-      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that fit its width; --wide shows all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
+      'Lists the locks, those whose last run failed or died first. A terminal shows the columns that fit its width; a pipe gets all, with times in UTC and by the clock of the database. With a name it shows that lock; exit status 1 if there is no such lock.',
     )
-  onDatabase(list, ['held', 'wide', 'json'], async ({ provider }, { held, wide, json }, name?: string) => {
+  onDatabase(list, ['held', 'json'], async ({ provider }, { held, json }, name?: string) => {
     if (name !== undefined) {
       const lock = await existingLock(provider, name)
       if (json) printJson(forJson(lock))
@@ -28,7 +28,7 @@ export function addLockCommands(program: Command): void {
     }
     const locks = (await provider.table.list()).filter((lock) => lock.held || !held)
     if (json) printJson(locks.map(forJson))
-    else print(table(locks, wide ? Infinity : terminalWidth()))
+    else print(table(locks, terminalWidth()))
   })
 
   const check = program
@@ -72,7 +72,7 @@ function why(
   limits: Limits,
   runningAtMost = '',
 ): string {
-  if (reason === 'running') return `has been running for ${duration(age)}, longer than ${runningAtMost}`
+  if (reason === 'running') return `has been running for ${formatDuration(age)}, longer than ${runningAtMost}`
   if (reason === 'not-succeeded')
     return lastRun && lastRun.outcome !== 'unlocked'
       ? `its last run ${lastRun.outcome}`
@@ -81,6 +81,6 @@ function why(
   if (!lockedAt) return `is overdue: it was never acquired, ${limit}`
   const last = `it was last acquired at ${lockedAt.toISOString()}`
   return age < 0
-    ? `may be overdue: ${last}, ${duration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}`
-    : `is overdue: ${last}, ${duration(age)} ago, ${limit}`
+    ? `may be overdue: ${last}, ${formatDuration(-age)} ahead of the clock of the database: ${ANOTHER_CLOCK}`
+    : `is overdue: ${last}, ${formatDuration(age)} ago, ${limit}`
 }

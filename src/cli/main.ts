@@ -15,7 +15,7 @@ const EXAMPLES = `
 Examples:
   $ shedlock-orm sql postgres --out migrations/V7__shedlock.sql
   $ shedlock-orm list --url postgres://app@localhost/app
-  $ shedlock-orm pause nightly-report --for 8h --reason "migration of the archive"
+  $ shedlock-orm pause nightly-report --duration 8h --reason "migration of the archive"
   $ shedlock-orm exec nightly-report --lock-at-most-for 10m -- ./report.sh --all
   $ shedlock-orm doctor     with DATABASE_URL set; run it before each deploy
 

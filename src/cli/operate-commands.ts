@@ -23,11 +23,11 @@ export function addOperateCommands(program: Command): void {
     .command('pause')
     .summary('keep a job from running, on every instance, until a time or until resume')
     .description(
-      'Acquires the lock without a run, so that every instance skips the job, those of Java services too. The pause ends with resume, or after --for. While a run is in progress the job cannot be paused: --wait waits for the end of that run. Exit status 1 if the job was not paused.',
+      'Acquires the lock without a run, so that every instance skips the job, those of Java services too. The pause ends with resume, or after --duration. While a run is in progress the job cannot be paused: --wait waits for the end of that run. Exit status 1 if the job was not paused.',
     )
-  changes(pause, ['for', 'reason', 'by', 'wait'], async (name, flags, provider, show) => {
-    const { by = whoAmI(), reason, wait } = flags
-    const paused = await provider.table.pause(name, { duration: flags.for, reason, pausedBy: by, wait })
+  changes(pause, ['duration', 'reason', 'pausedBy', 'wait'], async (name, flags, provider, show) => {
+    const { pausedBy = whoAmI(), duration, reason, wait } = flags
+    const paused = await provider.table.pause(name, { duration, reason, pausedBy, wait })
     const lock = await existingLock(provider, name)
     if (!paused) throw refusal(`${holding(lock)} – it was not paused.${advice(lock.paused)}`)
     show(lock)

@@ -6,10 +6,8 @@ import { ExitCode } from './command-error'
 interface OptionEntry {
   readonly flags: string
   readonly says: string
-  /** The option's name in code, and so in messages, if it differs. */
-  readonly inCode?: string
-  /** Parses the option's value. */
-  readonly read?: (text: string) => unknown
+  /** Parses the option's value. @param before what it was so far, if the option may be repeated */
+  readonly read?: (text: string, before?: never) => unknown
   readonly required?: boolean
   readonly default?: unknown
 }
@@ -17,44 +15,26 @@ interface OptionEntry {
 const URLS =
   'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…, oracle://…; uses the driver that your project has installed (default: DATABASE_URL of the environment)'
 
-/** Every option of every command. */
+/** Every option of every command, each with its name in code. */
 export const OPTIONS = {
   url: { flags: '--url <url>', says: URLS },
   dataSource: { flags: '-d, --data-source <file>', says: 'a file that exports your TypeORM DataSource' },
   // Not --env-file, because Node.js takes that as its own option wherever it stands.
   env: { flags: '--env <file>', says: 'read the environment from this file first, such as .env' },
   schema: { flags: '--schema <name>', says: "schema; MySQL: database (default: the connection's)" },
-  table: { flags: '--table <name>', inCode: 'tableName', says: 'table (default: shedlock)' },
-  columnName: {
-    flags: '--column-name <name>',
-    inCode: 'columnNames.name',
-    says: "column for the lock's name (default: name)",
-  },
-  columnLockUntil: {
-    flags: '--column-lock-until <name>',
-    inCode: 'columnNames.lockUntil',
-    says: 'column for the end of the lease (default: lock_until)',
-  },
-  columnLockedAt: {
-    flags: '--column-locked-at <name>',
-    inCode: 'columnNames.lockedAt',
-    says: 'column for the time of acquisition (default: locked_at)',
-  },
-  columnLockedBy: {
-    flags: '--column-locked-by <name>',
-    inCode: 'columnNames.lockedBy',
-    says: 'column for the owner (default: locked_by)',
+  tableName: { flags: '--table-name <name>', says: 'table (default: shedlock)' },
+  columnNames: {
+    flags: '--column-names <role=name>',
+    says: 'another name for a column: name=…, lockUntil=…, lockedAt=…, lockedBy=…; may be repeated',
+    read: columnName,
   },
   out: { flags: '-o, --out <file>', says: 'write to this file instead of the output' },
-  force: { flags: '--force', says: 'overwrite an existing file' },
   down: { flags: '--down', says: 'print the SQL that removes the table' },
-  dbmate: { flags: '--dbmate', says: 'print both directions in one file, for dbmate' },
   migration: { flags: '--migration', says: 'print migration.sql instead' },
   contract: {
     flags: '--contract',
     says: 'print the model for contract.prisma of Prisma 8 instead (postgresql only)',
   },
-  entity: { flags: '--entity', says: 'print the entity instead, for entities: […]' },
   held: { flags: '--held', says: 'list only the locks that are held now' },
   json: { flags: '--json', says: 'print JSON' },
   quiet: { flags: '-q, --quiet', says: 'print errors only, for crontabs' },
@@ -68,9 +48,8 @@ export const OPTIONS = {
     read: positiveDuration,
   },
   strict: { flags: '--strict', says: 'treat warnings as errors' },
-  wide: { flags: '--wide', says: 'show every column in full, as without a terminal' },
-  for: {
-    flags: '--for <duration>',
+  duration: {
+    flags: '--duration <duration>',
     says: 'how long the pause lasts, unless resume ends it: 8h, 30m, 2d',
     read: positiveDuration,
     required: true,
@@ -81,7 +60,7 @@ export const OPTIONS = {
     read: notBlank,
     required: true,
   },
-  by: { flags: '--by <name>', says: 'who pauses the job (default: user@host)', read: notBlank },
+  pausedBy: { flags: '--paused-by <name>', says: 'who pauses the job (default: user@host)', read: notBlank },
   wait: {
     flags: '--wait <duration>',
     says: 'how long to wait while somebody else holds the lock (default: not at all)',
@@ -129,16 +108,15 @@ export type Flags<Name extends OptionName> = {
     | ((typeof OPTIONS)[Each] extends { required: true } | { default: unknown } ? never : undefined)
 }
 
-type ValueOf<Entry extends OptionEntry> = Entry extends { read: (text: string) => infer Value }
+type ValueOf<Entry extends OptionEntry> = Entry extends {
+  read: (text: string, before?: never) => infer Value
+}
   ? Value
   : Entry extends { flags: `${string}<${string}` }
     ? string
     : boolean
 
-export const NAME_OPTIONS = [
-  ...(['schema', 'table', 'columnName', 'columnLockUntil'] as const),
-  ...(['columnLockedAt', 'columnLockedBy'] as const),
-] as const
+export const NAME_OPTIONS = ['schema', 'tableName', 'columnNames'] as const
 export type NameOption = (typeof NAME_OPTIONS)[number]
 
 /** The options of every command that connects. */
@@ -157,31 +135,32 @@ export function addOptions(command: Command, ...names: readonly OptionName[]): C
     const [group] = GROUPS.find(([, members]) => members.includes(name)) ?? []
     if (group !== undefined) option.helpGroup(group)
     if (entry.required) option.makeOptionMandatory()
-    if (entry.read) option.argParser(entry.read)
+    if (entry.read) option.argParser(entry.read as (text: string, before: unknown) => unknown)
     if (entry.default !== undefined) option.default(entry.default)
     command.addOption(option)
   }
   return command
 }
 
-/** The flag of an option that code names like this. */
-export function flagOf(option: string | undefined): string | undefined {
-  const entries = Object.entries<OptionEntry>(OPTIONS)
-  const [, entry] = entries.find(([name, { inCode = name }]) => inCode === option) ?? []
-  return entry && new Option(entry.flags).long
+/** The flag of the option that an error is about, such as `columnNames.lockedBy`. */
+export function flagOf(option = ''): string | undefined {
+  const [name = ''] = option.split('.')
+  return Object.hasOwn(OPTIONS, name) ? new Option(OPTIONS[name as OptionName].flags).long : undefined
 }
 
-/** Converts the flags for the table and its columns to the options in code. */
+/** Picks the flags for the table and its columns, which are the options in code. */
 export function lockTableOptions(flags: Flags<NameOption>): LockTableOptions {
-  const { schema, table: tableName, columnName: name, columnLockUntil: lockUntil } = flags
-  const { columnLockedAt: lockedAt, columnLockedBy: lockedBy } = flags
-  const columnNames = given({ name, lockUntil, lockedAt, lockedBy })
-  const hasColumns = Object.keys(columnNames).length > 0
-  return given({ schema, tableName, columnNames: hasColumns ? columnNames : undefined })
+  const given = NAME_OPTIONS.filter((name) => flags[name] !== undefined)
+  return Object.fromEntries(given.map((name) => [name, flags[name]]))
 }
 
-function given(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+function columnName(
+  text: string,
+  before: LockTableOptions['columnNames'] = {},
+): LockTableOptions['columnNames'] {
+  const [, role, name] = /^(\w+)=(.*)$/s.exec(text) ?? []
+  if (role === undefined) throw new InvalidArgumentError('It must be role=name, such as lockUntil=until.')
+  return { ...before, [role]: name }
 }
 
 export function readDuration(text: string): string {

@@ -5,7 +5,6 @@ import { Argument, type Command } from 'commander'
 import { prismaMigration, prismaModel, type PrismaProvider } from '../prisma/internal'
 import { prismaContract } from '../prisma-8/internal'
 import { dialects, migrationScripts, type DialectName, type LockTableOptions } from '../sql/internal'
-import { shedLockEntity } from '../typeorm/internal'
 import { wrongUsage } from './command-error'
 import { isCommonJs } from './data-source'
 import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags, type OptionName } from './options'
@@ -20,9 +19,9 @@ const PROVIDER_OF: Readonly<Record<string, PrismaProvider>> = {
   mariadb: 'mysql',
 }
 
-const OUT_OPTIONS = ['out', 'force', ...NAME_OPTIONS] as const
+const OUT_OPTIONS = ['out', ...NAME_OPTIONS] as const
 
-type OutFlags<Name extends OptionName> = Flags<Name | (typeof OUT_OPTIONS)[number]>
+type OutFlags<Name extends OptionName = 'out'> = Flags<Name | (typeof OUT_OPTIONS)[number]>
 
 /** Adds the commands that only print, and never connect to anything. */
 export function addPrintCommands(program: Command): void {
@@ -38,15 +37,13 @@ export function addPrintCommands(program: Command): void {
         ...Object.keys(DIALECT_OF),
       ]),
     )
-  addOptions(sql, 'down', 'dbmate', ...OUT_OPTIONS).action(
-    (name: string, flags: OutFlags<'down' | 'dbmate'>) => {
-      const dialect = DIALECT_OF[name] ?? (name as DialectName)
-      const names = lockTableOptions(flags)
-      const { up, down, dbmate } = migrationScripts(dialects[dialect], names)
-      printOrWrite(flags.dbmate ? dbmate : flags.down ? down : up, flags)
-      recallNames('the lock provider (…)', names)
-    },
-  )
+  addOptions(sql, 'down', ...OUT_OPTIONS).action((name: string, flags: OutFlags<'down'>) => {
+    const dialect = DIALECT_OF[name] ?? (name as DialectName)
+    const names = lockTableOptions(flags)
+    const { up, down } = migrationScripts(dialects[dialect], names)
+    printOrWrite(flags.down ? down : up, flags)
+    recallNames('the lock provider (…)', names)
+  })
 
   const prisma = program
     .command('prisma')
@@ -74,14 +71,13 @@ export function addPrintCommands(program: Command): void {
 
   const typeorm = program
     .command('typeorm')
-    .summary('print the TypeORM migration, or the entity')
+    .summary('print the TypeORM migration')
     .description(
       "Prints a migration file for TypeORM's command line and dataSource.runMigrations(). Never connects to a database.",
     )
-  addOptions(typeorm, 'entity', ...OUT_OPTIONS).action((flags: OutFlags<'entity'>) => {
-    const what = flags.entity ? 'entity' : 'migration'
+  addOptions(typeorm, ...OUT_OPTIONS).action((flags: OutFlags) => {
     const names = lockTableOptions(flags)
-    printOrWrite(typeOrmSource(what, names, flags.out), flags)
+    printOrWrite(typeOrmMigration(names, flags.out), flags)
     recallNames('typeOrmLockProvider(dataSource, …)', names)
   })
 }
@@ -90,24 +86,21 @@ export function addPrintCommands(program: Command): void {
 const CREATED = '1735689600000'
 
 /**
- * The source of a file for a TypeORM project.
+ * The source of a migration file for a TypeORM project.
  *
  * @param file its name. TypeORM sorts migrations by the date in their classes' names, which should be that of the file
  */
-function typeOrmSource(what: 'migration' | 'entity', options: LockTableOptions, file = ''): string {
-  // Reject what the project could not load.
-  if (what === 'entity') shedLockEntity(options)
+function typeOrmMigration(options: LockTableOptions, file = ''): string {
   const [, date = CREATED] = /^(\d{13})-/.exec(basename(file)) ?? []
-  const make = what === 'migration' ? 'createShedLockMigration' : 'shedLockEntity'
-  const name = what === 'migration' ? `CreateShedLock${date}` : 'ShedLock'
-  const call = `${make}(${Object.keys(options).length === 0 ? '' : literal(options)})`
+  const name = `CreateShedLock${date}`
+  const call = `createShedLockMigration(${Object.keys(options).length === 0 ? '' : literal(options)})`
   const isCommon = /\.c?js$/.test(file) && isCommonJs(resolve(file))
   const override = /\.[cm]?js$/.test(file) ? '' : 'override '
-  const isDated = what === 'migration' && date !== CREATED
+  const isDated = date !== CREATED
   const value = isDated ? `class ${name} extends ${call} {\n  ${override}name = '${name}'\n}` : call
   return isCommon
-    ? `const { ${make} } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${value}\n`
-    : `import { ${make} } from 'shedlock-orm/typeorm'\n\nexport ${isDated ? '' : `const ${name} = `}${value}\n`
+    ? `const { createShedLockMigration } = require('shedlock-orm/typeorm')\n\nexports.${name} = ${value}\n`
+    : `import { createShedLockMigration } from 'shedlock-orm/typeorm'\n\nexport ${isDated ? '' : `const ${name} = `}${value}\n`
 }
 
 function literal(options: LockTableOptions): string {
@@ -121,16 +114,16 @@ function recallNames(call: string, names: LockTableOptions): void {
 }
 
 /** Prints the text, or writes it to a file that does not exist yet. */
-function printOrWrite(text: string, { out, force }: Flags<'out' | 'force'>): void {
+function printOrWrite(text: string, { out }: Flags<'out'>): void {
   if (out === undefined) {
     print(text)
     return
   }
   try {
-    writeFileSync(out, text, { flag: force ? 'w' : 'wx' })
+    writeFileSync(out, text, { flag: 'wx' })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw wrongUsage(`${out} already exists – choose another name, or set --force.`)
+    if (code === 'EEXIST') throw wrongUsage(`${out} already exists – choose another name, or remove it.`)
     const advice = code === 'ENOENT' ? ' – create its folder first' : ''
     throw wrongUsage(`${out} cannot be written: ${message}${advice}`)
   }

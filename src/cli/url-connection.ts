@@ -1,5 +1,5 @@
 import { sqlClient } from '../drivers/internal'
-import { Attempt, dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
+import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } from '../sql/internal'
 import { readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'
@@ -39,78 +39,40 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
     name === 'postgres' || name === 'cockroachdb'
       ? postgresUrl(url, scheme)
       : { address: url, schema: undefined }
-  const open = async (): Promise<DriverConnection> => {
-    try {
-      return await driver.open(address, create)
-    } catch (error) {
-      if (error instanceof CommandError) throw error
-      throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
-    }
-  }
-  const names = { ...(schema === undefined ? {} : { schema }), ...options }
-  const connection = new LiveConnection(open, driver.errorCode)
-  const client = sqlClient(driver, (text, values) => connection.query(text, values))
+  const open = () => driver.open(address, create)
+  // Connections that have answered so far. `exec` may use one hours later, when it has died.
+  const idle: DriverConnection[] = []
+  const client = sqlClient(driver, {
+    connect: async () => {
+      const connection = idle.pop() ?? (await open())
+      let isBroken = false
+      return {
+        run: (text, values) =>
+          connection.query(text, values).catch((error: unknown) => {
+            isBroken = driver.errorCode(error as object) === undefined
+            throw error
+          }),
+        release: () => (isBroken ? connection.close() : idle.push(connection)),
+        end: () => connection.close(),
+      }
+    },
+  })
   // Create the provider before connecting, because it validates the names.
-  const provider = new SqlLockProvider(client, dialects[name], names)
-  await connection.open()
+  const provider = new SqlLockProvider(client, dialects[name], {
+    ...(schema === undefined ? {} : { schema }),
+    ...options,
+  })
+  try {
+    // Before the first call, which would repeat it: a wrong URL is reported at once.
+    idle.push(await open())
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
+  }
   return {
-    dialect: dialects[name],
     provider,
     server: serverOf(url, name),
-    names,
-    attempt: new Attempt(client, dialects[name]),
-    openSession: async () => {
-      const session = await open()
-      const ofSession = sqlClient(driver, (text, values) => session.query(text, values))
-      const attempt = new Attempt(ofSession, dialects[name])
-      return { query: attempt.query.bind(attempt), close: () => session.close() }
-    },
-    close: () => connection.close(),
-  }
-}
-
-/**
- * Keeps one connection, and replaces it when it breaks: `exec` may release its lock hours after acquiring it. Statements run one at a
- * time, so if the previous one has not been answered when the next one starts, its wait has timed out and the connection counts as
- * dead.
- */
-class LiveConnection {
-  #current: Promise<DriverConnection> | undefined
-  #isBusy = false
-
-  constructor(
-    private readonly connect: () => Promise<DriverConnection>,
-    private readonly errorCode: CliDriver['errorCode'],
-  ) {}
-
-  open(): Promise<DriverConnection> {
-    if (this.#isBusy) this.#drop()
-    return (this.#current ??= this.connect())
-  }
-
-  async query(text: string, values: readonly (string | number | null)[]) {
-    const opened = this.open()
-    this.#isBusy = true
-    try {
-      const connection = await opened
-      return await connection.query(text, values)
-    } catch (error) {
-      if (opened === this.#current && this.errorCode(error as object) === undefined) this.#drop()
-      throw error
-    } finally {
-      if (opened === this.#current) this.#isBusy = false
-    }
-  }
-
-  async close(): Promise<void> {
-    await (await this.#current)?.close()
-  }
-
-  #drop(): void {
-    const dropped = this.#current
-    this.#current = undefined
-    this.#isBusy = false
-    dropped?.then((connection) => connection.close()).catch(() => undefined)
+    close: () => Promise.all(idle.map((connection) => connection.close())),
   }
 }
 

@@ -19,13 +19,13 @@ export function addWebCommand(program: Command): void {
     .description(
       'Serves a page with the locks on 127.0.0.1 until Ctrl-C, and prints its address. The address contains a secret: anyone who has it can see the page.',
     )
-  onDatabase(web, ['write', 'by', 'port'], async ({ provider }, flags, limits: Limits) => {
-    const { write, by = whoAmI(), port } = flags
+  onDatabase(web, ['write', 'pausedBy', 'port'], async ({ provider }, flags, limits: Limits) => {
+    const { write, pausedBy = whoAmI(), port } = flags
     // What is wrong with the table is an error here, and not on the page.
     await provider.table.list()
     const path = `/${randomBytes(24).toString('base64url')}`
     const page = lockPage(provider, {
-      authorize: ({ url }) => isSame(new URL(url).pathname, path) && { user: by },
+      authorize: ({ url }) => isSame(new URL(url).pathname, path) && { user: pausedBy },
       readOnly: !write,
       // Without any this is an empty array, which has no entries either.
       overdueAfter: limits,

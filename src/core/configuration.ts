@@ -1,18 +1,18 @@
 import { aDuration } from './duration'
 import { invalid, optionOf } from './errors'
-import type { LockSkippedEvent } from './listener'
-import type { CheckedLockConfiguration, Duration, LockConfiguration } from './lock'
+import type { LockEvent } from './listener'
+import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
 import { aBoolean, aSignal, checkOptions, mustBe, type CheckedOptions, type OptionChecks } from './options'
 import { checkSlot, RETRY_STEPS } from './slots'
-import { LONGEST_TIMEOUT } from './time'
 
 /** A checked lock configuration, and how to acquire the lock. Durations are in milliseconds. */
 export interface LockRequest {
   readonly configuration: CheckedLockConfiguration
-  readonly wait: { readonly atMost: number; readonly interval: number } | undefined
+  readonly wait?: { readonly atMost: number; readonly interval: number } | undefined
   /** Whether to keep the lock alive, and for how long at most. */
-  readonly keepAlive: { readonly atMost?: number | undefined } | undefined
-  readonly signal: AbortSignal | undefined
+  readonly keepAlive?: { readonly atMost?: number | undefined } | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onSkip?: TaskConfiguration['onSkip']
 }
 
 /** A lock configuration for a task. Durations that it does not set are the executor's defaults. */
@@ -25,12 +25,7 @@ export interface TaskConfiguration extends Omit<LockConfiguration, 'lockAtMostFo
    * What to do when the task is skipped: a function to call, or `'throw'` to reject with a `LockError` `SKIPPED` or
    * `SHUTDOWN`. Default: the executor only returns `{ executed: false, reason }`.
    */
-  readonly onSkip?: 'throw' | ((event: LockSkippedEvent) => unknown) | undefined
-}
-
-/** A checked task configuration. */
-export interface TaskRequest extends LockRequest {
-  readonly onSkip: TaskConfiguration['onSkip']
+  readonly onSkip?: 'throw' | ((event: LockEvent & Skip) => unknown) | undefined
 }
 
 /** Durations in milliseconds, for configurations that do not set them. */
@@ -41,8 +36,8 @@ export interface DefaultDurations {
 
 /** The documented column is `varchar(64)`; MySQL without strict mode would silently cut a longer name. */
 const MAX_NAME_LENGTH = 64
-/** Such as a zero-width space or a line separator. */
-const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}]/gu
+/** Such as a line break, a zero-width space or half a surrogate pair: two different names could look the same. */
+const INVISIBLE = /[\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}]/gu
 /** Spring replaces such placeholders in a name: `#{#tenant}` and `${tenant}`. */
 const PLACEHOLDER = /[$#]\{[^}]*\}/
 
@@ -71,10 +66,15 @@ export function checkLockConfiguration(configuration: LockConfiguration): LockRe
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
-export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
+export function lockRequest({
   // A name that was set has been checked.
-  const { name = checkLockName(undefined), lockAtMostFor, lockAtLeastFor = 0, slot } = checked
-  const { untilSucceeded = false, wait, keepAlive, signal } = checked
+  name = checkLockName(undefined),
+  lockAtMostFor,
+  lockAtLeastFor = 0,
+  slot,
+  untilSucceeded = false,
+  ...how
+}: CheckedOptions<LockConfiguration, typeof LOCK_OPTIONS>): LockRequest {
   if (lockAtMostFor === undefined) {
     throw invalid(
       `Lock '${name}' has no lockAtMostFor – set it, for example to '10m', in its configuration or as defaultLockAtMostFor.`,
@@ -94,7 +94,7 @@ export function lockRequest(checked: CheckedOptions<LockConfiguration, typeof LO
     ...(slot !== undefined && { slot: untilSucceeded ? slot - (slot % RETRY_STEPS) : slot }),
     ...(untilSucceeded && { untilSucceeded: true as const }),
   }
-  return { configuration: Object.freeze(configuration), wait, keepAlive, signal }
+  return { configuration: Object.freeze(configuration), ...how }
 }
 
 export const TASK_OPTIONS = {
@@ -106,9 +106,9 @@ export const TASK_OPTIONS = {
 export function checkTaskConfiguration(
   configuration: TaskConfiguration,
   defaults: DefaultDurations,
-): TaskRequest {
+): LockRequest {
   const checked = checkOptions(configuration, TASK_OPTIONS, 'lock configuration', nameOf(configuration))
-  return { ...lockRequest({ ...defaults, ...checked }), onSkip: checked.onSkip }
+  return lockRequest({ ...defaults, ...checked })
 }
 
 function checkOnSkip<Value>(value: Value, option: string, lockName?: string): Value {
@@ -167,15 +167,9 @@ export function checkLockName(name: unknown): string {
       name,
     )
   }
-  if (/[\p{Cc}\p{Cs}]/u.test(name)) {
-    throw invalid(
-      `Lock name ${JSON.stringify(name)} contains control characters or lone surrogates – use plain text.`,
-      name,
-    )
-  }
   if (name.search(INVISIBLE) >= 0) {
     throw invalid(
-      `Lock name "${name.replace(INVISIBLE, escaped)}" contains invisible characters, so two different locks could look the same – remove them.`,
+      `Lock name "${name.replace(INVISIBLE, escaped)}" contains invisible characters, control characters or lone surrogates – use plain text.`,
       name,
     )
   }
@@ -213,7 +207,7 @@ export function checkWait(
   )
   if (atMost === undefined) throw mustBe(`${option}.atMost`, "a duration such as '1m'", lockName)
   if (interval === 0) throw mustBe(`${option}.interval`, 'a millisecond or more', lockName)
-  return { atMost, interval: Math.min(interval, LONGEST_TIMEOUT) }
+  return { atMost, interval }
 }
 
 function checkKeepAlive(

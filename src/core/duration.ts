@@ -29,31 +29,43 @@ const ISO =
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function aDuration(duration: Duration, option: string, lockName?: string): number {
-  const value = milliseconds(duration, option, lockName)
+  const value = Math.trunc(typeof duration === 'number' ? duration : parse(duration))
   if (value >= 0 && value <= MAX_DURATION) return value
-  const [wrong, advice] =
-    value < 0 ? ['negative', 'set it to 0 or more'] : ['longer than a hundred years', 'make it shorter']
-  throw invalid(`${optionOf(option, lockName)} is ${wrong} (${duration}) – ${advice}.`, lockName)
+  throw invalid(`${optionOf(option, lockName)} ${mistakeOf(duration, value)}.`, lockName)
+}
+
+function mistakeOf(duration: Duration, value: number): string {
+  const number = typeof duration === 'string' && WITHOUT_UNIT.exec(duration)?.[1]
+  if (number) return `has no unit – write ${number}s or ${number}m`
+  if (!Number.isFinite(value))
+    return `is ${describe(duration)}, which is not a duration – pass a number of milliseconds, or a string such as '14m', '30s', '500ms' or 'PT14M'`
+  if (value < 0) return `is negative (${duration}) – set it to 0 or more`
+  return `is longer than a hundred years (${duration}) – make it shorter`
 }
 
 /**
- * Converts a duration to whole milliseconds, which may be negative.
- *
- * @param what the name of the value in the error message, such as `lockAtMostFor`
- * @param lockName the lock that the duration belongs to, if any, for the error
- * @throws LockError `INVALID_CONFIGURATION` if it is not finite or cannot be parsed
+ * Formats a duration for people to read: `1d 5h`, `45m`, `12s`, `300ms`. Fewer than ten of a unit are followed by the next smaller
+ * unit.
  */
-export function milliseconds(duration: Duration, what = 'duration', lockName?: string): number {
-  const value = typeof duration === 'number' ? duration : parse(duration)
-  if (Number.isFinite(value)) return Math.trunc(value)
-  const subject = optionOf(what, lockName)
-  const number = typeof duration === 'string' && WITHOUT_UNIT.exec(duration)?.[1]
-  throw invalid(
-    number
-      ? `${subject} has no unit – write ${number}s or ${number}m.`
-      : `${subject} is ${describe(duration)}, which is not a duration – pass a number of milliseconds, or a string such as '14m', '30s', '500ms' or 'PT14M'.`,
-    lockName,
-  )
+export function formatDuration(duration: number): string {
+  if (duration < 1_000) return `${Math.round(duration)}ms`
+  let rest = Math.round(duration / 1_000)
+  const parts = (
+    [
+      ['d', 86_400],
+      ['h', 3_600],
+      ['m', 60],
+      ['s', 1],
+    ] as const
+  ).map(([unit, length]) => {
+    const count = Math.floor(rest / length)
+    rest %= length
+    return { count, unit }
+  })
+  const first = parts.findIndex(({ count }) => count > 0)
+  const precision = (parts[first]?.count ?? 0) < 10 ? 2 : 1
+  const shown = parts.slice(first, first + precision).filter(({ count }) => count > 0)
+  return shown.map(({ count, unit }) => `${count}${unit}`).join(' ')
 }
 
 function parse(text: unknown): number {

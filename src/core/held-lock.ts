@@ -3,7 +3,7 @@ import { aDuration } from './duration'
 import { invalid, LockError, warn } from './errors'
 import { keepAlive } from './keep-alive'
 import { hasListeners, notify, type LockEvent, type LockingTaskExecutorListener } from './listener'
-import type { Acquisition, Duration, Lock, UnlockOptions } from './lock'
+import type { Acquisition, Duration, Lock } from './lock'
 import { checkOptions, mustBe } from './options'
 import { Lease, whenAborted, whenOver, type Cancel } from './time'
 
@@ -116,17 +116,22 @@ export class HeldLock implements Lock {
     if (this.#end) this.#cancelKeepAlive()
   }
 
-  /** Aborts the signal of this lock, which may still be held, when the other signal aborts. By default with the same reason. */
-  stopWith(other: AbortSignal, reason = (): unknown => other.reason): void {
+  /** Aborts the signal of this lock, which may still be held. Only the first reason counts. */
+  stop(reason: unknown): void {
+    if (this.#end) return
+    this.#stop ??= { reason }
+    this.#controller?.abort(this.#stop.reason)
+  }
+
+  /** Aborts the signal of this lock when the other signal aborts, with the same reason. */
+  stopWith(other: AbortSignal): void {
     // At its end, the lock leaves the other signal, which may live for ever.
     this.#watchLease()
-    if (other.aborted) this.#stopFor(reason())
-    else if (!this.#end)
-      this.#cancelStops.push(
-        whenAborted(other, () => {
-          this.#stopFor(reason())
-        }),
-      )
+    const stop = (): void => {
+      this.stop(other.reason)
+    }
+    if (other.aborted) stop()
+    else if (!this.#end) this.#cancelStops.push(whenAborted(other, stop))
   }
 
   /**
@@ -149,19 +154,13 @@ export class HeldLock implements Lock {
     return lent
   }
 
-  /** Only the first reason counts. */
-  #stopFor(reason: unknown): void {
-    this.#stop ??= { reason }
-    this.#controller?.abort(this.#stop.reason)
-  }
-
-  async unlock(options: UnlockOptions = {}): Promise<void> {
+  async unlock(options: Parameters<Lock['unlock']>[0] = {}): Promise<void> {
     const { outcome } = checkOptions(options, { outcome: checkOutcome }, 'options of unlock()', this.name)
     await this.release(outcome)
   }
 
   /** Does what `unlock` does, without checking its options. */
-  async release(outcome?: UnlockOptions['outcome']): Promise<void> {
+  async release(outcome?: Parameters<Acquisition['unlock']>[0]): Promise<void> {
     // If the lease ended while the process was blocked, that loss has not been reported yet.
     if (this.#report) this.#loseIfOver()
     this.#endWith({ code: 'NOT_LOCKED', why: 'it was released' })
@@ -239,7 +238,7 @@ export class HeldLock implements Lock {
     this.#cancelExpiry?.()
     this.#cancelKeepAlive?.()
     for (const cancel of this.#cancelStops) cancel()
-    if (this.#controller) this.#stopFor(this.#errorOf(end))
+    if (this.#controller) this.#controller.abort(this.#errorOf(end))
     return end
   }
 

@@ -1,13 +1,13 @@
-import { checkLease, checkLockName, nameOf } from './configuration'
+import { checkLockName, checkTaskConfiguration, nameOf } from './configuration'
 import { aDuration } from './duration'
 import { warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
-import type { ActiveLock, Duration, ShutdownOptions, TaskContext } from './lock'
+import type { ActiveLock, Duration, TaskContext } from './lock'
 import type { LockProvider } from './lock-provider'
 import { LockingTaskExecutor } from './locking-task-executor'
 import { aFunction, checkOptions, mustBe } from './options'
 import { outsideOfScopes } from './scope'
-import { LONGEST_TIMEOUT, sleep } from './time'
+import { sleep } from './time'
 
 /** The lock whose holder is the leader. */
 export interface LeaderElectionConfiguration {
@@ -21,23 +21,6 @@ export interface LeaderElectionConfiguration {
   readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
 }
 
-/** What a process does when it becomes the leader, and when it steps down. */
-export interface LeaderCallbacks {
-  /**
-   * Called when this process becomes the leader. `lock.signal` aborts when it is no longer the leader, and `lock.fencingToken()` is
-   * greater for each new leader. The callback may return at once, or work until the signal aborts: this process does not become the
-   * leader again before the callback's promise settles. If it throws, this process steps down.
-   */
-  readonly onElected: (lock: ActiveLock) => unknown
-  /**
-   * Called when this process is no longer the leader, with the reason: a `LockError` `LOCK_LOST` if the lock was lost, `SHUTDOWN`
-   * at `shutdown`, or what `onElected` threw. Unless the lock was lost, it stays held until this callback has ended.
-   */
-  readonly onStepDown?: ((reason: unknown) => unknown) | undefined
-  /** Called when the database does not answer or a callback throws; the election goes on. Default: a process warning. */
-  readonly onError?: ((error: unknown) => unknown) | undefined
-}
-
 /** A candidate for leader, until `shutdown` is called. */
 export interface LeaderElection {
   /** Returns whether this process may act as the leader at this moment. */
@@ -46,10 +29,11 @@ export interface LeaderElection {
    * Steps down for good, and releases the lock for the next leader when `onStepDown` and `onElected` have ended. Call it before you
    * disconnect from the database.
    *
+   * @param timeout how long to wait at most. Default 10 seconds
    * @returns the name of the lock if they did not end within the timeout: it stays held until they end or the process does
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  shutdown(options?: ShutdownOptions): Promise<readonly string[]>
+  shutdown(timeout?: Duration): Promise<readonly string[]>
 }
 
 /**
@@ -63,7 +47,21 @@ export interface LeaderElection {
 export function leaderElection(
   provider: LockProvider,
   configuration: LeaderElectionConfiguration,
-  callbacks: LeaderCallbacks,
+  callbacks: {
+    /**
+     * Called when this process becomes the leader. `lock.signal` aborts when it is no longer the leader, and `lock.fencingToken()` is
+     * greater for each new leader. The callback may return at once, or work until the signal aborts: this process does not become
+     * the leader again before the callback's promise settles. If it throws, this process steps down.
+     */
+    readonly onElected: (lock: ActiveLock) => unknown
+    /**
+     * Called when this process is no longer the leader, with the reason: a `LockError` `LOCK_LOST` if the lock was lost, `SHUTDOWN`
+     * at `shutdown`, or what `onElected` threw. Unless the lock was lost, it stays held until this callback has ended.
+     */
+    readonly onStepDown?: ((reason: unknown) => unknown) | undefined
+    /** Called when the database does not answer or a callback throws; the election goes on. Default: a process warning. */
+    readonly onError?: ((error: unknown) => unknown) | undefined
+  },
 ): LeaderElection {
   const checked = checkOptions(
     configuration,
@@ -71,7 +69,11 @@ export function leaderElection(
     'leader election',
     nameOf(configuration),
   )
-  const { name, lockAtMostFor, interval } = checkCandidate(checked)
+  const { lockAtMostFor } = checked
+  const interval = checked.interval ?? Math.ceil(Math.min(Math.max(lockAtMostFor ?? 1, 1) / 4, 5_000))
+  const wait = { atMost: '36500d', interval }
+  const candidacy = { name: configuration.name, lockAtMostFor, keepAlive: true, wait }
+  const { name } = checkTaskConfiguration(candidacy, { lockAtLeastFor: 0 }).configuration
   const {
     onElected,
     onStepDown,
@@ -86,7 +88,6 @@ export function leaderElection(
   // This listener suppresses the process warning for a lost lock: the leader steps down, and `onStepDown` gets the reason.
   const listeners = [...(checked.listeners ?? []), { onLockLost: () => undefined }]
   const executor = new LockingTaskExecutor(provider, { listeners })
-  const candidacy = { name, lockAtMostFor, keepAlive: true, wait: { atMost: '36500d', interval } }
   const stopped = new AbortController()
   let leading: ActiveLock | undefined
 
@@ -127,25 +128,10 @@ export function leaderElection(
 
   return {
     isLeader: () => leading !== undefined && leading.remaining() > 0 && !leading.signal.aborted,
-    shutdown: async (options) => {
-      checkOptions(options ?? {}, { timeout: aDuration }, 'shutdown options', name)
+    shutdown: async (timeout) => {
+      if (timeout !== undefined) aDuration(timeout, 'timeout', name)
       stopped.abort()
-      return executor.shutdown(options)
+      return executor.shutdown(timeout)
     },
   }
-}
-
-/** @throws LockError `INVALID_CONFIGURATION` */
-function checkCandidate(checked: {
-  readonly name?: string | undefined
-  readonly lockAtMostFor?: number | undefined
-  readonly interval?: number | undefined
-}) {
-  // A name that was set has been checked.
-  const { name = checkLockName(undefined), lockAtMostFor } = checked
-  if (lockAtMostFor === undefined) throw mustBe('lockAtMostFor', "a duration such as '1m'", name)
-  checkLease(name, lockAtMostFor, 0)
-  const interval = checked.interval ?? Math.ceil(Math.min(lockAtMostFor / 4, 5_000))
-  if (interval === 0) throw mustBe('interval', 'a millisecond or more', name)
-  return { name, lockAtMostFor, interval: Math.min(interval, LONGEST_TIMEOUT) }
 }

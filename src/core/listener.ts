@@ -11,9 +11,6 @@ export interface LockEvent {
   readonly configuration: CheckedLockConfiguration
 }
 
-/** Reports a skipped task: the reason, and the holder of the lock if the provider knows it. */
-export interface LockSkippedEvent extends LockEvent, Skip {}
-
 /** Reports the end of a task: its outcome, and how long it ran. */
 export interface TaskFinishedEvent extends LockEvent {
   /** How long the task ran, in milliseconds. */
@@ -27,12 +24,6 @@ export interface TaskFinishedEvent extends LockEvent {
 export interface LockFailureEvent extends LockEvent {
   /** Always a `LockError` with the providers of this library. */
   readonly error: unknown
-}
-
-/** Reports that a lock can no longer be trusted while its task still runs. */
-export interface LockLostEvent extends LockEvent {
-  /** The `LockError` `LOCK_LOST` with which the task's `signal` aborted. */
-  readonly error: LockError
 }
 
 /**
@@ -49,7 +40,7 @@ export interface LockingTaskExecutorListener {
   /** The lock was acquired; the task runs next. */
   onLockAcquired?(event: LockEvent): void
   /** The lock was not acquired, for this `reason`, and the task is skipped. */
-  onLockNotAcquired?(event: LockSkippedEvent): void
+  onLockNotAcquired?(event: LockEvent & Skip): void
   /** It is unknown whether the lock was acquired, so the task does not run, and the call rejects with the error. */
   onLockFailed?(event: LockFailureEvent): void
   /** The task is about to be called. */
@@ -61,10 +52,10 @@ export interface LockingTaskExecutorListener {
   /** An extension failed, and the lease is unchanged. With `keepAlive`, the extension is repeated. */
   onExtendFailed?(event: LockFailureEvent): void
   /**
-   * While the task was running, the lease ended or an extension was refused. The task's signal has aborted. If nothing listens to
-   * this event, a process warning is emitted.
+   * While the task was running, the lease ended or an extension was refused. The task's signal has aborted with this error, a
+   * `LockError` `LOCK_LOST`. If nothing listens to this event, a process warning is emitted.
    */
-  onLockLost?(event: LockLostEvent): void
+  onLockLost?(event: LockEvent & { readonly error: LockError }): void
   /**
    * The lock could not be released; it expires at the end of its lease. The outcome of the task does not change. If nothing listens
    * to this event, a process warning is emitted.

@@ -1,17 +1,15 @@
 import { checkLockConfiguration, type LockRequest } from './configuration'
-import { aDuration } from './duration'
-import { LockError, invalid, shutdownError, warn } from './errors'
+import { LockError, invalid, warn } from './errors'
 import { HeldLock, type LockReport } from './held-lock'
 import type {
   Acquisition,
   CheckedLockConfiguration,
+  Duration,
   Lock,
   LockConfiguration,
   Refusal,
-  ShutdownOptions,
   Skip,
 } from './lock'
-import { checkOptions } from './options'
 import { Lease, sleep, time } from './time'
 
 /** Hands out locks. A storage only has to implement `acquire`; `shedlock-orm/testing` has a test suite for it. */
@@ -50,8 +48,10 @@ export abstract class LockProvider {
   /**
    * Waits for background releases, and abandons them after the timeout. Call it at the end of the process: it sends nothing more to
    * the storage until the next lock is acquired. A provider that does nothing in the background omits this method.
+   *
+   * @param timeout how long to wait at most. Default 10 seconds
    */
-  drain?(options?: ShutdownOptions): Promise<void>
+  drain?(timeout?: Duration): Promise<void>
 
   /**
    * Returns what one executor uses of this provider: its `drain` concerns only the locks that were acquired with its `acquire`. A
@@ -68,19 +68,13 @@ export function checkProvider<Provider>(provider: Provider, what = 'The first ar
   )
 }
 
-/**
- * @returns the timeout in milliseconds
- * @throws LockError `INVALID_CONFIGURATION`
- */
-export function checkDrain(options: ShutdownOptions): number {
-  return checkOptions(options, { timeout: aDuration }, 'options of drain()').timeout ?? 10_000
-}
-
-/** What an executor adds when it acquires the lock of a task. */
-interface LockOfTask {
-  readonly report: LockReport | undefined
+/** What an executor knows of a run. */
+export interface Run {
+  report?: LockReport
   /** Aborts when the task must no longer start. */
-  readonly stopped: AbortSignal
+  readonly stopped?: AbortSignal
+  /** Set once the lock is acquired. */
+  lock?: HeldLock
 }
 
 /** A lock provider, or a lock that is lent to a nested task. */
@@ -97,9 +91,10 @@ interface LockSource {
 export async function acquireLock(
   provider: LockSource,
   { configuration, wait, keepAlive, signal }: LockRequest,
-  { report, stopped }: Partial<LockOfTask> = {},
+  run: Run = {},
 ): Promise<HeldLock | Skip> {
   const { name, lockAtMostFor } = configuration
+  const { report, stopped } = run
   const stoppedBefore = skipOf(stopped, signal)
   if (stoppedBefore) return stoppedBefore
   const answer = wait
@@ -114,9 +109,8 @@ export async function acquireLock(
   if (!skip && answer.lease.remaining() > 0) {
     const lock = new HeldLock(name, answer, report)
     if (keepAlive) lock.keepAlive(lockAtMostFor, keepAlive.atMost ?? Infinity)
-    if (stopped) lock.stopWith(stopped, () => shutdownError(name))
     if (signal) lock.stopWith(signal)
-    return lock
+    return (run.lock = lock)
   }
   await answer.unlock('unused').catch(warn)
   const skipped = skipOf(stopped, signal)

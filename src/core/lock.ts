@@ -197,28 +197,19 @@ export interface Lock extends ActiveLock {
    * @throws LockError if the database did not answer: the release is then repeated in the background, and the lock expires in any
    *   case
    */
-  unlock(options?: UnlockOptions): Promise<void>
+  unlock(options?: {
+    /**
+     * How the run under the lock ended, to be recorded in the row. `unused`: nothing ran, so the lock is released at once, and its
+     * slot can be acquired again. Default: none; the row then records `unlocked`.
+     */
+    readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
+  }): Promise<void>
 
   /**
    * Unlocks at the end of the block of `await using lock = await provider.lock(…)`. Never rejects: a failed release becomes a
    * process warning.
    */
   [Symbol.asyncDispose](): Promise<void>
-}
-
-/** Options of `unlock()`. */
-export interface UnlockOptions {
-  /**
-   * How the run under the lock ended, to be recorded in the row. `unused`: nothing ran, so the lock is released at once, and its
-   * slot can be acquired again. Default: none; the row then records `unlocked`.
-   */
-  readonly outcome?: 'succeeded' | 'failed' | 'unused' | undefined
-}
-
-/** Options of `shutdown()`. */
-export interface ShutdownOptions {
-  /** How long to wait at most. Default 10 seconds. */
-  readonly timeout?: Duration | undefined
 }
 
 /**
@@ -251,7 +242,7 @@ export interface Acquisition {
    *
    * @param outcome how the run ended; `unused`: nothing ran, so release the lock at once, and let its slot be acquired again
    */
-  unlock(outcome: UnlockOptions['outcome']): Promise<void>
+  unlock(outcome: 'succeeded' | 'failed' | 'unused' | undefined): Promise<void>
 }
 
 const REASONS: Readonly<Record<Skip['reason'], string>> = {

@@ -2,11 +2,11 @@ import {
   checkTask,
   checkTaskConfiguration,
   type DefaultDurations,
+  type LockRequest,
   type TaskConfiguration,
-  type TaskRequest,
 } from './configuration'
 import { aDuration } from './duration'
-import { skipError, warn } from './errors'
+import { shutdownError, skipError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
   checkListeners,
@@ -16,10 +16,10 @@ import {
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
 } from './listener'
-import type { Duration, ShutdownOptions, Skip, Task, TaskContext, TaskResult, UnlockOptions } from './lock'
-import { acquireLock, checkProvider, type LockProvider } from './lock-provider'
+import type { Duration, Skip, Task, TaskContext, TaskResult } from './lock'
+import { acquireLock, checkProvider, type LockProvider, type Run } from './lock-provider'
 import { checkOptions, type OptionChecks } from './options'
-import { enclosingScope, lendLock, runInScope, type OpenScope } from './scope'
+import { lendLock, runInScope, scopesOf } from './scope'
 import { inTime, Lease, time } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 
@@ -39,6 +39,11 @@ export const EXECUTOR_OPTIONS = {
   listeners: checkListeners,
 } satisfies OptionChecks<LockingTaskExecutorOptions>
 
+/** One run of a task, from its attempt to acquire the lock until the lock is released. */
+interface TaskRun extends Run {
+  readonly event: LockEvent
+}
+
 /** Runs each task under its lock: skips the task if the lock is refused, and always releases the lock afterwards. */
 export class LockingTaskExecutor {
   readonly #provider: LockProvider
@@ -46,8 +51,7 @@ export class LockingTaskExecutor {
   #locks: Pick<LockProvider, 'acquire' | 'drain'> | undefined
   readonly #listeners: readonly LockingTaskExecutorListener[]
   readonly #defaults: DefaultDurations
-  /** Each run, from its attempt to acquire the lock until the lock is released, and the lock's name. */
-  readonly #runs = new Map<Promise<unknown>, string>()
+  readonly #runs = new Map<Promise<unknown>, TaskRun>()
   /** Aborts when no more runs may start. */
   readonly #stop = new AbortController()
 
@@ -79,14 +83,15 @@ export class LockingTaskExecutor {
     const { name } = request.configuration
     checkTask(task, name)
     const event: LockEvent = { name, configuration: request.configuration }
-    const run = this.#execute(request, event, task)
-    this.#runs.set(run, name)
-    const result = await run.finally(() => this.#runs.delete(run))
+    const run: TaskRun = { event, stopped: this.#stop.signal }
+    const ended = this.#execute(request, run, task)
+    this.#runs.set(ended, run)
+    const result = await ended.finally(() => this.#runs.delete(ended))
     return result.executed ? result : skipped(result, request, event)
   }
 
-  async #execute<T>(request: TaskRequest, event: LockEvent, task: Task<T>): Promise<TaskResult<T>> {
-    const lock = await this.#acquire(request, event)
+  async #execute<T>(request: LockRequest, run: TaskRun, task: Task<T>): Promise<TaskResult<T>> {
+    const lock = await this.#acquire(request, run)
     if ('reason' in lock) return { executed: false, ...lock }
     const context: TaskContext = {
       lock,
@@ -96,6 +101,7 @@ export class LockingTaskExecutor {
       },
     }
     let end: Pick<TaskFinishedEvent, 'outcome' | 'error'> = { outcome: 'succeeded' }
+    const { event } = run
     const started = time.now()
     notify(this.#listeners, 'onTaskStarted', event)
     try {
@@ -111,16 +117,26 @@ export class LockingTaskExecutor {
     }
   }
 
-  async #acquire(request: TaskRequest, event: LockEvent): Promise<HeldLock | Skip> {
+  async #acquire(request: LockRequest, run: TaskRun): Promise<HeldLock | Skip> {
     if (this.#stop.signal.aborted) return { reason: 'shutdown' }
-    const outer = enclosingScope(this.#provider, event.name)
-    if (outer) return this.#acquireNested(outer, request)
+    const { event } = run
+    const around = scopesOf(this.#provider, event.name)
+    const outer = around.find(({ lock }) => lock.remaining() > 0)
+    if (outer) {
+      // Read before the lock can be lost, and passed on to the nested task.
+      const { signal } = outer.lock
+      // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
+      const source = { acquire: async () => lendLock(outer, around, request.configuration.slot) }
+      const lock = await acquireLock(source, request, run)
+      if (!('reason' in lock)) lock.stopWith(signal)
+      return lock
+    }
     const listeners = this.#listeners
+    run.report = { event, listeners }
     notify(listeners, 'onLockAttempt', event)
     try {
       this.#locks ??= this.#provider.forCaller?.() ?? this.#provider
-      const stopped = this.#stop.signal
-      const lock = await acquireLock(this.#locks, request, { report: { event, listeners }, stopped })
+      const lock = await acquireLock(this.#locks, request, run)
       if ('reason' in lock) notify(listeners, 'onLockNotAcquired', { ...event, ...lock })
       else notify(listeners, 'onLockAcquired', event)
       return lock
@@ -130,19 +146,8 @@ export class LockingTaskExecutor {
     }
   }
 
-  /** Acquires the lock of the task around this call, which is the only holder that may run a nested task. */
-  async #acquireNested(outer: OpenScope, request: TaskRequest): Promise<HeldLock | Skip> {
-    // Read before the lock can be lost, and passed on to the nested task.
-    const { signal } = outer.lock
-    // eslint-disable-next-line @typescript-eslint/require-await -- what it throws becomes a rejection
-    const source = { acquire: async () => lendLock(outer, request.configuration.slot) }
-    const lock = await acquireLock(source, request, { stopped: this.#stop.signal })
-    if (!('reason' in lock)) lock.stopWith(signal)
-    return lock
-  }
-
   /** Releases the lock. A failure changes neither the task's outcome nor the expiry of the lock. */
-  async #release(lock: HeldLock, event: LockEvent, outcome: UnlockOptions['outcome']): Promise<void> {
+  async #release(lock: HeldLock, event: LockEvent, outcome: TaskFinishedEvent['outcome']): Promise<void> {
     try {
       await lock.release(outcome)
     } catch (error) {
@@ -180,19 +185,20 @@ export class LockingTaskExecutor {
    * database, except for the release of a task that ends after the timeout. Other users of its provider are not affected: for locks
    * acquired by hand, call `provider.drain()`.
    *
+   * @param timeout how long to wait at most. Default 10 seconds
    * @returns the names of the locks whose tasks were still running at the timeout; they stay held until their tasks end or they
    *   expire
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
-    const { timeout = 10_000 } = checkOptions(options, { timeout: aDuration }, 'shutdown options')
-    const lease = new Lease(timeout)
+  async shutdown(timeout: Duration = '10s'): Promise<readonly string[]> {
+    const lease = new Lease(aDuration(timeout, 'timeout'))
     this.#stop.abort()
     const runs = [...this.#runs]
-    const ended = Promise.allSettled(runs.map(([run]) => run))
+    for (const [, { lock }] of runs) lock?.stop(shutdownError(lock.name))
+    const ended = Promise.allSettled(runs.map(([end]) => end))
     await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(() => undefined)
-    const late = runs.filter(([run]) => this.#runs.has(run)).map(([, name]) => name)
-    await this.#locks?.drain?.({ timeout: lease.remaining() })
+    const late = runs.filter(([end]) => this.#runs.has(end)).map(([, { event }]) => event.name)
+    await this.#locks?.drain?.(lease.remaining())
     // A nested task has the name of the task around it.
     return [...new Set(late)]
   }
@@ -201,7 +207,7 @@ export class LockingTaskExecutor {
 /** Reports a skip as `onSkip` specifies: calls the function, or throws. */
 async function skipped(
   result: { readonly executed: false } & Skip,
-  { onSkip }: TaskRequest,
+  { onSkip }: LockRequest,
   event: LockEvent,
 ): Promise<{ readonly executed: false } & Skip> {
   const { executed, ...skip } = result

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { sharedByEveryCopy } from './copies'
 import { invalid, LockError } from './errors'
 import type { HeldLock } from './held-lock'
-import type { Acquisition, ActiveLock, Duration, Skip, Task, TaskContext, TaskResult } from './lock'
+import type { Acquisition, ActiveLock, Skip, Task, TaskContext, TaskResult } from './lock'
 import type { LockProvider } from './lock-provider'
 
 /** One run of a task, as seen by the code inside it. Scopes nest as the runs do. */
@@ -40,41 +40,28 @@ const { scopes } = state
 /** Returns the scopes around the calling code whose runs have not ended, the innermost first. */
 function openScopes(): OpenScope[] {
   const open: OpenScope[] = []
-  for (let scope = opened(scopes.getStore()); scope; scope = opened(scope.outer))
-    open.push(scope as OpenScope)
+  for (let scope = scopes.getStore(); scope; scope = scope.outer)
+    if (scope.lock) open.push(scope as OpenScope)
   return open
 }
 
-/**
- * Returns the scope itself, or the nearest outer one whose run has not ended. Unlinks the ended scopes in between, so that they do
- * not pile up.
- */
-function opened(scope: Scope | undefined): Scope | undefined {
-  let open = scope
-  while (open && !open.lock) open = open.outer
-  for (let ended = scope; ended && ended !== open;) {
-    const next: Scope | undefined = ended.outer
-    ended.outer = open
-    ended = next
-  }
-  return open
-}
-
-/** Finds the innermost scope in which this provider's lock of this name is held. */
-export function enclosingScope(provider: LockProvider, name: string): OpenScope | undefined {
-  return openScopes().find(
-    (scope) => scope.provider === provider && scope.lock.name === name && scope.lock.remaining() > 0,
-  )
+/** Returns the open scopes of this provider's lock of this name, the innermost first. */
+export function scopesOf(provider: LockProvider, name: string): readonly OpenScope[] {
+  return openScopes().filter((scope) => scope.provider === provider && scope.lock.name === name)
 }
 
 /**
  * Lends the lock of an enclosing scope to a nested task. Refuses it while it is lent, because nested tasks must not overlap.
  *
+ * @param around all scopes of this lock
  * @throws LockError `INVALID_CONFIGURATION` for a slot that the lock was not acquired for
  */
-export function lendLock({ lock, provider, inner }: OpenScope, slot: number | undefined): Acquisition | Skip {
+export function lendLock(
+  { lock, inner }: OpenScope,
+  around: readonly OpenScope[],
+  slot: number | undefined,
+): Acquisition | Skip {
   const { name } = lock
-  const around = openScopes().filter((scope) => scope.provider === provider && scope.lock.name === name)
   if (slot !== undefined && !around.some((scope) => scope.slot === slot))
     throw invalid(
       `A task runs inside of another task that holds lock '${name}', so it cannot acquire a slot of its own – call it outside of that task, or leave slot out.`,
@@ -101,17 +88,19 @@ export async function runInScope<T>(
   task: Task<T>,
   context: TaskContext,
 ): Promise<T> {
-  const scope: Scope = { lock, provider, slot, outer: opened(scopes.getStore()), inner: 0 }
+  const scope: Scope = { lock, provider, slot, outer: scopes.getStore(), inner: 0 }
   try {
     return await scopes.run(scope, task, context)
   } finally {
     scope.lock = undefined
+    // Unlink scopes that have ended, so that they do not pile up where each task starts the next one.
+    while (scope.outer && !scope.outer.lock) scope.outer = scope.outer.outer
   }
 }
 
 /** Makes `call` a call of `runNow`. */
 export function runByHand<T>(byHand: CallByHand, call: () => T): T {
-  return scopes.run({ lock: undefined, outer: opened(scopes.getStore()), inner: 0, byHand }, call)
+  return scopes.run({ lock: undefined, outer: scopes.getStore(), inner: 0, byHand }, call)
 }
 
 /** Returns the call of `runNow` around the calling code, unless a task is in between. */
@@ -160,22 +149,4 @@ export function assertLocked(name?: unknown): void {
  */
 export function makeAllAssertsPass(pass: boolean): void {
   state.allAssertsPass = pass
-}
-
-/**
- * Makes the lease of the innermost active lock last at least `lockAtMostFor` from now; never shortens it.
- *
- * @param lockAtLeastFor counts from the acquisition. Default: unchanged
- * @throws LockError `NOT_LOCKED` outside a locked task; `LOCK_LOST` if the lease was over; `INVALID_CONFIGURATION` for a wrong
- *   duration; another code if the database did not answer: the lease is then unchanged
- */
-export async function extendActiveLock(lockAtMostFor: Duration, lockAtLeastFor?: Duration): Promise<void> {
-  const lock = activeLock()
-  if (!lock) {
-    throw new LockError(
-      'NOT_LOCKED',
-      'There is no active lock to extend – call extendActiveLock inside a locked task.',
-    )
-  }
-  await lock.extend(lockAtMostFor, lockAtLeastFor)
 }

@@ -10,7 +10,7 @@ export interface Time {
   /** Returns the wall-clock time in milliseconds since 1970. */
   wall(): number
   /**
-   * Calls back once, after `delay` milliseconds.
+   * Calls back once, after `delay` milliseconds, but at most 24.8 days.
    *
    * @param keepsAlive whether the process waits for the timer before it ends
    */
@@ -19,7 +19,7 @@ export interface Time {
   jittered(interval: number): number
 }
 
-/** `setTimeout` fires at once if the delay does not fit into a signed 32-bit integer (24.8 days). */
+/** `setTimeout` fires at once if the delay does not fit into a signed 32-bit integer. */
 export const LONGEST_TIMEOUT = 2 ** 31 - 1
 
 /** Ignore smaller jumps of the wall clock: NTP slews it, and it advances in steps. In milliseconds. */
@@ -82,7 +82,7 @@ export const time: Time = {
   now: monotonicNow,
   wall: () => Date.now(),
   after(delay, callback, keepsAlive) {
-    const timer = setTimeout(callback, delay)
+    const timer = setTimeout(callback, Math.min(delay, LONGEST_TIMEOUT))
     // In runtimes whose timers are numbers, such as some Workers, a timer has no `unref`.
     if (!keepsAlive) (timer as Partial<NodeJS.Timeout>).unref?.()
     return () => {
@@ -144,12 +144,7 @@ export function whenOver(remaining: () => number, callback: () => void): Cancel 
   const wait = (): void => {
     const left = remaining()
     if (left <= 0) callback()
-    else
-      cancel = time.after(
-        Math.min(Math.ceil(left), Math.max(WAKE_UP_AFTER, left / 16), LONGEST_TIMEOUT),
-        wait,
-        false,
-      )
+    else cancel = time.after(Math.min(Math.ceil(left), Math.max(WAKE_UP_AFTER, left / 16)), wait, false)
   }
   wait()
   return () => cancel?.()
@@ -188,7 +183,7 @@ export async function sleep(milliseconds: number, ...signals: readonly AbortSign
       for (const cancelAbort of cancelAborts) cancelAbort()
       resolve()
     }
-    const cancel = time.after(Math.min(milliseconds, LONGEST_TIMEOUT), wake, true)
+    const cancel = time.after(milliseconds, wake, true)
     const cancelAborts = signals.map((signal) => whenAborted(signal, wake))
   })
 }
@@ -203,7 +198,7 @@ export async function inTime<T>(
   let cancel: Cancel | undefined
   const timeout = new Promise<never>((_, reject) => {
     cancel = time.after(
-      Math.min(limit, LONGEST_TIMEOUT),
+      limit,
       () => {
         reject(late())
       },

@@ -112,10 +112,10 @@ export function mysqlCode(code: string, message: string): string | undefined {
   return /\b149\b|deadlock/i.test(message) ? '1213' : undefined
 }
 /**
- * The codes with which the server rejects a client (too many connections, wrong host, wrong password), and those that mariadb
- * reports if it could not connect, or if its pool has timed out or is closed.
+ * The codes with which the server rejects a client (too many connections, a limit of the user, wrong host, wrong password), and those
+ * that mariadb reports if it could not connect, or if its pool has timed out or is closed.
  */
-const MYSQL_NO_CONNECTION = /^(1040|1045|1129|1130|1203|1251|1698|450(12|27|28|37|61))$/
+const MYSQL_NO_CONNECTION = /^(1040|1045|1129|1130|1203|1226|1251|1698|450(12|27|28|37|61))$/
 /** Errors of mysql2's pool have no codes. */
 const MYSQL2_POOL = /^(No connections available|Queue limit reached|Pool is closed)\.$/
 

@@ -93,9 +93,16 @@ class RenderingSession implements SqlSession {
     const { driver, texts, session } = this
     const text = texts.get(statement) ?? render(statement, driver.placeholder)
     texts.set(statement, text)
-    const bound = statement.parameters.map((name) => values[name] ?? null)
+    const bound: Bound[] = []
+    let arePlain = true
+    // A loop, because it runs for every statement.
+    for (const name of statement.parameters) {
+      const value = values[name] ?? null
+      bound.push(value)
+      if (typeof value === 'string' && !PLAIN.test(value)) arePlain = false
+    }
     try {
-      const result = arePlain(bound)
+      const result = arePlain
         ? await session.run(text, bound, statement, wants)
         : await session.run(...withLiterals(driver, statement, bound), statement, wants)
       if (wants === 'changed') return result
@@ -117,11 +124,6 @@ function asDriverError(
   if (error instanceof DriverError || error instanceof LockError) return error
   const cause = error as object
   return new DriverError(errorCode(cause), error, sent && !notSent(cause), lasts(cause))
-}
-/** A loop, because it runs for every statement. */
-function arePlain(values: readonly Bound[]): boolean {
-  for (const value of values) if (typeof value === 'string' && !PLAIN.test(value)) return false
-  return true
 }
 
 /** Returns the SQL of a statement and the values to bind, for a driver that writes some strings in ASCII. */

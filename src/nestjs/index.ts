@@ -4,7 +4,7 @@
  * @module shedlock-orm/nestjs
  */
 export { LockingTaskExecutors } from './locking-task-executors'
-export type { SchedulerLockDefaultsOptions, SchedulerLockOptions } from './scheduler-lock-options'
+export type { SchedulerLockOptions } from './scheduler-lock-options'
 export { SchedulerLock, SchedulerLockDefaults } from './scheduler-lock.decorator'
-export type { ShedLockModuleAsyncOptions, ShedLockModuleOptions } from './shed-lock-module-options'
+export type { ShedLockModuleOptions } from './shed-lock-module-options'
 export { SHED_LOCK_OPTIONS, ShedLockModule } from './shed-lock.module'

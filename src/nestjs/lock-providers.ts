@@ -1,11 +1,5 @@
 import type { ModulesContainer } from '@nestjs/core'
-import {
-  InMemoryLockProvider,
-  invalid,
-  type LockError,
-  LockProvider,
-  type ShutdownOptions,
-} from '../core/internal'
+import { type Duration, InMemoryLockProvider, invalid, type LockError, LockProvider } from '../core/internal'
 import type { ShedLockModuleOptions } from './shed-lock-module-options'
 
 /** The modules of one Nest application. */
@@ -52,8 +46,8 @@ class LazyLockProvider extends LockProvider {
     return this.created.forCaller?.() ?? this.created
   }
 
-  override async drain(options?: ShutdownOptions): Promise<void> {
-    await this.#created?.drain?.(options)
+  override async drain(timeout?: Duration): Promise<void> {
+    await this.#created?.drain?.(timeout)
   }
 }
 

@@ -14,34 +14,27 @@ import {
 } from '../core/internal'
 
 /**
- * Defaults for all locked methods of a class. Durations that are left out default to the module's.
+ * Options of `@SchedulerLock`. Durations that are left out default to those of `@SchedulerLockDefaults`, then to the module's.
  *
  * A duration may be a function that returns one once the application's configuration is loaded: `() => process.env.REPORT_LOCK ??
  * '10m'`, or, using an injected service, ``lockAtMostFor(this: Reports) { return this.config.get('report.lock') }``. The function is
  * called when the application starts, which fails if the duration is wrong, and again for each run.
  */
-export interface SchedulerLockDefaultsOptions<This = unknown> extends Omit<
+export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[] = never[]> extends Omit<
   TaskConfiguration,
   'name' | 'slot' | 'lockAtMostFor' | 'lockAtLeastFor'
 > {
+  /**
+   * The lock's name, which must be the same in every instance of the app, or a function that returns it for each call from the
+   * method's arguments and `this`: ``name(this: Reports, tenant: string) { return `report-${tenant}` }``.
+   */
+  readonly name: string | ((this: This, ...args: Arguments) => string)
   /** The lock expires after this long. Default: the module's `defaultLockAtMostFor`. */
   readonly lockAtMostFor?: Duration | ((this: This) => Duration) | undefined
   /** The lock stays held for at least this long, even if the run ends sooner. Default: the module's `defaultLockAtLeastFor`, or 0. */
   readonly lockAtLeastFor?: Duration | ((this: This) => Duration) | undefined
   /** A key of the module's `lockProviders`. Default: its `lockProvider`. */
   readonly provider?: string | undefined
-}
-
-/** Options of `@SchedulerLock`. */
-export interface SchedulerLockOptions<
-  This = unknown,
-  Arguments extends unknown[] = never[],
-> extends SchedulerLockDefaultsOptions<This> {
-  /**
-   * The lock's name, which must be the same in every instance of the app, or a function that returns it for each call from the
-   * method's arguments and `this`: ``name(this: Reports, tenant: string) { return `report-${tenant}` }``.
-   */
-  readonly name: string | ((this: This, ...args: Arguments) => string)
   /**
    * A function that returns when the run was due, called like the function for the name. If it returns nothing, the call is refused.
    * `false` means that the method has no slots despite its `@Cron`, for example because it is also called by hand. Default:
@@ -56,6 +49,8 @@ export interface SchedulerLockOptions<
    */
   readonly catchUp?: boolean | undefined
 }
+
+export type SchedulerLockDefaultsOptions = Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>
 
 const { name: _, slot: __, ...RUN_OPTIONS } = TASK_OPTIONS
 const DEFAULTS = {

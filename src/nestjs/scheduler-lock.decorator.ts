@@ -175,7 +175,7 @@ export function configurationOf(instance: object, own: SchedulerLockOptions) {
  * @throws LockError `INVALID_CONFIGURATION` when the class is loaded, for unknown options and impossible durations
  */
 export function SchedulerLockDefaults(
-  defaults: SchedulerLockDefaultsOptions,
+  defaults: Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>,
 ): (target: abstract new (...args: never[]) => unknown, context?: ClassDecoratorContext) => void {
   const checked = checkSchedulerLockDefaults(defaults)
   return (target) => {

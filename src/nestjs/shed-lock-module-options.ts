@@ -1,9 +1,6 @@
-import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import {
   aBoolean,
   aDuration,
-  aFunction,
-  anArray,
   anObject,
   checkOptions,
   checkProvider,
@@ -45,18 +42,6 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
    * the process. Meant for an application with a single instance. Default `false`.
    */
   readonly allowInMemory?: boolean | undefined
-}
-
-/** Options of `ShedLockModule.forRootAsync`: a factory for the module's options, and the dependencies to inject into it. */
-export interface ShedLockModuleAsyncOptions<Dependencies extends unknown[]> {
-  /** The modules that provide the dependencies in `inject`, unless they are global. */
-  readonly imports?: ModuleMetadata['imports'] | undefined
-  /** The tokens of the dependencies that are passed to the factory, such as `[DataSource]` or `[PrismaService]`. */
-  readonly inject?: FactoryProvider['inject'] | undefined
-  /** Returns the module's options. Called once, when the application starts. */
-  readonly useFactory: (
-    ...dependencies: Dependencies
-  ) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
 }
 
 const OPTIONS = {
@@ -102,13 +87,6 @@ function checkWarnOfUnlockedCrons(
 function checkExcept(except: unknown, option: string): void {
   if (!Array.isArray(except) || !except.every((method) => typeof method === 'string'))
     throw mustBe(`${option} of warnOfUnlockedCrons`, "an array of method names, such as ['Cache.clear']")
-}
-
-/** @throws LockError `INVALID_CONFIGURATION` */
-export function checkAsyncOptions(options: ShedLockModuleAsyncOptions<never[]>): void {
-  const checks = { imports: anArray, inject: anArray, useFactory: aFunction }
-  const { useFactory } = checkOptions(options, checks, 'ShedLockModule options')
-  if (!useFactory) throw mustBe('useFactory', 'a function that returns the options')
 }
 
 /** @throws LockError `INVALID_CONFIGURATION` */

@@ -1,14 +1,15 @@
-import { Module, type DynamicModule, type Provider } from '@nestjs/common'
+import {
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+  type Provider,
+} from '@nestjs/common'
 import { ModulesContainer } from '@nestjs/core'
-import { LockingTaskExecutor } from '../core/internal'
+import { aFunction, anArray, checkOptions, LockingTaskExecutor, mustBe } from '../core/internal'
 import { LockingTaskExecutors } from './locking-task-executors'
 import { ShedLockLifecycle } from './shed-lock-lifecycle'
-import {
-  checkAsyncOptions,
-  checkModuleOptions,
-  type ShedLockModuleAsyncOptions,
-  type ShedLockModuleOptions,
-} from './shed-lock-module-options'
+import { checkModuleOptions, type ShedLockModuleOptions } from './shed-lock-module-options'
 
 /**
  * The injection token of the module's options, so that tests of a whole application can override them:
@@ -45,13 +46,18 @@ export class ShedLockModule {
    *
    * @throws LockError `INVALID_CONFIGURATION` for wrong `imports`, `inject` or `useFactory`
    */
-  static forRootAsync<Dependencies extends unknown[]>(
-    options: ShedLockModuleAsyncOptions<Dependencies>,
-  ): DynamicModule {
-    checkAsyncOptions(options as unknown as ShedLockModuleAsyncOptions<never[]>)
-    const { imports = [], inject = [], useFactory } = options
-    const provider = { provide: SHED_LOCK_OPTIONS, inject, useFactory: useFactory as never }
-    return shedLockModule(provider, imports)
+  static forRootAsync(options: {
+    /** The modules that provide the dependencies in `inject`, unless they are global. */
+    readonly imports?: ModuleMetadata['imports'] | undefined
+    /** The tokens of the dependencies that are passed to the factory, such as `[DataSource]` or `[PrismaService]`. */
+    readonly inject?: FactoryProvider['inject'] | undefined
+    /** Returns the module's options. Called once, when the application starts. */
+    readonly useFactory: (...dependencies: never[]) => ShedLockModuleOptions | Promise<ShedLockModuleOptions>
+  }): DynamicModule {
+    const checks = { imports: anArray, inject: anArray, useFactory: aFunction }
+    const { imports = [], inject = [], useFactory } = checkOptions(options, checks, 'ShedLockModule options')
+    if (!useFactory) throw mustBe('useFactory', 'a function that returns the options')
+    return shedLockModule({ provide: SHED_LOCK_OPTIONS, inject, useFactory: useFactory as never }, imports)
   }
 }
 

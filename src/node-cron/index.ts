@@ -4,4 +4,3 @@
  * @module shedlock-orm/node-cron
  */
 export { shedLockCoordinator } from './shed-lock-coordinator'
-export type { ShedLockCoordinator } from './shed-lock-coordinator'

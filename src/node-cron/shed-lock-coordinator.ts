@@ -6,9 +6,8 @@ import {
   LockError,
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
-  LockProvider,
-  type ShutdownOptions,
-  type TaskContext,
+  type LockProvider,
+  type Duration,
 } from '../core/internal'
 
 /**
@@ -33,53 +32,7 @@ export function shedLockCoordinator(
      */
     readonly listeners?: readonly LockingTaskExecutorListener[] | undefined
   } = {},
-): ShedLockCoordinator {
-  checkOptions(options, { listeners: checkListeners }, 'shedLockCoordinator options')
-  const withoutOutcome = new WithoutOutcome(checkProvider(provider))
-  return new ShedLockCoordinator(new LockingTaskExecutor(withoutOutcome, options))
-}
-
-/** Releases locks without an outcome, because node-cron does not report one. */
-class WithoutOutcome extends LockProvider {
-  constructor(private readonly provider: Pick<LockProvider, 'acquire' | 'drain' | 'forCaller'>) {
-    super()
-  }
-
-  async acquire(...all: Parameters<LockProvider['acquire']>): ReturnType<LockProvider['acquire']> {
-    const acquired = await this.provider.acquire(...all)
-    if ('reason' in acquired) return acquired
-    return {
-      lease: acquired.lease,
-      extend: (...durations) => acquired.extend(...durations),
-      unlock: (outcome) => acquired.unlock(outcome === 'unused' ? outcome : undefined),
-    }
-  }
-
-  override forCaller(): LockProvider {
-    return withoutOutcome(this.provider.forCaller?.() ?? this.provider)
-  }
-
-  override async drain(options?: ShutdownOptions): Promise<void> {
-    await this.provider.drain?.(options)
-  }
-}
-
-// Outside of the class: if a class refers to itself by name, the bundler renames it.
-function withoutOutcome(provider: ConstructorParameters<typeof WithoutOutcome>[0]): LockProvider {
-  return new WithoutOutcome(provider)
-}
-
-/** Implements node-cron's `RunCoordinator`. */
-export class ShedLockCoordinator {
-  readonly #executor: LockingTaskExecutor
-  /** For each key that is running, a function that ends its run and resolves when the lock is released. */
-  readonly #runs = new Map<string, () => Promise<void>>()
-
-  /** @internal */
-  constructor(executor: LockingTaskExecutor) {
-    this.#executor = executor
-  }
-
+): {
   /**
    * Decides whether a fire runs on this instance; called by node-cron before each fire. Never waits for a lock.
    *
@@ -88,55 +41,73 @@ export class ShedLockCoordinator {
    * @returns `true` if the lock was acquired; `false` if it was refused, or after `shutdown()`
    * @throws LockError `INVALID_CONFIGURATION` for a wrong key or lease; otherwise as the provider does
    */
-  shouldRun(key: string, ttlMs: number): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      // node-cron runs its task itself. Ours only holds the lock until onComplete() is called, or until the lock is lost, because
-      // node-cron never calls onComplete() for a run that it has abandoned.
-      const task = async ({ signal }: TaskContext): Promise<void> => {
-        if (signal.aborted) return
-        resolve(true)
-        await new Promise<void>((end, fail) => {
-          this.#runs.set(key, () => {
-            end()
-            return run
-          })
-          signal.addEventListener('abort', () => {
-            const reason: unknown = signal.reason
-            if (!(reason instanceof LockError) || reason.code !== 'LOCK_LOST') return
-            this.#runs.delete(key)
-            fail(reason)
-          })
-        })
-      }
-      const run = this.#execute(key, ttlMs, task)
-      run.then(() => {
-        resolve(false)
-      }, reject)
-    })
-  }
-
+  shouldRun(key: string, ttlMs: number): Promise<boolean>
   /** Releases the lock of a fire; called by node-cron when its run has ended. */
-  async onComplete(key: string): Promise<void> {
-    const end = this.#runs.get(key)
-    this.#runs.delete(key)
-    await end?.()
-  }
-
+  onComplete(key: string): Promise<void>
   /**
    * Skips further fires, and waits until the runs have ended and their locks are released. Call it at the end of the process, before
    * the database is disconnected: `cron.shutdown()` alone does not wait for the locks.
    *
+   * @param timeout how long to wait at most. Default 10 seconds
    * @returns the names of the tasks still running at the timeout; their locks stay held until they end or `distributedLease` is over
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  shutdown(options?: ShutdownOptions): Promise<readonly string[]> {
-    return this.#executor.shutdown(options)
+  shutdown(timeout?: Duration): Promise<readonly string[]>
+} {
+  checkOptions(options, { listeners: checkListeners }, 'shedLockCoordinator options')
+  const executor = new LockingTaskExecutor(withoutOutcome(checkProvider(provider)), options)
+  /** For each key that is running, a function that ends its run and resolves when the lock is released. */
+  const runs = new Map<string, () => Promise<unknown>>()
+  return {
+    shouldRun: (key, ttlMs) =>
+      new Promise((resolve, reject) => {
+        // node-cron runs its task itself. Ours only holds the lock until onComplete() is called, or until the lock is lost, because
+        // node-cron never calls onComplete() for a run that it has abandoned.
+        const run = executor.executeWithLock({ ...fireOf(key), lockAtMostFor: ttlMs }, async ({ signal }) => {
+          if (signal.aborted) return
+          resolve(true)
+          await new Promise<void>((end, fail) => {
+            runs.set(key, () => {
+              end()
+              return run
+            })
+            signal.addEventListener('abort', () => {
+              const reason: unknown = signal.reason
+              if (!(reason instanceof LockError) || reason.code !== 'LOCK_LOST') return
+              runs.delete(key)
+              fail(reason)
+            })
+          })
+        })
+        run.then(() => {
+          resolve(false)
+        }, reject)
+      }),
+    onComplete: async (key) => {
+      const end = runs.get(key)
+      runs.delete(key)
+      await end?.()
+    },
+    shutdown: (timeout) => executor.shutdown(timeout),
   }
+}
 
-  async #execute(key: string, ttlMs: number, task: (context: TaskContext) => Promise<void>): Promise<void> {
-    const { name, slot } = fireOf(key)
-    await this.#executor.executeWithLock({ name, lockAtMostFor: ttlMs, slot }, task)
+/** Releases locks without an outcome, because node-cron does not report one. */
+function withoutOutcome(provider: Pick<LockProvider, 'acquire' | 'drain' | 'forCaller'>): LockProvider {
+  const wrapper: typeof provider = {
+    acquire: async (configuration) => {
+      const acquired = await provider.acquire(configuration)
+      if ('reason' in acquired) return acquired
+      return {
+        lease: acquired.lease,
+        extend: (...durations) => acquired.extend(...durations),
+        unlock: (outcome) => acquired.unlock(outcome === 'unused' ? outcome : undefined),
+      }
+    },
+    forCaller: () => withoutOutcome(provider.forCaller?.() ?? provider),
+    drain: async (timeout) => provider.drain?.(timeout),
   }
+  return wrapper as LockProvider
 }
 
 const DUE_LENGTH = '2026-11-20T20:44:53.000Z'.length

@@ -4,5 +4,5 @@
  * @module shedlock-orm/opentelemetry
  */
 export { openTelemetryListener } from './open-telemetry-listener'
-export type { OpenTelemetryListenerOptions } from './open-telemetry-listener'
+
 export { openTelemetryTracingListener } from './open-telemetry-tracing-listener'

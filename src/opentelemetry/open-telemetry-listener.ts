@@ -5,43 +5,10 @@ import {
   type LockEvent,
   type LockFailureEvent,
   type LockingTaskExecutorListener,
-  type LockSkippedEvent,
+  type Skip,
   mustBe,
-  type OptionChecks,
 } from '../core/internal'
 import { errorType } from './open-telemetry-tracing-listener'
-
-/** Options of `openTelemetryListener`. */
-export interface OpenTelemetryListenerOptions {
-  /** The meter provider. Default: the global one, even if it is registered later. */
-  readonly meterProvider?: MeterProvider | undefined
-  /** The locks whose counters start at 0 at once, so that a dashboard also shows jobs that have never run. Default: none. */
-  readonly lockNames?: readonly string[] | undefined
-  /** The lock provider for `shedlock.lock.age`, whose table is read each time metrics are collected. Default: no such metric. */
-  readonly lockProvider?:
-    | {
-        readonly table: {
-          /** Reads all locks of the table, with the database's current time. */
-          list(): Promise<
-            readonly {
-              readonly name: string
-              readonly lockedAt: Date
-              readonly now: Date
-              readonly lastRun?: { readonly outcome: string }
-            }[]
-          >
-        }
-      }
-    | undefined
-}
-
-type ListingLockProvider = NonNullable<OpenTelemetryListenerOptions['lockProvider']>
-
-const OPTIONS = {
-  meterProvider: checkMeterProvider,
-  lockNames: checkLockNames,
-  lockProvider: checkListingProvider,
-} satisfies OptionChecks<OpenTelemetryListenerOptions>
 
 function checkMeterProvider(value: Partial<MeterProvider> | null, option: string): void {
   if (typeof value?.getMeter !== 'function') throw mustBe(option, 'a meter provider of OpenTelemetry')
@@ -52,7 +19,10 @@ function checkLockNames(value: unknown, option: string): void {
   for (const name of value) checkLockName(name)
 }
 
-function checkListingProvider(value: Partial<ListingLockProvider> | null, option: string): void {
+function checkListingProvider(
+  value: { readonly table?: { readonly list?: unknown } } | null,
+  option: string,
+): void {
   if (typeof value?.table?.list !== 'function')
     throw mustBe(option, 'a lock provider with table.list(), such as that of TypeORM or Prisma')
 }
@@ -61,6 +31,7 @@ type Instruments = ReturnType<typeof instruments>
 
 /** Bucket boundaries in seconds. The SDK's defaults suit milliseconds, and jobs take from a moment to hours. */
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 1_800, 3_600, 7_200]
+const AGE = { unit: 's', description: 'Time since the lock was last acquired' }
 /** A lock that was paused but never acquired has a `locked_at` in the first days of 1970. */
 const YEAR_1971 = Date.UTC(1971, 0)
 
@@ -85,9 +56,35 @@ const YEAR_1971 = Date.UTC(1971, 0)
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function openTelemetryListener(
-  options: OpenTelemetryListenerOptions = {},
+  options: {
+    /** The meter provider. Default: the global one, even if it is registered later. */
+    readonly meterProvider?: MeterProvider | undefined
+    /** The locks whose counters start at 0 at once, so that a dashboard also shows jobs that have never run. Default: none. */
+    readonly lockNames?: readonly string[] | undefined
+    /** The lock provider for `shedlock.lock.age`, whose table is read each time metrics are collected. Default: no such metric. */
+    readonly lockProvider?:
+      | {
+          readonly table: {
+            /** Reads all locks of the table, with the database's current time. */
+            list(): Promise<
+              readonly {
+                readonly name: string
+                readonly lockedAt: Date
+                readonly now: Date
+                readonly lastRun?: { readonly outcome: string }
+              }[]
+            >
+          }
+        }
+      | undefined
+  } = {},
 ): LockingTaskExecutorListener {
-  checkOptions(options, OPTIONS, 'OpenTelemetry options')
+  const checks = {
+    meterProvider: checkMeterProvider,
+    lockNames: checkLockNames,
+    lockProvider: checkListingProvider,
+  }
+  checkOptions(options, checks, 'OpenTelemetry options')
   const { meterProvider, lockNames = [], lockProvider } = options
 
   let source: MeterProvider | undefined
@@ -99,7 +96,16 @@ export function openTelemetryListener(
     source = provider
     const meter = provider.getMeter('shedlock-orm')
     current = instruments(meter)
-    if (lockProvider) observeAge(meter, lockProvider)
+    // The table is read only when metrics are collected.
+    if (lockProvider)
+      meter.createObservableGauge('shedlock.lock.age', AGE).addCallback(async (result) => {
+        for (const lock of await lockProvider.table.list())
+          if (lock.lockedAt.getTime() >= YEAR_1971)
+            result.observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, {
+              ...withName(lock),
+              ...(lock.lastRun && { 'lock.outcome': lock.lastRun.outcome }),
+            })
+      })
     for (const name of lockNames) {
       const attributes = { 'lock.name': name }
       for (const counter of ['attempts', 'acquired', 'extended', 'lost', 'active'] as const)
@@ -136,7 +142,7 @@ export function openTelemetryListener(
 }
 
 const withName = ({ name }: Pick<LockEvent, 'name'>): Attributes => ({ 'lock.name': name })
-const withRefusal = ({ name, reason }: LockSkippedEvent): Attributes => ({
+const withRefusal = ({ name, reason }: LockEvent & Skip): Attributes => ({
   'lock.name': name,
   'lock.refusal': reason,
 })
@@ -168,17 +174,4 @@ function instruments(meter: Meter) {
       description: 'Tasks that are running under a lock',
     }),
   }
-}
-
-/** Reads the table only when metrics are collected. */
-function observeAge(meter: Meter, lockProvider: ListingLockProvider): void {
-  const options = { unit: 's', description: 'Time since the lock was last acquired' }
-  meter.createObservableGauge('shedlock.lock.age', options).addCallback(async (result) => {
-    for (const lock of await lockProvider.table.list())
-      if (lock.lockedAt.getTime() >= YEAR_1971)
-        result.observe((lock.now.getTime() - lock.lockedAt.getTime()) / 1_000, {
-          ...withName(lock),
-          ...(lock.lastRun && { 'lock.outcome': lock.lastRun.outcome }),
-        })
-  })
 }

@@ -69,7 +69,7 @@ export class BackgroundReleases {
 
   end(): void {
     this.#acquiring--
-    this.#settle()
+    this.#schedule()
   }
 
   /** @param after how many milliseconds to wait before the first attempt */
@@ -123,19 +123,17 @@ export class BackgroundReleases {
     return this.state === 'draining'
   }
 
-  /** Ends the wait in `drain` if there is nothing left to wait for. */
-  #settle(): void {
-    if (this.#entries.size > 0 || this.#acquiring > 0) return
-    this.busy.delete(this)
-    this.#drained?.()
-    this.#drained = undefined
-  }
-
   #schedule(): void {
     this.#cancelTimer?.()
-    this.#settle()
-    if (this.#entries.size === 0 || this.#isSending) return
+    if (this.#entries.size === 0) {
+      if (this.#acquiring > 0) return
+      this.busy.delete(this)
+      this.#drained?.()
+      this.#drained = undefined
+      return
+    }
     this.busy.add(this)
+    if (this.#isSending) return
     const due = Math.min(...[...this.#entries.values()].map((entry) => entry.due))
     const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
     this.#cancelTimer = time.after(delay, () => void this.#send(), false)

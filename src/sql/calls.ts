@@ -240,14 +240,6 @@ function intervalBefore(repeat: number, kind: ErrorKind): number {
   return Math.min(100 * 2 ** (repeat - 3), 1_000)
 }
 
-/** Returns for how many milliseconds a call may last. */
-export function limitOf(
-  { timeLimit }: Database,
-  { leaseLeft = timeLimit }: Pick<DatabaseCall<unknown>, 'leaseLeft'>,
-): number {
-  return Math.min(timeLimit, leaseLeft)
-}
-
 /**
  * Repeats a call until it is answered, fails with an error that is not retried, or runs out of time. A call that was certainly not
  * sent is repeated, so that a restart of the server loses no job. An idempotent call is also repeated without an answer: its first
@@ -294,9 +286,9 @@ export async function callDatabase<T>(
 
 /** Creates the error for a call that ran out of time, or whose outcome is unknown. */
 function failure(error: unknown, call: DatabaseCall<unknown>, database: Database): LockError {
-  const { lockName } = call
-  const limit = limitOf(database, call)
-  if (error instanceof NoAnswer) return noAnswer(error, lockName, limit, limit < database.timeLimit)
+  const { lockName, leaseLeft = Infinity } = call
+  const limit = Math.min(database.timeLimit, leaseLeft)
+  if (error instanceof NoAnswer) return noAnswer(error, lockName, limit, leaseLeft < database.timeLimit)
   const kind = errorKind(database.dialect, error)
   if (kind === 'read-only') return noWrites(error, lockName)
   if (kind === 'not-sent' && isPoolTimeout(error)) return noAnswer(error, lockName, limit, false)

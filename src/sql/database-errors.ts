@@ -1,5 +1,5 @@
 import { LockError } from '../core/internal'
-import { DriverError } from './session'
+import { DriverError, type SqlRow } from './session'
 
 // What a failed call says: the errors that callers see.
 
@@ -9,6 +9,15 @@ export function uncounted(): LockError {
     'INVALID_CLIENT',
     'This client does not report how many rows a statement changed, so it would be unknown whether a lock was acquired – use a client or a driver that does, and no trigger that returns rows.',
   )
+}
+
+/** @throws LockError `INVALID_CLIENT` if the client renames the columns of results, as plugins for camel case do */
+export function checkColumn(column: string, rows: readonly SqlRow[]): void {
+  if (rows[0] && !(column in rows[0]))
+    throw new LockError(
+      'INVALID_CLIENT',
+      `This client renames the columns of a result: '${column}' is missing – pass a client without plugins that do.`,
+    )
 }
 
 /** Creates the error for a session that does not commit by itself. */
@@ -79,13 +88,17 @@ export function noWrites(error: unknown, lockName: string | undefined): LockErro
   )
 }
 
-export function databaseError(error: unknown, lockName?: string): LockError {
+/** @param isDenied whether the user of this connection lacks a privilege */
+export function databaseError(error: unknown, lockName?: string, isDenied = false): LockError {
   const { code, message, cause } = driverErrorOf(error)
   const what =
     code === undefined
       ? `The connection to the database failed during a statement for ${subject(lockName)}`
       : `The database answered a statement for ${subject(lockName)} with error ${code}`
-  return new LockError('DATABASE_ERROR', `${what}: ${message}`, { lockName, cause })
+  const advice = isDenied
+    ? ' – grant this user select, insert and update on the lock table; provider.table.check() shows the SQL.'
+    : ''
+  return new LockError('DATABASE_ERROR', `${what}: ${message}${advice}`, { lockName, cause })
 }
 
 export function driverErrorOf(error: unknown): DriverError {

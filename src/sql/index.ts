@@ -16,8 +16,6 @@ export type {
   LockRecord,
   LockTableOptions,
   OverdueLock,
-  OverdueOptions,
-  PauseOptions,
   Sql,
   SqlClient,
   SqlLockProviderOptions,

@@ -6,7 +6,6 @@ import {
   type Acquisition,
   type CheckedLockConfiguration,
   type Refusal,
-  type UnlockOptions,
 } from '../core/internal'
 import type { AcquireOutcome, AcquireStep, StepResult } from './acquire'
 import type { BackgroundRelease, BackgroundReleases } from './background-releases'
@@ -16,15 +15,12 @@ import type { LockTable } from './lock-table'
 import { endedOwner, type EndedRun } from './owner'
 import { lockHolder, lockRecords, NEVER, readText } from './records'
 import type { LockValues, SqlValues } from './sql'
-import type { LockStatements } from './statements'
 
-/** The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier. */
+/**
+ * The database's clock is cut to milliseconds, so its lease may start, and end, up to this much earlier than one that starts before the
+ * request is sent.
+ */
 const CLOCK_STEP = 1
-
-/** Starts the lease that the holder may trust. Call it before the request is sent. */
-function leaseOf(lockAtMostFor: number): Lease {
-  return new Lease(lockAtMostFor - CLOCK_STEP)
-}
 
 /** How to acquire the row. */
 type RowRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
@@ -74,20 +70,15 @@ export class LockRow implements Acquisition {
    * @returns whether the row is paused now
    */
   async pause(lockAtMostFor: number): Promise<boolean> {
-    // `NEVER` is earlier than every slot, so these steps acquire the lock only if it has no row.
-    const { outcome } = await this.#acquire({ lockAtMostFor, slot: NEVER }, ({ pause, acquireSlot }) => [
-      { answer: 'acquired', statement: pause },
-      ...acquireSlot,
-    ])
-    return outcome === 'acquired'
+    return (await this.#acquire({ lockAtMostFor, slot: NEVER }, true)).outcome === 'acquired'
   }
 
   async extend(lockAtMostFor: number, lockAtLeastFor: number | undefined): Promise<Lease | undefined> {
-    const lease = leaseOf(lockAtMostFor)
+    const lease = new Lease(lockAtMostFor - CLOCK_STEP)
     this.#longest = Math.max(this.#longest, lockAtMostFor)
     const values = { name: this.name, lockedBy: this.lockedBy, lockAtMostFor }
     const changed = await this.#callWhileHeld(async (attempt) =>
-      this.#changed(attempt, await attempt.changes(this.table.statements.extend, values)),
+      this.#checked(attempt, await attempt.changes(this.table.statements.extend, values)),
     )
     if (changed === 0) return undefined
     if (lockAtLeastFor !== undefined) this.#atLeast = this.#atLeast.lasting(lockAtLeastFor)
@@ -107,37 +98,35 @@ export class LockRow implements Acquisition {
   }
 
   /** @returns how many rows changed. @throws LockError if none did, although the row is still held by this acquisition */
-  async #changed(attempt: Attempt, changed: number): Promise<number> {
+  async #checked(attempt: Attempt, changed: number): Promise<number> {
     if (changed === 0 && (await this.#readToken(attempt)) !== undefined) throw unchanged()
     return changed
   }
 
   /** Releases the row. If that fails, the release goes on in the background. */
-  async unlock(outcome: UnlockOptions['outcome']): Promise<void> {
+  async unlock(outcome: Parameters<Acquisition['unlock']>[0] | 'unlocked' = 'unlocked'): Promise<void> {
     const ended = time.now()
-    const ranFor = ended - this.#acquired
-    const run = (): EndedRun | undefined => {
-      if (outcome === 'unused') return undefined
+    const release = (attempt: Attempt): Promise<number> => {
+      if (outcome === 'unused') return this.#release(attempt)
       const keepFor = Math.ceil(this.#atLeast.remaining())
       // The database keeps the row no longer than its lease, which started before the answer arrived; `#atLeast` started after it.
       const kept = Math.min(keepFor, this.lease.remaining() + CLOCK_STEP)
-      return { outcome: outcome ?? 'unlocked', ranFor, keepFor, heldFor: kept + time.now() - ended }
+      const heldFor = kept + time.now() - ended
+      return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor })
     }
-    const attempt = (current: Attempt) => this.#release(current, run())
-    const checked = async (current: Attempt) => this.#changed(current, await attempt(current))
     try {
-      await this.table.call({ lockName: this.name, idempotent: true, attempt: checked })
+      await this.table.call({
+        lockName: this.name,
+        idempotent: true,
+        attempt: async (attempt) => this.#checked(attempt, await release(attempt)),
+      })
     } catch (error) {
-      this.releases.add(this.#inBackground(this.#longest, 'ours', attempt))
+      this.releases.add(this.#inBackground(this.#longest, 'ours', release))
       throw error
     }
   }
 
-  async #acquire(
-    { lockAtMostFor, slot, untilSucceeded }: RowRequest,
-    steps = ({ acquire, acquireSlot }: LockStatements): readonly AcquireStep[] =>
-      slot === undefined ? acquire : acquireSlot,
-  ): Promise<StepResult> {
+  async #acquire({ lockAtMostFor, slot, untilSucceeded }: RowRequest, pauses = false): Promise<StepResult> {
     const { name, lockedBy, table } = this
     this.releases.begin()
     this.#longest = lockAtMostFor
@@ -145,12 +134,15 @@ export class LockRow implements Acquisition {
     const values = { name, lockedBy, lockAtMostFor, slot }
     let write: Promise<StepResult | undefined> | undefined
     const attempt = async (current: Attempt): Promise<StepResult> => {
-      for (const step of steps(table.statements)) {
-        const lease = leaseOf(lockAtMostFor)
+      const { acquire, acquireSlot, pause } = table.statements
+      let steps = slot === undefined ? acquire : acquireSlot
+      // `NEVER` is earlier than every slot, so the other steps acquire the lock only if it has no row.
+      if (pauses) steps = [{ answer: 'acquired', statement: pause }, ...steps]
+      for (const step of steps) {
+        const lease = new Lease(lockAtMostFor - CLOCK_STEP)
         const answer = runStep(step, values, current)
         write = step.answer === 'refusal' ? undefined : answer
         let result = await answer
-        if (current.isGivenUp) break
         if (result?.outcome === 'already-run' && untilSucceeded)
           result = await (write = this.#acquireAgain(values, current))
         if (result?.outcome === 'slot-too-far-ahead') {

@@ -1,5 +1,5 @@
 import { time, type LockError } from '../core/internal'
-import { callDatabase, EndedSessions, limitOf, type Attempt, type Database, type DatabaseCall } from './calls'
+import { callDatabase, EndedSessions, type Attempt, type Database, type DatabaseCall } from './calls'
 import { databaseError, withName } from './database-errors'
 import type { Dialect } from './dialect'
 import { DriverError, type SqlClient, type SqlRow } from './session'
@@ -17,8 +17,10 @@ export class LockTable implements Database {
   readonly ended = new EndedSessions()
   /** `found`: it exists; `right`: it has the right columns. */
   #known: 'nothing' | 'found' | 'right'
-  #sql: TableSql
-  #statements: LockStatements
+  /** The table where it was found. */
+  sql: TableSql
+  /** Those of the table where it was found. Read them within a call. */
+  statements: LockStatements
 
   /**
    * @param named the table as the options name it
@@ -31,23 +33,13 @@ export class LockTable implements Database {
     readonly timeLimit: number,
   ) {
     this.#known = this.#unchecked
-    this.#sql = named
-    this.#statements = lockStatements(dialect, named)
+    this.sql = named
+    this.statements = lockStatements(dialect, named)
   }
 
   /** If a schema is named, or the database has no current one, the name means one table. */
   get #unchecked() {
     return this.named.schema === undefined && this.dialect.table.schema ? 'nothing' : 'found'
-  }
-
-  /** The table where it was found. */
-  get sql(): TableSql {
-    return this.#sql
-  }
-
-  /** Those of the table where it was found. Read them within a call. */
-  get statements(): LockStatements {
-    return this.#statements
   }
 
   /**
@@ -58,8 +50,8 @@ export class LockTable implements Database {
    * @throws LockError `TABLE_MISSING`, `TABLE_MISMATCH`, `TIMEOUT`, `DATABASE_ERROR`, or why the client is `unusable`
    */
   async call<T>(call: DatabaseCall<T>, needs: 'nothing' | 'found' | 'right' = 'found'): Promise<T> {
-    const { lockName } = call
-    const deadline = time.now() + limitOf(this, call)
+    const { lockName, leaseLeft = Infinity } = call
+    const deadline = time.now() + Math.min(this.timeLimit, leaseLeft)
     const check = (cause?: unknown) =>
       callDatabase(this, { lockName, attempt: (attempt) => this.#check(attempt, cause) }, deadline)
     try {
@@ -73,19 +65,20 @@ export class LockTable implements Database {
       // The table may be the cause of the server's error, so check it again.
       if (this.#known === 'right') this.#known = 'found'
       const problem = await check(error.cause).catch(() => undefined)
-      throw problem ? withName(problem, lockName) : databaseError(error, lockName)
+      if (problem) throw withName(problem, lockName)
+      throw databaseError(error, lockName, this.dialect.table.denied.includes(error.code ?? ''))
     }
   }
 
   /** @returns why the lock cannot be kept in this table */
   async #check(attempt: Attempt, cause: unknown): Promise<LockError | undefined> {
-    const before = this.#sql
+    const before = this.sql
     const { sql = this.named, problem } = await findTable(attempt, this.dialect, before, cause)
     // Another call was faster, and its session found another table.
-    if (this.#sql !== before && this.#sql.schema !== sql.schema) return this.#check(attempt, cause)
-    if (this.#sql.schema !== sql.schema) {
-      this.#sql = sql
-      this.#statements = lockStatements(this.dialect, sql)
+    if (this.sql !== before && this.sql.schema !== sql.schema) return this.#check(attempt, cause)
+    if (this.sql.schema !== sql.schema) {
+      this.sql = sql
+      this.statements = lockStatements(this.dialect, sql)
     }
     this.#known = !problem ? 'right' : problem.code === 'TABLE_MISSING' ? this.#unchecked : 'found'
     return problem

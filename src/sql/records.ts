@@ -1,4 +1,5 @@
 import { LAST_TIME, SLOT_AT_MOST_AHEAD, type Skip } from '../core/internal'
+import { checkColumn } from './database-errors'
 import type { SqlRow } from './session'
 import { isOurs, isPause, lastRunOf, readableOwner, type LastRun } from './owner'
 
@@ -40,6 +41,7 @@ export const OTHERS_AT_MOST_AHEAD = 5_000
 
 /** Reads rows with the columns of `readRows`. Ignores a row without a name, which only reports whether its server is a standby. */
 export function lockRecords(rows: readonly SqlRow[]): LockRecord[] {
+  checkColumn('is_held', rows)
   return rows.filter((row) => readText(row, 'lock_name') !== undefined).map(lockRecord)
 }
 

@@ -1,6 +1,5 @@
 import {
   aDuration,
-  checkDrain,
   checkOptions,
   type Acquisition,
   type CheckedLockConfiguration,
@@ -10,7 +9,6 @@ import {
   LONGEST_TIMEOUT,
   type OptionChecks,
   type Refusal,
-  type ShutdownOptions,
 } from '../core/internal'
 import { BackgroundReleases } from './background-releases'
 import type { Dialect, DialectName } from './dialect'
@@ -104,7 +102,7 @@ export class SqlLockProvider extends LockProvider {
     const releases = new BackgroundReleases(this.#busy)
     return {
       acquire: (configuration) => this.#row(configuration.name, releases).acquire(configuration),
-      drain: async (options = {}) => releases.drain(checkDrain(options)),
+      drain: async (timeout = '10s') => releases.drain(aDuration(timeout, 'timeout')),
     }
   }
 
@@ -117,10 +115,11 @@ export class SqlLockProvider extends LockProvider {
    * expire. Call it at the end of the process: it sends nothing more to the database until the next lock is acquired.
    * `LockingTaskExecutor.shutdown()` does this for the locks of its executor.
    *
+   * @param timeout how long to wait at most. Default 10 seconds
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  override async drain(options: ShutdownOptions = {}): Promise<void> {
-    const timeout = checkDrain(options)
-    await Promise.all([this.#releases, ...this.#busy].map((releases) => releases.drain(timeout)))
+  override async drain(timeout: Duration = '10s'): Promise<void> {
+    const limit = aDuration(timeout, 'timeout')
+    await Promise.all([this.#releases, ...this.#busy].map((releases) => releases.drain(limit)))
   }
 }

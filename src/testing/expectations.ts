@@ -6,11 +6,29 @@ import {
   LockError,
   type Acquisition,
   type LockConfiguration,
-  type LockErrorCode,
   type LockProvider,
   type Refusal,
 } from '../core/internal'
-import type { LockProviderEnvironment } from './lock-provider-environment'
+
+type Awaitable<T> = T | PromiseLike<T>
+
+/** What the suite needs to test a lock provider, whatever its storage is. */
+export interface LockProviderEnvironment {
+  /**
+   * Creates a provider as a separate instance of the app would: it shares the storage with the other providers and nothing else. If
+   * the storage is inside the provider object, return the same object each time.
+   */
+  createProvider(): Awaitable<LockProvider>
+  /** Returns whether the lock is held, by the storage's own clock. */
+  isHeld(name: string): Awaitable<boolean>
+}
+
+/** The tests of one topic, by title. */
+export type Cases<Environment = LockProviderEnvironment> = Readonly<
+  Record<string, (environment: Environment) => Promise<void>>
+>
+
+export type Outcome = Parameters<Acquisition['unlock']>[0]
 
 /** A configuration with a unique name, and a lease longer than any test. */
 export function newConfiguration(rest: Partial<LockConfiguration> = {}): LockConfiguration {
@@ -45,33 +63,6 @@ export async function acquire(
   if ('reason' in answer)
     assert.fail(`lock '${configuration.name}' should be free, but was refused as ${answer.reason}`)
   return answer
-}
-
-/**
- * Acquires a lock and extends it by `factor` times its first lease, in milliseconds. A busy machine may be too slow for a lease of two
- * seconds, so it retries with a longer one if the lease ended before the answer.
- */
-export async function acquireAndExtend(
-  provider: LockProvider,
-  configuration: LockConfiguration,
-  factor: number,
-): Promise<{ lock: Acquisition; extended: Acquisition['lease']; first: number }> {
-  for (let first = 2_000; ; first *= 2) {
-    const lock = await acquireWhenFree(provider, { ...configuration, lockAtMostFor: first })
-    const extended = await lock.extend(factor * first, undefined).catch((error: unknown) => {
-      if (lock.lease.remaining() > 0) throw error
-      return undefined
-    })
-    if (extended) return { lock, extended, first }
-    assert.equal(lock.lease.remaining(), 0, 'the extension was refused, although the lock was held')
-  }
-}
-
-export async function acquireAndRelease(
-  provider: LockProvider,
-  configuration: LockConfiguration,
-): Promise<void> {
-  await (await acquire(provider, configuration)).unlock(undefined)
 }
 
 /** Polls until the lock is acquired, as another instance of the app does. */
@@ -138,19 +129,17 @@ export async function until<T>(condition: () => Promise<T | false> | T | false, 
   }
 }
 
-export async function expectLockError(work: Promise<unknown>, code: LockErrorCode): Promise<void> {
-  await assert.rejects(work, (error) => {
-    assert(error instanceof LockError, `expected a LockError ${code}, not ${String(error)}`)
-    assert.equal(error.code, code, error.message)
-    return true
-  })
+export async function tokenOf(lock: Acquisition): Promise<number | undefined> {
+  return lock.fencingToken?.()
 }
 
-export function expectGrowing(tokens: readonly number[]): void {
-  assert(
-    tokens.every((token) => Number.isSafeInteger(token) && token > 0),
-    `not all tokens are positive safe integers: ${tokens.join(', ')}`,
-  )
-  const sorted = [...new Set(tokens)].sort((one, other) => one - other)
-  assert.deepEqual(tokens, sorted, 'the tokens do not grow with every acquisition')
+export function expectGrowing(tokens: readonly (number | undefined)[]): void {
+  let last = 0
+  for (const token of tokens) {
+    assert(
+      Number.isSafeInteger(token) && Number(token) > last,
+      `the tokens are not safe integers that grow with every acquisition: ${tokens.join(', ')}`,
+    )
+    last = Number(token)
+  }
 }

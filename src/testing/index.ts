@@ -4,7 +4,6 @@
  * @module shedlock-orm/testing
  */
 export { makeAllAssertsPass } from '../core/internal'
-export type { LockProviderEnvironment } from './lock-provider-environment'
+export type { LockProviderEnvironment } from './expectations'
 export { lockProviderSuite } from './lock-provider-suite'
-export type { SuiteCase } from './lock-provider-suite'
-export { alwaysFree, assertFree, assertHeld, assumeLocked, FakeClock } from './unit-test-support'
+export { alwaysFree, assumeLocked, FakeClock } from './unit-test-support'

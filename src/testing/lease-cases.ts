@@ -1,68 +1,140 @@
 import assert from 'node:assert/strict'
+import { Lease, type Acquisition, type LockConfiguration } from '../core/internal'
 import {
   acquire,
   acquireWhenFree,
   expectFree,
   expectHeld,
+  expectLost,
   expectOver,
   expectRefused,
   prepare,
+  tokenOf,
   until,
+  untilFree,
+  type Cases,
+  type Outcome,
 } from './expectations'
-import type { Cases } from './lock-provider-environment'
+
+const MINUTE = 60_000
+/** 49.7 days, of which a 32-bit number of milliseconds keeps nothing. */
+const DAYS = 2 ** 32
+
+/** How a lock is configured, extended and released. */
+interface Release extends Partial<LockConfiguration> {
+  /** How far the slot is ahead of now, in milliseconds. */
+  readonly ahead?: number
+  /** How old the lock is when it is extended or released, in milliseconds. */
+  readonly age?: number
+  readonly extended?: Parameters<Acquisition['extend']>
+  readonly outcome?: Outcome
+}
+
+/** Creates a case that releases locks, each of which must then be free, or still be held because of `lockAtLeastFor`. */
+function released(expected: 'free' | 'kept', ...releases: readonly Release[]): Cases[string] {
+  return async (environment) => {
+    await Promise.all(
+      releases.map(async ({ ahead, age, extended, outcome, ...rest }) => {
+        const slot = ahead === undefined ? undefined : Math.floor(Date.now() / 1_000) * 1_000 + ahead
+        const { provider, other, configuration } = await prepare(environment, { ...rest, slot })
+        const { name } = configuration
+        const lock = await acquire(provider, configuration)
+        await expectHeld(environment, name)
+        // What is left when the acquisition resolves: the lease began some time before.
+        const acquired = lock.lease.remaining()
+        if (age !== undefined)
+          await until(() => lock.lease.remaining() < acquired - age, `lock '${name}' is ${age} ms old`)
+        if (extended) assert(await lock.extend(...extended), `lock '${name}' should be extended`)
+        await lock.unlock(outcome)
+        if (expected === 'free') return expectFree(environment, name)
+        await expectHeld(environment, name)
+        for (const instance of [provider, other]) await expectRefused(instance, configuration, 'held')
+      }),
+    )
+  }
+}
+
+/** Creates a case in which a lock is never released: it expires, but not while its holder trusts it. */
+function expires(lockAtMostFor: string, extension?: number): Cases[string] {
+  return async (environment) => {
+    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor })
+    const dead = await acquire(provider, configuration)
+    assert(dead.lease.remaining() > 0, 'the lease was over at once')
+    const extended = extension === undefined ? dead.lease : await dead.extend(extension, undefined)
+    const next = await acquireWhenFree(other, configuration)
+    expectOver(dead.lease)
+    expectOver(extended)
+    assert(next.lease.remaining() > 0, 'the next lease was over at once')
+    await expectHeld(environment, configuration.name)
+  }
+}
 
 /** Cases about how long a lock stays held. */
 export const leaseCases: Cases = {
-  'lets a lock expire that is never released, but not while its holder trusts it': async (environment) => {
+  'lets a lock expire that is never released, but not while its holder trusts it': expires('2s'),
+  'lets an extended lock expire, but not while its holder trusts it': expires('2s', 3_000),
+  'does not shorten a lease that is extended by less than what is left': expires('3s', 100),
+  'extends a lock beyond its first lease, three times, with the same fencing token': async (environment) => {
     const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
-    const dead = await acquire(provider, configuration)
-    assert(dead.lease.remaining() > 0, 'the lease was over at once')
-    const next = await acquireWhenFree(other, configuration)
-    expectOver(dead.lease)
-    assert(next.lease.remaining() > 0, 'the next lease was over at once')
-    await expectHeld(environment, configuration.name)
+    const lock = await acquire(provider, configuration)
+    const first = new Lease(2_000)
+    const token = await tokenOf(lock)
+    for (let time = 1; time <= 3; time++) {
+      const extended = await lock.extend(time * MINUTE, undefined)
+      assert(Number(extended?.remaining()) > 2_000, 'the holder has no longer lease')
+      assert.equal(await tokenOf(lock), token)
+    }
+    await until(() => first.remaining() === 0, 'the first lease is over')
+    await expectRefused(other, configuration)
+    await lock.unlock(undefined)
+    await expectFree(environment, configuration.name)
   },
-  'keeps the lock for lockAtLeastFor, even if the task ends sooner': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, {
-      lockAtMostFor: '4s',
-      lockAtLeastFor: '2s',
-    })
+  'does not extend a lock whose lease is over, even if no other caller acquired it': async (environment) => {
+    const { provider, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
+    const lock = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await expectLost(lock.extend(5 * MINUTE, undefined))
+    await expectFree(environment, configuration.name)
+  },
+  'keeps the lock for lockAtLeastFor, even if the task ends sooner, and no longer': async (environment) => {
+    const durations = { lockAtMostFor: '4s', lockAtLeastFor: '2s' }
+    const { provider, other, configuration } = await prepare(environment, durations)
     const first = await acquire(provider, configuration)
     await first.unlock('failed')
     await acquireWhenFree(other, configuration)
     assert(first.lease.remaining() <= 2_000, 'the lock was free before lockAtLeastFor was over')
   },
-  'counts lockAtLeastFor from the acquisition, not from the release': async (environment) => {
-    const { provider, configuration } = await prepare(environment, { lockAtLeastFor: '1s' })
-    const lock = await acquire(provider, configuration)
-    // What is left when the acquisition resolves: the lease began some time before.
-    const acquired = lock.lease.remaining()
-    await until(() => lock.lease.remaining() < acquired - 1_500, 'the lock is a second and a half old')
-    await lock.unlock('succeeded')
-    await expectFree(environment, configuration.name)
-  },
-  'releases a lock under which nothing ran at once, whatever lockAtLeastFor says': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, { lockAtLeastFor: '5m' })
-    await (await acquire(provider, configuration)).unlock('unused')
-    await expectFree(environment, configuration.name)
-    const lock = await acquire(other, { ...configuration, lockAtLeastFor: 0 })
-    await lock.extend(300_000, 300_000)
-    await lock.unlock('unused')
-    await expectFree(environment, configuration.name)
-  },
-  'holds a lease of 49.7 days, of which a 32-bit number of milliseconds keeps nothing': async (
-    environment,
-  ) => {
-    const days = 2 ** 32
-    const { provider, other, configuration } = await prepare(environment, {
-      lockAtMostFor: days,
-      lockAtLeastFor: days,
-    })
-    const lock = await acquire(provider, configuration)
-    await expectRefused(other, configuration)
-    await lock.extend(days, undefined)
-    await lock.unlock('succeeded')
-    await expectHeld(environment, configuration.name)
-    await expectRefused(other, configuration)
-  },
+  'keeps the lock for the lockAtLeastFor of its last extension, if that has one': released(
+    'kept',
+    { extended: [10 * MINUTE, 9 * MINUTE] },
+    { lockAtLeastFor: '4m', extended: [10 * MINUTE, undefined] },
+  ),
+  'drops the previous lockAtLeastFor when an extension sets it to 0': released('free', {
+    lockAtLeastFor: '4m',
+    extended: [10 * MINUTE, 0],
+  }),
+  'counts lockAtLeastFor from the acquisition, not from an extension or the release': released(
+    'free',
+    { lockAtLeastFor: '1s', age: 1_500, outcome: 'succeeded' },
+    { extended: [5 * MINUTE, 1_000], age: 1_500 },
+    { lockAtLeastFor: '1s', age: 1_500, ahead: MINUTE / 2 },
+  ),
+  'counts lockAtLeastFor from the acquisition, not from the slot, also after an extension': released(
+    'kept',
+    { lockAtMostFor: '50m', lockAtLeastFor: '50m', ahead: -60 * MINUTE },
+    { extended: [10 * MINUTE, 5 * MINUTE], ahead: -60 * MINUTE, outcome: 'succeeded' },
+  ),
+  'keeps a failed slot for lockAtLeastFor, so that an instance with a late timer does not repeat it at once':
+    released('kept', { untilSucceeded: true, ahead: -60 * MINUTE, lockAtLeastFor: '1m', outcome: 'failed' }),
+  'releases a lock under which nothing ran at once, whatever lockAtLeastFor says': released(
+    'free',
+    { lockAtLeastFor: '5m', outcome: 'unused' },
+    { extended: [5 * MINUTE, 5 * MINUTE], outcome: 'unused' },
+  ),
+  'holds a lease of 49.7 days, of which a 32-bit number of milliseconds keeps nothing': released('kept', {
+    lockAtMostFor: DAYS,
+    lockAtLeastFor: DAYS,
+    extended: [DAYS, undefined],
+    outcome: 'succeeded',
+  }),
 }

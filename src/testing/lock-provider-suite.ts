@@ -1,56 +1,26 @@
-import { aDuration, checkOptions, type Duration } from '../core/internal'
-import { exclusionCases } from './exclusion-cases'
-import { extendingCases } from './extending-cases'
-import { fencingTokenCases } from './fencing-token-cases'
 import { leaseCases } from './lease-cases'
-import type { Cases, LockProviderEnvironment } from './lock-provider-environment'
 import { ownershipCases } from './ownership-cases'
 import { raceCases } from './race-cases'
-import { retryCases } from './retry-cases'
 import { slotCases } from './slot-cases'
-
-/** One test, for any test runner. */
-export interface SuiteCase {
-  /** What the provider must do. */
-  readonly title: string
-  /**
-   * How long the test may take, in milliseconds. Pass it to your runner: `test(title, run, timeLimit)` in Jest,
-   * `{ timeout: timeLimit }` in `node:test`. Jest's default of 5 seconds is too short on a busy machine.
-   */
-  readonly timeLimit: number
-  /** Runs the test. Rejects with an `AssertionError` if the provider does not do what the title says. */
-  readonly run: () => Promise<void>
-}
+import type { LockProviderEnvironment } from './expectations'
 
 /**
  * Returns the tests that every lock provider must pass, whatever its storage is. Use it if you write your own provider:
  *
  * ```ts
  * const cases = lockProviderSuite({ createProvider: () => new MyLockProvider(), isHeld: (name) => … })
- * for (const { title, timeLimit, run } of cases) test(title, { timeout: timeLimit }, run)
+ * for (const { title, run } of cases) test(title, { timeout: 60_000 }, run)
  * ```
  *
- * Each case uses its own lock names, so the cases may run in parallel.
+ * Each case uses its own lock names, so the cases may run in parallel. Let each take a minute: many wait for a lease to end, for
+ * longer than Jest's default of 5 seconds on a busy machine.
  *
- * @throws LockError `INVALID_CONFIGURATION` for wrong options
+ * @returns the title of each test, which is what the provider must do, and a function that rejects with an `AssertionError` if the
+ *   provider does not do it
  */
 export function lockProviderSuite(
   environment: LockProviderEnvironment,
-  options: {
-    /** The `timeLimit` of each case. Default one minute. */
-    readonly timeLimit?: Duration | undefined
-  } = {},
-): SuiteCase[] {
-  const { timeLimit = 60_000 } = checkOptions(options, { timeLimit: aDuration }, 'options of the suite')
-  const cases: Cases = {
-    ...exclusionCases,
-    ...ownershipCases,
-    ...leaseCases,
-    ...extendingCases,
-    ...slotCases,
-    ...retryCases,
-    ...fencingTokenCases,
-    ...raceCases,
-  }
-  return Object.entries(cases).map(([title, run]) => ({ title, timeLimit, run: () => run(environment) }))
+): { readonly title: string; readonly run: () => Promise<void> }[] {
+  const cases = { ...ownershipCases, ...leaseCases, ...slotCases, ...raceCases }
+  return Object.entries(cases).map(([title, run]) => ({ title, run: () => run(environment) }))
 }

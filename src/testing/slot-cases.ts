@@ -1,100 +1,162 @@
+import assert from 'node:assert/strict'
+import type { LockConfiguration, Refusal } from '../core/internal'
 import {
   acquire,
-  acquireAndRelease,
   expectFree,
+  expectGrowing,
   expectHeld,
-  expectLockError,
   expectRefused,
   prepare,
+  tokenOf,
   untilFree,
+  type Cases,
+  type Outcome,
 } from './expectations'
-import type { Cases } from './lock-provider-environment'
 
 const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const UNTIL_SUCCEEDED = { untilSucceeded: true }
 
-/** Returns the slot of an hour ago, which is the same for every instance. */
-function anHourAgo(): number {
-  return (Math.floor(Date.now() / MINUTE) - 60) * MINUTE
+/**
+ * One attempt to acquire a slot, in milliseconds from an hour ago, or the lock without a slot: how its run ends, or why the attempt
+ * is refused.
+ */
+type Attempt = readonly [
+  slot: number | undefined,
+  end: 'no outcome' | Exclude<Outcome, undefined> | 'died' | Refusal['reason'],
+  rest?: Partial<LockConfiguration>,
+]
+
+/** Creates a case of attempts by two instances in turn. The fencing tokens must grow. */
+function attempts(rest: Partial<LockConfiguration>, ...all: readonly Attempt[]): Cases[string] {
+  return async (environment) => {
+    const { provider, other, configuration } = await prepare(environment, rest)
+    const anHourAgo = Math.floor(Date.now() / 1_000) * 1_000 - HOUR
+    const tokens: (number | undefined)[] = []
+    for (const [index, [fromAnHourAgo, end, more]] of all.entries()) {
+      const instance = index % 2 === 0 ? provider : other
+      const slot = fromAnHourAgo === undefined ? undefined : anHourAgo + fromAnHourAgo
+      const ofAttempt = { ...configuration, slot, ...more }
+      if (end === 'held' || end === 'already-run' || end === 'slot-too-far-ahead') {
+        await expectRefused(instance, ofAttempt, end)
+        continue
+      }
+      const dies = end === 'died'
+      const lock = await acquire(instance, dies ? { ...ofAttempt, lockAtMostFor: '2s' } : ofAttempt)
+      const token = await tokenOf(lock)
+      assert(Number(token) >= (slot ?? 0), `the fencing token ${token} of slot ${slot} is less than the slot`)
+      // If nothing ran, the slot is free again, so its token may be used again.
+      if (end !== 'unused') tokens.push(token)
+      if (!dies) {
+        await lock.unlock(end === 'no outcome' ? undefined : end)
+        await expectFree(environment, configuration.name)
+        continue
+      }
+      await expectHeld(environment, configuration.name)
+      await untilFree(environment, configuration.name)
+    }
+    expectGrowing(tokens)
+  }
 }
 
 /** Cases about slots: a slot is the time at which a run was due. */
 export const slotCases: Cases = {
-  'acquires a slot only once, and returns why it refuses the slot afterwards': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, { slot: anHourAgo() })
-    const lock = await acquire(provider, configuration)
-    await expectRefused(other, configuration, 'held')
-    await lock.unlock('failed')
-    await expectFree(environment, configuration.name)
-    await expectRefused(other, configuration, 'already-run')
-  },
-  'acquires any later slot, but no slot before one that was acquired': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment)
-    const slot = anHourAgo()
-    await acquireAndRelease(provider, { ...configuration, slot })
-    await acquireAndRelease(other, { ...configuration, slot: slot + 2 * MINUTE })
-    await expectRefused(provider, { ...configuration, slot: slot + MINUTE }, 'already-run')
-    await acquireAndRelease(provider, { ...configuration, slot: slot + 2 * MINUTE + 1 })
-  },
-  'does not acquire the slot of a dead holder again, but acquires the next one': async (environment) => {
-    const slot = anHourAgo()
-    const { provider, configuration } = await prepare(environment, { slot, lockAtMostFor: '2s' })
-    await acquire(provider, configuration)
-    await untilFree(environment, configuration.name)
-    await expectRefused(provider, configuration, 'already-run')
-    await acquireAndRelease(provider, { ...configuration, slot: slot + MINUTE })
-  },
-  'does not acquire a slot that was due before a run without a slot': async (environment) => {
-    const { provider, configuration } = await prepare(environment)
-    await acquireAndRelease(provider, configuration)
-    await expectRefused(provider, { ...configuration, slot: anHourAgo() }, 'already-run')
-    await acquireAndRelease(provider, { ...configuration, slot: Date.now() + MINUTE / 2 })
-  },
-  'acquires a lock without a slot after any slot, even one in the future': async (environment) => {
-    const { provider, configuration } = await prepare(environment)
-    await acquireAndRelease(provider, { ...configuration, slot: Date.now() + MINUTE / 2 })
-    await acquireAndRelease(provider, configuration)
-    await acquireAndRelease(provider, configuration)
-  },
-  'refuses a slot more than a minute in the future, and leaves no trace': async (environment) => {
-    const { provider, configuration } = await prepare(environment)
-    const tooFar = { ...configuration, slot: Date.now() + 2 * MINUTE }
-    await expectRefused(provider, tooFar, 'slot-too-far-ahead')
-    await expectLockError(provider.lock(tooFar), 'INVALID_CONFIGURATION')
-    await expectFree(environment, configuration.name)
-    await acquireAndRelease(provider, { ...configuration, slot: anHourAgo() })
-    await expectLockError(provider.lock(tooFar), 'INVALID_CONFIGURATION')
-    await acquireAndRelease(provider, { ...configuration, slot: Date.now() + MINUTE / 2 })
-  },
-  'counts lockAtLeastFor from the acquisition, not from the slot, also after an extension': async (
+  'acquires a slot only once, and returns why it refuses the slot afterwards': attempts(
+    {},
+    [0, 'failed'],
+    [0, 'already-run'],
+    [MINUTE, 'no outcome'],
+    [0, 'already-run', UNTIL_SUCCEEDED],
+  ),
+  'acquires any later slot, but no slot before one that was acquired': attempts(
+    {},
+    [0, 'no outcome'],
+    [2 * MINUTE, 'no outcome'],
+    [MINUTE, 'already-run'],
+    [2 * MINUTE + 1, 'no outcome'],
+  ),
+  'does not acquire the slot of a dead holder again, but acquires the next one': attempts(
+    {},
+    [0, 'died'],
+    [0, 'already-run'],
+    [MINUTE, 'succeeded'],
+  ),
+  'does not acquire a slot that was due before a run without a slot': attempts(
+    {},
+    [undefined, 'no outcome'],
+    [0, 'already-run'],
+    [HOUR + MINUTE / 2, 'no outcome'],
+  ),
+  'acquires a lock without a slot after any slot, even one in the future': attempts(
+    {},
+    [HOUR + MINUTE / 4, 'no outcome'],
+    [undefined, 'no outcome'],
+    [undefined, 'no outcome'],
+    [HOUR + MINUTE / 2, 'no outcome'],
+    [undefined, 'no outcome'],
+  ),
+  'refuses a slot more than a minute in the future, and leaves no trace': attempts(
+    {},
+    [HOUR + 2 * MINUTE, 'slot-too-far-ahead'],
+    [0, 'no outcome'],
+    [HOUR + 2 * MINUTE, 'slot-too-far-ahead'],
+    [HOUR + MINUTE / 2, 'no outcome'],
+  ),
+  'acquires a slot again until it has succeeded, with a greater token each time': attempts(
+    UNTIL_SUCCEEDED,
+    [0, 'failed'],
+    [0, 'no outcome'],
+    [0, 'failed'],
+    [0, 'unused'],
+    [0, 'succeeded'],
+    [0, 'already-run'],
+    [999, 'already-run'],
+  ),
+  'does not acquire a slot again after a later slot, even if the later one failed': attempts(
+    UNTIL_SUCCEEDED,
+    [0, 'failed'],
+    [1_000, 'failed'],
+    [0, 'already-run'],
+  ),
+  'acquires the slot of a dead holder again with untilSucceeded, even if the slot before succeeded': attempts(
+    UNTIL_SUCCEEDED,
+    [0, 'succeeded'],
+    [MINUTE, 'died'],
+    [MINUTE, 'already-run', { untilSucceeded: false }],
+    [MINUTE, 'succeeded'],
+    [MINUTE, 'already-run'],
+  ),
+  'counts a success that is reported after the lease, if the lock was not acquired since': async (
     environment,
   ) => {
-    const late = await prepare(environment, {
-      slot: anHourAgo(),
-      lockAtMostFor: '50m',
-      lockAtLeastFor: '50m',
+    const { provider, configuration } = await prepare(environment, {
+      slot: Date.now() - HOUR,
+      untilSucceeded: true,
+      lockAtMostFor: '2s',
     })
-    await acquireAndRelease(late.provider, late.configuration)
-    await expectHeld(environment, late.configuration.name)
-    const extended = await prepare(environment, { slot: anHourAgo() })
-    const lock = await acquire(extended.provider, extended.configuration)
-    await lock.extend(10 * MINUTE, 5 * MINUTE)
-    await lock.unlock('succeeded')
-    await expectHeld(environment, extended.configuration.name)
-    const early = await prepare(environment, { slot: Date.now() + MINUTE / 2, lockAtLeastFor: 1 })
-    await acquireAndRelease(early.provider, early.configuration)
-    await untilFree(environment, early.configuration.name)
+    const late = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    const again = await acquire(provider, { ...configuration, lockAtMostFor: '5m' })
+    await late.unlock('succeeded')
+    await again.unlock('failed')
+    await late.unlock('succeeded')
+    const last = await acquire(provider, configuration)
+    await untilFree(environment, configuration.name)
+    await last.unlock('succeeded')
+    await expectRefused(provider, configuration, 'already-run')
   },
   'acquires a slot again, but no earlier one, if nothing ran, even if its lease is over': async (
     environment,
   ) => {
-    const slot = anHourAgo()
+    const slot = Date.now() - HOUR
+    const earlier = slot - MINUTE
     const { provider, other, configuration } = await prepare(environment, { slot, lockAtMostFor: '2s' })
-    await acquireAndRelease(provider, { ...configuration, slot: slot - MINUTE })
+    await (await acquire(provider, { ...configuration, slot: earlier })).unlock('succeeded')
     const lock = await acquire(provider, configuration)
     await untilFree(environment, configuration.name)
     await lock.unlock('unused')
-    await expectRefused(other, { ...configuration, slot: slot - MINUTE }, 'already-run')
-    await acquireAndRelease(other, configuration)
+    await expectRefused(other, { ...configuration, slot: earlier }, 'already-run')
+    await (await acquire(other, configuration)).unlock('succeeded')
     await lock.unlock('unused')
     await expectRefused(provider, configuration, 'already-run')
   },

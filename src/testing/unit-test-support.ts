@@ -1,19 +1,17 @@
-import assert from 'node:assert/strict'
 import {
+  aDuration,
   type Acquisition,
   type CheckedLockConfiguration,
   type Duration,
   InMemoryLockProvider,
-  invalid,
   Lease,
   LockingTaskExecutor,
   LockProvider,
-  milliseconds,
   type Task,
 } from '../core/internal'
 
 /**
- * Runs code that calls `assertLocked`, `activeLock` or `extendActiveLock` as if under a lock, but without a database:
+ * Runs code that calls `assertLocked` or `activeLock` as if under a lock, but without a database:
  *
  * ```ts
  * await assumeLocked(() => reports.sendAll())
@@ -49,9 +47,7 @@ export class FakeClock {
    * @throws LockError `INVALID_CONFIGURATION` for an invalid or negative duration
    */
   advance(duration: Duration): void {
-    const step = milliseconds(duration)
-    if (step < 0) throw invalid(`The clock cannot go back by ${duration} – advance it by 0 or more.`)
-    this.#now += step
+    this.#now += aDuration(duration, 'duration')
   }
 }
 
@@ -76,29 +72,4 @@ class AlwaysFree extends LockProvider {
       unlock: () => Promise.resolve(),
     })
   }
-}
-
-/**
- * Asserts that the lock is held, by trying to acquire it.
- *
- * @throws AssertionError if the lock is free
- */
-export async function assertHeld(provider: LockProvider, name: string): Promise<void> {
-  assert(await isHeld(provider, name), `Lock '${name}' is free, but should be held.`)
-}
-
-/**
- * Asserts that the lock is free, by acquiring it and releasing it at once.
- *
- * @throws AssertionError if the lock is held
- */
-export async function assertFree(provider: LockProvider, name: string): Promise<void> {
-  assert(!(await isHeld(provider, name)), `Lock '${name}' is held, but should be free.`)
-}
-
-/** Tries to acquire the lock, because every provider can do that. */
-async function isHeld(provider: LockProvider, name: string): Promise<boolean> {
-  const lock = await provider.lock({ name, lockAtMostFor: '1m' })
-  await lock?.unlock()
-  return lock === undefined
 }

@@ -22,6 +22,7 @@ export interface DataSourceLike {
     columnName(property: string, givenName: string | undefined, embeddedPrefixes: string[]): string
   }
   readonly driver: unknown
+  readonly subscribers?: readonly unknown[]
   readonly logger?: {
     /** Logs a statement. */
     logQuery(query: string, parameters?: unknown[], queryRunner?: QueryRunnerLike): unknown

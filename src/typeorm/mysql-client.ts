@@ -1,12 +1,6 @@
-import { isNotPrepared, mysqlLiteral, nameAmong } from '../drivers/internal'
-import { DriverError, NOT_PREPARED, type SqlRow, type StatementResult } from '../sql/internal'
-import {
-  runLogged,
-  runText,
-  statementsOn,
-  type DriverConnection,
-  type RunnerConnection,
-} from './run-statement'
+import { mysqlLiteral, nameAmong } from '../drivers/internal'
+import type { SqlRow, StatementResult } from '../sql/internal'
+import { Preparation, runText, type DriverConnection } from './run-statement'
 
 // Everything that is special about mysql2.
 
@@ -30,36 +24,25 @@ interface MySqlConnectionLike {
  * prepared, all values become literals.
  */
 export function mysqlConnection(): DriverConnection {
-  let prepares = true
-  const stopPreparing = ({ dataSource }: RunnerConnection, { message }: Error): void => {
-    if (prepares)
-      dataSource?.logger?.log(
-        'warn',
-        `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${message}.`,
-      )
-    prepares = false
-  }
+  const preparation = new Preparation(
+    true,
+    (reason) =>
+      `shedlock-orm sends its statements unprepared from now on, because one could not be prepared: ${reason}.`,
+  )
   return {
     end(connection) {
       ;(connection as MySqlConnectionLike).destroy?.()
     },
-    async run(on, statement) {
+    run(on, text, values, { parameters }) {
       const connection = on.connection as MySqlConnectionLike
-      const { text, values, isBound } = statement
+      const isBound = parameters.length === values.length
       if (
-        prepares &&
+        preparation.isOn &&
         isBound &&
         connection.execute &&
         nameAmong(statementsOn(connection), text) !== undefined
-      ) {
-        try {
-          return await runLogged(on, statement, () => execute(connection, text, values))
-        } catch (error) {
-          if (!isNotPrepared(error)) throw error
-          stopPreparing(on, error as Error)
-          throw new DriverError(NOT_PREPARED, error)
-        }
-      }
+      )
+        return preparation.run(on, text, values, () => execute(connection, text, values))
       // Aurora's Data API has no connection, and binds the values itself.
       if (!connection.query) return runText(on.queryRunner, text, values)
       // A question mark in a quoted name is not a placeholder.
@@ -68,6 +51,15 @@ export function mysqlConnection(): DriverConnection {
       return runText(on.queryRunner, text.replace(/`[^`]*`|\?/g, fill), undefined)
     },
   }
+}
+
+/** The prepared statements of each connection: all providers on it share them, so that their number is limited for all tables. */
+const preparedOn = new WeakMap<object, Map<string, string>>()
+
+function statementsOn(connection: object): Map<string, string> {
+  const names = preparedOn.get(connection) ?? new Map<string, string>()
+  preparedOn.set(connection, names)
+  return names
 }
 
 function execute(connection: MySqlConnectionLike, text: string, values: unknown[]): Promise<StatementResult> {

@@ -1,13 +1,7 @@
 import type { Socket } from 'node:net'
-import { isNotPrepared, nameAmong } from '../drivers/internal'
-import { DriverError, NOT_PREPARED, NOT_REPLICATED, type SqlRow } from '../sql/internal'
-import {
-  runLogged,
-  runText,
-  statementsOn,
-  type DriverConnection,
-  type RunnerConnection,
-} from './run-statement'
+import { nameAmong } from '../drivers/internal'
+import { DriverError, NOT_REPLICATED, type SqlRow } from '../sql/internal'
+import { Preparation, runText, type DriverConnection } from './run-statement'
 
 // Everything that is special about pg.
 
@@ -52,40 +46,30 @@ function stopConnecting(driver: unknown): void {
  * @param named must be false inside a transaction, which a refused name would abort
  */
 export function pgConnection(named: boolean): DriverConnection {
-  let names = named
-  const stopNaming = ({ dataSource }: RunnerConnection, { message }: Error): void => {
-    if (names)
-      dataSource?.logger?.log(
-        'warn',
-        `shedlock-orm sends its statements without names from now on, because a name was refused: ${message} – behind a pooler set namedStatements: false.`,
-      )
-    names = false
-  }
+  const preparation = new Preparation(
+    named,
+    (reason) =>
+      `shedlock-orm sends its statements without names from now on, because a name was refused: ${reason} – behind a pooler set namedStatements: false.`,
+  )
   return {
     end: endPgClient,
     stopConnecting,
-    async run(on, statement) {
+    async run(on, text, values, { parameters }) {
       const client = on.connection as PgClientLike
-      const commit = watchedCommit(client)
-      commit.isUncertain = false
-      const { text, values, isFrequent } = statement
-      const isNamed = names && isFrequent && client.connection?.parsedStatements !== undefined
-      const known = statementsOn(client)
-      const name = isNamed ? (known.get(text) ?? nameAmong(known, text)) : undefined
-      try {
-        const result =
-          name === undefined
-            ? await runText(on.queryRunner, text, values)
-            : await runLogged(on, statement, async () => {
-                const { rows, rowCount } = await client.query({ name, text, values })
-                return { rows, changed: rowCount }
-              })
-        if (!(commit.isUncertain as boolean)) return result
-      } catch (error) {
-        if (name === undefined || !isNotPrepared(error)) throw error
-        stopNaming(on, error as Error)
-        throw new DriverError(NOT_PREPARED, error)
-      }
+      const state = stateOf(client)
+      state.isUncertain = false
+      // Only statements about a single lock are sent often.
+      const isNamed =
+        preparation.isOn && parameters.includes('name') && client.connection?.parsedStatements !== undefined
+      const name = isNamed ? (state.names.get(text) ?? nameAmong(state.names, text)) : undefined
+      const result =
+        name === undefined
+          ? await runText(on.queryRunner, text, values)
+          : await preparation.run(on, text, values, async () => {
+              const { rows, rowCount } = await client.query({ name, text, values })
+              return { rows, changed: rowCount }
+            })
+      if (!(state.isUncertain as boolean)) return result
       throw new DriverError(
         NOT_REPLICATED,
         'the wait for the synchronous standby was cancelled, so a failover may lose the row',
@@ -94,24 +78,28 @@ export function pgConnection(named: boolean): DriverConnection {
   }
 }
 
-/** For each pg client, whether a failover may lose its last commit. */
-const commits = new WeakMap<object, { isUncertain: boolean }>()
+interface ClientState {
+  /** The names of its prepared statements: all providers share them, so that their number is limited for all tables. */
+  readonly names: Map<string, string>
+  /** Whether a failover may lose its last commit. */
+  isUncertain: boolean
+}
+
+const states = new WeakMap<object, ClientState>()
 
 /**
- * Watches for the warning that a statement was committed but not replicated. When PostgreSQL's wait for the synchronous standby is
- * cancelled, it reports success and only warns, although a failover would lose the row.
- * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
- *
- * @returns whether there was such a warning since this was last reset
+ * Returns what is known about a pg client, and watches for the warning that a statement was committed but not replicated. When
+ * PostgreSQL's wait for the synchronous standby is cancelled, it reports success and only warns, although a failover would lose the
+ * row. https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA
  */
-function watchedCommit(client: PgClientLike): { isUncertain: boolean } {
-  const known = commits.get(client)
+function stateOf(client: PgClientLike): ClientState {
+  const known = states.get(client)
   if (known) return known
-  const commit = { isUncertain: false }
-  commits.set(client, commit)
+  const state = { names: new Map<string, string>(), isUncertain: false }
+  states.set(client, state)
   // The message is in the server's language, so the notice is recognised by the routine that raised it.
   client.on?.('notice', ({ routine }) => {
-    if (routine === 'SyncRepWaitForLSN') commit.isUncertain = true
+    if (routine === 'SyncRepWaitForLSN') state.isUncertain = true
   })
-  return commit
+  return state
 }

@@ -1,6 +1,6 @@
 import { invalidClient, type LockError } from '../core/internal'
-import { drivers, sqlClient, type Driver, type DriverSession, type RunStatement } from '../drivers/internal'
-import type { DialectName, SqlClient } from '../sql/internal'
+import { drivers, sqlClient, type Driver, type DriverSession } from '../drivers/internal'
+import type { DialectName, Sql, SqlClient, StatementResult } from '../sql/internal'
 import { dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 import { mysqlConnection } from './mysql-client'
 import { endPgClient, pgConnection } from './pg-client'
@@ -12,12 +12,6 @@ export function notInitialised({ isInitialized }: DataSourceLike): LockError | u
   return invalidClient(
     'The DataSource is not initialised, or was destroyed – await dataSource.initialize() before the first lock, and stop the jobs before destroy().',
   )
-}
-
-/** @throws LockError `INVALID_CLIENT` before `initialize()` and after `destroy()` */
-export function checkInitialised(dataSource: DataSourceLike): void {
-  const error = notInitialised(dataSource)
-  if (error) throw error
 }
 
 /**
@@ -45,11 +39,8 @@ export function queryRunnerClient(
           'The DataSource returned the query runner of an open transaction, whose rollback would undo a lock – pass the DataSource itself, not a proxy.',
         )
       try {
-        return new QueryRunnerSession(driver, {
-          dataSource,
-          queryRunner,
-          connection: await connect(queryRunner),
-        })
+        const connection = (await queryRunner.connect()) ?? {}
+        return new QueryRunnerSession(driver, { dataSource, queryRunner, connection })
       } catch (error) {
         await queryRunner.release().catch(() => undefined)
         throw error
@@ -64,15 +55,10 @@ export function queryRunnerClient(
 export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectName): SqlClient {
   const driver = driverConnection(dialect, false)
   const dataSource = dataSourceOf(queryRunner)
-  return sqlClient(driverOf(dialect), async (...statement) => {
-    const connection = await connect(queryRunner)
-    return new QueryRunnerSession(driver, { dataSource, queryRunner, connection }).run(...statement)
+  return sqlClient(driverOf(dialect), async (text, values, statement) => {
+    const connection = (await queryRunner.connect()) ?? {}
+    return driver.run({ dataSource, queryRunner, connection }, text, values, statement)
   })
-}
-
-/** SQL Server's query runner connects only when it queries, and returns no connection here. */
-async function connect(queryRunner: QueryRunnerLike): Promise<object> {
-  return (await queryRunner.connect()) ?? {}
 }
 
 /** A query runner that is used for one session. */
@@ -90,9 +76,8 @@ class QueryRunnerSession implements DriverSession {
       }
   }
 
-  readonly run: RunStatement = (text, values, { parameters }) => {
-    const isBound = parameters.length === values.length
-    return this.driver.run(this.on, { text, values, isBound, isFrequent: parameters.includes('name') })
+  run(text: string, values: unknown[], statement: Sql): Promise<StatementResult> {
+    return this.driver.run(this.on, text, values, statement)
   }
 
   release(): Promise<void> {
@@ -117,7 +102,7 @@ function driverConnection(dialect: DialectName, named: boolean): DriverConnectio
 }
 
 const plainConnection = (): DriverConnection => ({
-  run: (on, { text, values }) => runText(on.queryRunner, text, values),
+  run: ({ queryRunner }, text, values) => runText(queryRunner, text, values),
 })
 
 /** The drivers that need more than TypeORM's own `query`. SQL Server's query runners do not expose their connections. */
@@ -136,5 +121,5 @@ function dropConnection(connection: { close?(options: object): Promise<void> }):
 }
 
 /** TypeORM runs a statement that does not begin with an upper-case SELECT in a transaction, which takes locks. */
-const runOnSpanner: DriverConnection['run'] = (on, { text, values }) =>
-  runText(on.queryRunner, text.replace(/^select /, 'SELECT '), values)
+const runOnSpanner: DriverConnection['run'] = ({ queryRunner }, text, values) =>
+  runText(queryRunner, text.replace(/^select /, 'SELECT '), values)

@@ -1,28 +1,19 @@
 import { warn } from '../core/internal'
 import { isNotPrepared } from '../drivers/internal'
-import type { SqlRow, StatementResult } from '../sql/internal'
+import { DriverError, NOT_PREPARED, type Sql, type SqlRow, type StatementResult } from '../sql/internal'
 import type { DataSourceLike, QueryRunnerLike } from './data-source-like'
 
 /** A query runner that a session uses, and the driver's own connection in it. */
 export interface RunnerConnection {
-  readonly dataSource: Pick<DataSourceLike, 'logger' | 'options'> | undefined
+  readonly dataSource: Pick<DataSourceLike, 'logger' | 'options' | 'subscribers'> | undefined
   readonly queryRunner: QueryRunnerLike
+  /** Empty if the query runner does not expose it, such as that of SQL Server, which connects only when it queries. */
   readonly connection: object
-}
-
-/** What is to be sent. */
-export interface Statement {
-  readonly text: string
-  readonly values: unknown[]
-  /** Whether it is about a single lock, and so is sent often. */
-  readonly isFrequent: boolean
-  /** Whether all values are bound: none of them is a literal in the text. */
-  readonly isBound: boolean
 }
 
 /** How one driver runs a statement and closes a connection, where that differs from TypeORM's own `query`. */
 export interface DriverConnection {
-  run(on: RunnerConnection, statement: Statement): Promise<StatementResult>
+  run(on: RunnerConnection, text: string, values: unknown[], statement: Sql): Promise<StatementResult>
   /** Closes a connection, so that the pool opens a new one. */
   end?(connection: object): unknown
   /** Drops connections that are still being opened. @param driver TypeORM's driver */
@@ -43,42 +34,62 @@ export async function runText(
   return { rows: (records ?? []) as SqlRow[], changed: affected }
 }
 
-/** Runs a statement without TypeORM's `query`, and logs it to TypeORM's logger as that does. An error of the logger loses no lock. */
-export async function runLogged(
-  { dataSource, queryRunner }: RunnerConnection,
-  { text, values }: Statement,
-  run: () => Promise<StatementResult>,
-): Promise<StatementResult> {
-  const { logger, options } = dataSource ?? {}
-  if (!logger) return run()
-  const log = (write: () => unknown): void => {
-    try {
-      write()
-    } catch (error) {
-      warn(error)
-    }
-  }
-  const limit = options?.maxQueryExecutionTime
-  const started = Date.now()
-  log(() => logger.logQuery(text, values, queryRunner))
-  try {
-    const result = await run()
-    const duration = Date.now() - started
-    if (limit && duration > limit) log(() => logger.logQuerySlow(duration, text, values, queryRunner))
-    return result
-  } catch (error) {
-    // A statement that could not be prepared has not failed: it is sent again.
-    if (!isNotPrepared(error)) log(() => logger.logQueryError(error as Error, text, values, queryRunner))
-    throw error
-  }
+/** What informs the subscribers of a DataSource, in TypeORM 0.3 and 1. */
+interface BroadcasterLike {
+  broadcast(event: 'BeforeQuery' | 'AfterQuery', ...details: unknown[]): Promise<void>
 }
 
-/** The prepared statements of each connection: all providers on it share them, so that their number is limited for all tables. */
-const preparedOn = new WeakMap<object, Map<string, string>>()
+/** Sends prepared statements, until one cannot be prepared: from then on, the client sends all of them unprepared. */
+export class Preparation {
+  /** @param warning creates the warning that no more statements are prepared */
+  constructor(
+    public isOn: boolean,
+    private readonly warning: (reason: string) => string,
+  ) {}
 
-/** Returns the prepared statements of a connection: their names by their SQL. */
-export function statementsOn(connection: object): Map<string, string> {
-  const names = preparedOn.get(connection) ?? new Map<string, string>()
-  preparedOn.set(connection, names)
-  return names
+  /**
+   * Runs a statement without TypeORM's `query`, and informs TypeORM's logger and subscribers as that does. No error of theirs loses a
+   * lock, and no lock waits for a subscriber.
+   *
+   * @throws DriverError `NOT_PREPARED`: it was not executed, and is sent again
+   */
+  async run(
+    { dataSource, queryRunner }: RunnerConnection,
+    text: string,
+    values: unknown[],
+    send: () => Promise<StatementResult>,
+  ): Promise<StatementResult> {
+    const { logger, options, subscribers = [] } = dataSource ?? {}
+    const { broadcaster } = queryRunner as { readonly broadcaster?: BroadcasterLike }
+    const broadcast = (event: 'BeforeQuery' | 'AfterQuery', ...details: unknown[]): void => {
+      if (subscribers.length > 0) void broadcaster?.broadcast(event, text, values, ...details).catch(warn)
+    }
+    const log = (write: () => unknown): void => {
+      try {
+        write()
+      } catch (error) {
+        warn(error)
+      }
+    }
+    const limit = options?.maxQueryExecutionTime
+    const started = Date.now()
+    log(() => logger?.logQuery(text, values, queryRunner))
+    broadcast('BeforeQuery')
+    try {
+      const result = await send()
+      const duration = Date.now() - started
+      if (limit && duration > limit) log(() => logger?.logQuerySlow(duration, text, values, queryRunner))
+      broadcast('AfterQuery', true, duration, result.rows)
+      return result
+    } catch (error) {
+      broadcast('AfterQuery', false, Date.now() - started, undefined, error)
+      if (!isNotPrepared(error)) {
+        log(() => logger?.logQueryError(error as Error, text, values, queryRunner))
+        throw error
+      }
+      if (this.isOn) logger?.log('warn', this.warning((error as Error).message))
+      this.isOn = false
+      throw new DriverError(NOT_PREPARED, error)
+    }
+  }
 }

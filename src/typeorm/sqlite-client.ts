@@ -7,7 +7,7 @@ import {
   type StatementResult,
 } from '../sql/internal'
 import type { DataSourceLike } from './data-source-like'
-import { checkInitialised, notInitialised } from './query-runner-client'
+import { notInitialised } from './query-runner-client'
 
 /** What this library uses of TypeORM's SQLite drivers. */
 interface SqliteDriverLike {
@@ -67,7 +67,8 @@ export function sqliteClient(dataSource: DataSourceLike): SqlClient {
   }
   const use = idleConnection(open, ({ close }) => close())
   const client = sqlClient(drivers.sqlite, (text, values) => {
-    checkInitialised(dataSource)
+    const unusable = notInitialised(dataSource)
+    if (unusable) throw unusable
     const { databaseConnection: opened } = driver()
     if (dataSource.options.type === 'sqljs')
       return inTransaction(onSqlJs(opened as SqlJsLike), () => autoSave(driver()))(text, values)

@@ -1,5 +1,5 @@
 import { LockError, warn } from '../core/internal'
-import { overdueLock, type LockRecord, type SqlLockProvider } from '../sql/internal'
+import { describePlace, overdueLock, type LockRecord, type SqlLockProvider } from '../sql/internal'
 
 /** What matters most about a lock. The page shows the locks in this order, trouble first. */
 export const LOCK_STATES = ['overdue', 'died', 'failed', 'held', 'paused', 'free'] as const
@@ -60,7 +60,8 @@ export async function readLocks(
 
 /** Which table a provider uses. Never rejects. */
 export async function placeOf(name: string, provider: SqlLockProvider): Promise<string> {
-  return named(name, await provider.table.place().catch(() => provider.description))
+  const place = await provider.table.place().then(describePlace, () => provider.description)
+  return named(name, place)
 }
 
 function named(name: string, place: string): string {

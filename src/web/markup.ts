@@ -1,3 +1,4 @@
+import { formatDuration } from '../core/internal'
 import { isHeldForEver, printable, type LockRecord } from '../sql/internal'
 
 /** HTML created by `markup`, which inserts it unchanged. Everything else is escaped. */
@@ -29,7 +30,7 @@ export function link(parameters: Readonly<Record<string, string>>): string {
 /** Shows a time, and how long ago it was or how far ahead it is. */
 export function moment(at: Date, now: Date): Markup {
   const ahead = at.getTime() - now.getTime()
-  return markup`<span>${ahead > 0 ? `in ${span(ahead)}` : `${span(-ahead)} ago`}</span><small>${time(at)}</small>`
+  return markup`<span>${ahead > 0 ? `in ${formatDuration(ahead)}` : `${formatDuration(-ahead)} ago`}</span><small>${time(at)}</small>`
 }
 
 export function until(record: LockRecord): Markup {
@@ -39,25 +40,4 @@ export function until(record: LockRecord): Markup {
 export function time(at: Date): Markup {
   const text = at.toISOString()
   return markup`<time datetime="${text}">${text.slice(0, 19).replace('T', ' ')}</time>`
-}
-
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
-] as const
-
-/** Formats a duration in its two largest units: `2 h 5 min`. */
-export function span(milliseconds: number): string {
-  if (milliseconds < 1_000) return `${milliseconds} ms`
-  let seconds = Math.floor(milliseconds / 1_000)
-  const parts: string[] = []
-  for (const [name, length] of UNITS) {
-    const count = Math.floor(seconds / length)
-    seconds %= length
-    if (count > 0) parts.push(`${count} ${name}`)
-    else if (parts.length > 0) break
-  }
-  return parts.slice(0, 2).join(' ')
 }

@@ -1,8 +1,9 @@
+import { formatDuration } from '../core/internal'
 import { displayedOwner, wasAcquired, type LastRun } from '../sql/internal'
 import { actionFor, NOTHING_DONE, seen } from './action'
 import { page } from './answer'
 import { LOCK_STATES, type Overview, type PageLock } from './locks'
-import { link, markup, moment, span, time, until, type Markup, type Part } from './markup'
+import { link, markup, moment, time, until, type Markup, type Part } from './markup'
 
 /** In seconds. */
 const REFRESH = 15
@@ -119,7 +120,8 @@ const COLUMNS: Readonly<Record<string, (lock: PageLock) => Part>> = {
   ],
   State: ({ state, overdueAfter = 0, record }) => [
     markup`<span><span class="state ${state}">${state}</span></span>`,
-    state === 'overdue' && markup`<small>${record?.held && 'held, '}limit ${span(overdueAfter)}</small>`,
+    state === 'overdue' &&
+      markup`<small>${record?.held && 'held, '}limit ${formatDuration(overdueAfter)}</small>`,
   ],
   Owner: ({ record }) => record && displayedOwner(record),
   'Locked at': ({ record }) =>
@@ -129,7 +131,7 @@ const COLUMNS: Readonly<Record<string, (lock: PageLock) => Part>> = {
 }
 
 function lastRun({ outcome, endedAt, duration }: LastRun): Part {
-  const after = duration !== undefined && ` after ${span(duration)}`
+  const after = duration !== undefined && ` after ${formatDuration(duration)}`
   return [markup`<span>${outcome}${after}</span>`, endedAt && markup`<small>${time(endedAt)}</small>`]
 }
 

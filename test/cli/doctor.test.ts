@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -85,7 +88,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
       const { status, bad } = await examine()
       expect(status).toBe(1)
       expect(bad).toMatchObject([{ message: expect.stringContaining("– set schema to 'app'"), fix: [] }])
-      const java = await runCli(['doctor', '--url', url, '--table', 'app.shedlock'])
+      const java = await runCli(['doctor', '--url', url, '--table-name', 'app.shedlock'])
       expect(java.stdout).toContain("set schema to 'app' and tableName to 'shedlock'")
     },
   )
@@ -123,8 +126,8 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
       url.password = 'hunter2!'
     })
 
-    const bad = async (address = url.href): Promise<Diagnosis[]> => {
-      const { stdout, stderr } = await runCli(['doctor', '--json', '--url', address])
+    const bad = async (address = url.href, flag = '--url'): Promise<Diagnosis[]> => {
+      const { stdout, stderr } = await runCli(['doctor', '--json', flag, address])
       expect(stdout + stderr).not.toContain('hunter2')
       return (JSON.parse(stdout) as Diagnosis[]).filter(({ severity }) => severity !== 'ok')
     }
@@ -151,6 +154,22 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
       expect(findings).toMatchObject([{ check, severity }])
       for (const statement of findings.flatMap(({ fix }) => fix)) await admin.query(statement)
       expect(await bad()).toEqual([])
+    })
+
+    it.each([
+      ['', [{ check: 'connecting', severity: 'warning' }]],
+      ['connectTimeoutMS: 4_000', []],
+      ['extra: { connectionTimeoutMillis: 4_000 }', []],
+    ])('finds a DataSource that waits for ever for a connection: { %s }', async (limit, findings) => {
+      const project = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
+      symlinkSync(join(__dirname, '../../node_modules'), join(project, 'node_modules'))
+      const file = join(project, 'data-source.cjs')
+      writeFileSync(
+        file,
+        `const { DataSource } = require('typeorm')
+module.exports = new DataSource({ type: 'postgres', url: '${url.href}', ${limit} })`,
+      )
+      expect(await bad(file, '--data-source')).toMatchObject(findings)
     })
 
     it('finds a database that may only be read', async () => {

@@ -173,7 +173,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect((await exec(...LOCK, ...node(''))).stderr).toMatch(
       /^shedlock-orm: table .*\nshedlock-orm: Lock 'job'/,
     )
-    const failed = await exec(...LOCK, '--quiet', '--table', 'other', ...node(''))
+    const failed = await exec(...LOCK, '--quiet', '--table-name', 'other', ...node(''))
     expect(failed).toMatchObject({ status: 3, stderr: expect.stringContaining("no lock table 'other'") })
   })
 

@@ -72,7 +72,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     const { status, stdout } = await run(['list'])
     expect(status).toBe(0)
     expect(stdout).toMatch(
-      /^NAME +STATE +LAST RUN +OWNER +TOOK +LOCKED AT +LOCK UNTIL\ncleanup +free +unlocked \d+s ago +host-1\/42 +[\d.]+s .*\nreport +held, 1h (29|30)m left +running for \d+s +host-1\/42 /,
+      /^NAME +STATE +LAST RUN +OWNER +TOOK +LOCKED AT +LOCK UNTIL\ncleanup +free +unlocked \d+m?s ago +host-1\/42 +\d+m?s .*\nreport +held, 1h (29|30)m left +running for \d+m?s +host-1\/42 /,
     )
     expect((await run(['list', '--held'])).stdout).not.toContain('cleanup')
     await (await provider.lock({ name: 'vacuum', lockAtMostFor: '1h' }))?.unlock({ outcome: 'failed' })
@@ -95,7 +95,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('shows one lock, or says that there is none', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['list', 'report'])).stdout).toMatch(
-      /^name +report\nstate +held, .*\nlast run +running for \d+s\nowner +host-1\/42\n/,
+      /^name +report\nstate +held, .*\nlast run +running for \d+m?s\nowner +host-1\/42\n/,
     )
     expect(JSON.parse((await run(['list', 'report', '--json'])).stdout)).toMatchObject({
       name: 'report',
@@ -121,7 +121,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
       ['list'],
       ['list', name],
       ['doctor'],
-      ['pause', name, '--for', '1h', '--reason', 'r'],
+      ['pause', name, '--duration', '1h', '--reason', 'r'],
     ]) {
       const { stdout, stderr } = await run(command)
       expect(stdout + stderr).toContain(command[0] === 'pause' ? shown.slice(0, 20) : shown)

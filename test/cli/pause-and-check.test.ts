@@ -54,10 +54,10 @@ describeBackends(backends)('the command line on $name', (backend) => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
     }
     await end('succeeded')
-    expect((await run('list')).stdout).toMatch(/^job +free +succeeded \d+s ago +host-1\/42 +[\d.]+s /m)
+    expect((await run('list')).stdout).toMatch(/^job +free +succeeded \d+m?s ago +host-1\/42 +\d+m?s /m)
     expect(await run(...limits)).toMatchObject({ status: 0, stdout: 'No lock is overdue.\n' })
     await end('failed')
-    expect((await run('list', 'job')).stdout).toMatch(/^last run +failed \d+s ago\ntook +[\d.]+s$/m)
+    expect((await run('list', 'job')).stdout).toMatch(/^last run +failed \d+m?s ago\ntook +\d+m?s$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
       stdout: 'job  its last run failed\n',
@@ -66,10 +66,10 @@ describeBackends(backends)('the command line on $name', (backend) => {
     await end()
     expect((await run(...limits)).stdout).toMatch(/^job +its last run is not known to have succeeded\n/)
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    expect((await run('list', 'job')).stdout).toMatch(/^last run +running for \d+s$/m)
+    expect((await run('list', 'job')).stdout).toMatch(/^last run +running for \d+m?s$/m)
     expect(await run(...limits)).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(/^job +has been running for \d+s, longer than 1ms\n$/),
+      stdout: expect.stringMatching(/^job +has been running for \d+m?s, longer than 1ms\n$/),
     })
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(0)
     await lock?.unlock({ outcome: 'succeeded' })
@@ -108,7 +108,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
         'alter table shedlock modify name varchar(64) collate utf8mb4_general_ci not null',
       )
       await (await provider.lock({ name: 'report', lockAtMostFor: '1m' }))?.unlock()
-      const pause = ['pause', 'Report', '--for', '8h', '--reason', 'migration', '--by', 'ann']
+      const pause = ['pause', 'Report', '--duration', '8h', '--reason', 'migration', '--paused-by', 'ann']
       expect(await run(...pause)).toMatchObject({
         status: 0,
         stdout: expect.stringMatching(/^name +report\n/),
@@ -128,7 +128,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   )
 
   it('pauses a job and resumes it', async () => {
-    const pause = ['pause', 'job', '--for', '8h', '--reason', 'migration', '--by', 'ann']
+    const pause = ['pause', 'job', '--duration', '8h', '--reason', 'migration', '--paused-by', 'ann']
     expect((await run(...pause)).stdout).toMatch(
       /^name +job\nstate +paused, .* left\nlast run +never\nowner +paused by ann: migration\nlocked at +never\n/,
     )
@@ -160,7 +160,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
 
   it('does not pause a run in progress, unless it may wait', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m' })
-    const pause = ['pause', 'job', '--for', '8h', '--reason', 'migration']
+    const pause = ['pause', 'job', '--duration', '8h', '--reason', 'migration']
     const refused = await run(...pause)
     expect(refused).toMatchObject({ status: 1, stdout: '' })
     expect(refused.stderr).toContain("Lock 'job' is held by host-1/42 until ")
@@ -213,11 +213,11 @@ it.each([
   [['check', 'job'], 'name=duration'],
   [['check', 'job=10'], 'no unit'],
   [['check', 'job=soon', '--url', 'file:x.sqlite'], "'job=soon' is invalid"],
-  [['pause', 'job', '--for', '8h'], '--reason'],
-  [['pause', 'job', '--reason', 'r'], '--for'],
-  [['pause', 'job', '--for', '8', '--reason', 'r'], 'no unit'],
-  [['pause', 'job', '--for', '0s', '--reason', 'r'], 'longer than 0'],
-  [['pause', 'job', '--for', '8h', '--reason', ' '], 'It must not be empty'],
+  [['pause', 'job', '--duration', '8h'], '--reason'],
+  [['pause', 'job', '--reason', 'r'], '--duration'],
+  [['pause', 'job', '--duration', '8', '--reason', 'r'], 'no unit'],
+  [['pause', 'job', '--duration', '0s', '--reason', 'r'], 'longer than 0'],
+  [['pause', 'job', '--duration', '8h', '--reason', ' '], 'It must not be empty'],
   [['unlock', 'job'], 'use release'],
   [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
   [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], 'a time with its zone'],

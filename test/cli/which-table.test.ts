@@ -16,7 +16,7 @@ const root = join(__dirname, '..', '..')
 const project = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
 symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 const backends = availableBackends().filter(({ shared }) => shared)
-const PAUSE = ['pause', 'job', '--for', '8h', '--reason', 'r']
+const PAUSE = ['pause', 'job', '--duration', '8h', '--reason', 'r']
 
 /** What a project has installed, so that a command need not compile it. */
 function buildTypeOrm(file: string): void {
@@ -70,7 +70,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     expect((await run('resume', 'job')).stderr).toBe(line('shedlock'))
     expect((await run('release', 'job', '--yes')).stderr).toBe(line('shedlock'))
     expect((await run('exec', 'job', '--wait', '1m', '--', 'true')).stderr).toBe(line('shedlock'))
-    const other = ['exec', 'job', '--wait', '1m', '--table', 'new_locks', '--create-table', '--', 'true']
+    const other = ['exec', 'job', '--wait', '1m', '--table-name', 'new_locks', '--create-table', '--', 'true']
     expect(await run(...other)).toMatchObject({ status: 0, stderr: line('new_locks') })
     // Though nothing is changed.
     expect((await run('resume', 'job')).stderr).toMatch(new RegExp(`^${line('shedlock')}.*not paused`))
@@ -80,7 +80,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
   })
 
   it('is part of the JSON of a change', async () => {
-    const paused = await run(...PAUSE, '--table', 'job_locks', '--json')
+    const paused = await run(...PAUSE, '--table-name', 'job_locks', '--json')
     expect(JSON.parse(paused.stdout)).toMatchObject({
       name: 'job',
       paused: true,
@@ -88,9 +88,9 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
       place: place('job_locks'),
     })
     expect(paused.stderr).toBe(line('job_locks') + UNKNOWN)
-    const resumed = await run('resume', 'job', '--table', 'job_locks', '--json')
+    const resumed = await run('resume', 'job', '--table-name', 'job_locks', '--json')
     expect(JSON.parse(resumed.stdout)).toMatchObject({ held: false, place: place('job_locks') })
-    const released = await run('release', 'job', '--yes', '--table', 'job_locks', '--json')
+    const released = await run('release', 'job', '--yes', '--table-name', 'job_locks', '--json')
     expect(JSON.parse(released.stdout)).toMatchObject({ held: false, place: place('job_locks') })
     expect((JSON.parse((await run('doctor', '--json')).stdout) as unknown[])[0]).toMatchObject({
       check: 'place',
@@ -118,7 +118,7 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entiti
       stderr: line('job_locks') + UNKNOWN,
     })
     expect(await isPaused('shedlock')).toBe(false)
-    const flags = ['-d', file, '--table', 'shedlock', '--column-lock-until', 'lock_until']
+    const flags = ['-d', file, '--table-name', 'shedlock', '--column-names', 'lockUntil=lock_until']
     expect(await runCli([...PAUSE, ...flags], {})).toMatchObject({ status: 0 })
     expect(await isPaused('shedlock')).toBe(true)
     expect((await runCli(['doctor', '-d', file], {})).stdout).toContain('job_locks')
@@ -143,7 +143,7 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entity
     const stderr = async (...flags: string[]) =>
       (await runCli([...PAUSE, '-d', file, ...flags], {})).stderr.replace('mariadb at', 'mysql at')
     expect(await stderr()).toBe(line('job_shedlock') + UNKNOWN)
-    expect(await stderr('--table', 'locks')).toBe(line('job_locks') + UNKNOWN)
+    expect(await stderr('--table-name', 'locks')).toBe(line('job_locks') + UNKNOWN)
   })
 
   itIf(backend.dialect === 'postgres', 'a search path')(
@@ -160,7 +160,7 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entity
         'job',
         '--wait',
         '1m',
-        '--table',
+        '--table-name',
         'new_locks',
         '--create-table',
         '--url',

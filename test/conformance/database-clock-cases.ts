@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Lease } from '../../src/core/internal'
-import { expectLockError, newConfiguration, prepare } from '../../src/testing/expectations'
-import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
+import { newConfiguration, prepare } from '../../src/testing/expectations'
+import { acquireLock, acquireNewLock, expectLockError, expectRow } from './sql-expectations'
 import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 
 const MINUTE = 60_000

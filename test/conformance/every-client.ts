@@ -120,7 +120,7 @@ function clientCase<Database extends TestDatabase>(
         },
         close: async () => {
           // As an app does: a release in the background would make Prisma connect again, and keep that pool open.
-          for (const provider of providers) await provider.drain({ timeout: '5s' })
+          for (const provider of providers) await provider.drain('5s')
           await disconnect?.()
           await observer.destroy()
           await database.drop()

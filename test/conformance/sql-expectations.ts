@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
-import type { Lock, LockConfiguration, LockProvider } from '../../src/core/internal'
+import {
+  LockError,
+  type Lock,
+  type LockConfiguration,
+  type LockErrorCode,
+  type LockProvider,
+} from '../../src/core/internal'
 import type { LockProviderEnvironment } from '../../src/testing'
 import { newConfiguration } from '../../src/testing/expectations'
 import type { LockRow, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
@@ -23,4 +29,12 @@ export async function expectRow(environment: SqlLockProviderEnvironment, name: s
   const row = await environment.findRow(name)
   assert(row, `lock '${name}' has no row in the table`)
   return row
+}
+
+export async function expectLockError(work: Promise<unknown>, code: LockErrorCode): Promise<void> {
+  await assert.rejects(work, (error) => {
+    assert(error instanceof LockError, `expected a LockError ${code}, not ${String(error)}`)
+    assert.equal(error.code, code, error.message)
+    return true
+  })
 }

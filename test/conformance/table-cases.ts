@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto'
 import {
   expectFree,
   expectHeld,
-  expectLockError,
   expectRefused,
   newConfiguration,
   prepare,
   untilFree,
 } from '../../src/testing/expectations'
-import { acquireLock, acquireNewLock, expectRow } from './sql-expectations'
+import { acquireLock, acquireNewLock, expectLockError, expectRow } from './sql-expectations'
 import type {
   CasesThatNeed,
   LockRow,

@@ -3,7 +3,6 @@ import {
   InMemoryLockProvider,
   leaderElection,
   LockError,
-  type LeaderCallbacks,
   type LeaderElection,
   type LockProvider,
 } from '../../src/core/internal'
@@ -11,12 +10,14 @@ import { eventually } from '../eventually'
 import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
+type Callbacks = Parameters<typeof leaderElection>[2]
+
 const elections: LeaderElection[] = []
 
 /** How often the leader's lock was extended. */
 let extended = 0
 
-function stand(provider: LockProvider, callbacks: LeaderCallbacks, lockAtMostFor = '1h'): LeaderElection {
+function stand(provider: LockProvider, callbacks: Callbacks, lockAtMostFor = '1h'): LeaderElection {
   const listeners = [{ onLockExtended: () => (extended += 1) }]
   const configuration = { name: 'leader', lockAtMostFor, interval: 5, listeners }
   const election = leaderElection(provider, configuration, callbacks)
@@ -187,7 +188,7 @@ it('refuses what can never work', () => {
     () => leaderElection(provider, { name: '', lockAtMostFor: '1m' }, { onElected }),
     () => leaderElection(provider, { name: 'a', lockAtMostFor: 0 }, { onElected }),
     () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', interval: 0 }, { onElected }),
-    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m' }, {} as LeaderCallbacks),
+    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m' }, {} as Callbacks),
     () => leaderElection({} as LockProvider, { name: 'a', lockAtMostFor: '1m' }, { onElected }),
     () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', slot: 1 } as never, { onElected }),
   ]

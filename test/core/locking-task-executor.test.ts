@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import {
   activeLock,
   assertLocked,
-  extendActiveLock,
   InMemoryLockProvider,
   LockError,
   LockingTaskExecutor,
@@ -99,7 +98,7 @@ describe('a task', () => {
 describe('defects of ShedLock 7.9.0', () => {
   it('E1: a failed extension rejects with LOCK_LOST in the task, and the caller gets the same error', async () => {
     provider.refusesExtensions = true
-    await expect(executor.executeWithLock(job, () => extendActiveLock('10m'))).rejects.toMatchObject({
+    await expect(executor.executeWithLock(job, () => activeLock()?.extend('10m'))).rejects.toMatchObject({
       code: 'LOCK_LOST',
       lockName: 'job',
     })
@@ -108,7 +107,9 @@ describe('defects of ShedLock 7.9.0', () => {
   it('E1: a task that catches the error of a failed extension still returns its value', async () => {
     provider.refusesExtensions = true
     const result = await executor.executeWithLock(job, async () => {
-      await extendActiveLock('10m').catch(() => undefined)
+      await activeLock()
+        ?.extend('10m')
+        .catch(() => undefined)
       return 'done'
     })
     expect(result).toEqual({ executed: true, value: 'done' })
@@ -238,11 +239,11 @@ describe('a task inside a task', () => {
   it('extends the innermost lock', async () => {
     await executor.executeWithLock(job, async ({ lock: outer }) => {
       await executor.executeWithLock(other, async ({ lock: inner }) => {
-        await extendActiveLock('60m')
+        await activeLock()?.extend('60m')
         expect(inner.remaining()).toBeGreaterThan(3_000_000)
         expect(outer.remaining()).toBeLessThan(700_000)
       })
-      await extendActiveLock('60m')
+      await activeLock()?.extend('60m')
       expect(outer.remaining()).toBeGreaterThan(3_000_000)
     })
   })
@@ -322,14 +323,16 @@ describe('assertLocked', () => {
   })
 })
 
-describe('extendActiveLock', () => {
+describe('extend', () => {
   it('extends once after the other when it is called twice at once', async () => {
-    await executor.executeWithLock(job, () => Promise.all([extendActiveLock('20m'), extendActiveLock('30m')]))
+    await executor.executeWithLock(job, () =>
+      Promise.all([activeLock()?.extend('20m'), activeLock()?.extend('30m')]),
+    )
     expect(provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
   })
 
-  it('throws NOT_LOCKED outside of a task and after its end', async () => {
-    await expect(extendActiveLock('1m')).rejects.toMatchObject({ code: 'NOT_LOCKED' })
+  it('throws NOT_LOCKED after the end of its task', async () => {
+    expect(activeLock()).toBeUndefined()
     const lock = await executor.executeWithLock(job, ({ lock }) => lock)
     if (!lock.executed) throw new Error('skipped')
     await expect(lock.value.extend('1m')).rejects.toMatchObject({ code: 'NOT_LOCKED' })
@@ -339,11 +342,11 @@ describe('extendActiveLock', () => {
   it('may be repeated after an error of the database, under the old lease', async () => {
     await executor.executeWithLock(job, async ({ lock, signal }) => {
       provider.faults.extend = new LockError('DATABASE_ERROR', 'gone')
-      await expect(extendActiveLock('20m')).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+      await expect(activeLock()?.extend('20m')).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
       expect(signal.aborted).toBe(false)
       assertLocked()
       delete provider.faults.extend
-      await extendActiveLock('20m')
+      await activeLock()?.extend('20m')
       expect(lock.remaining()).toBeGreaterThan(1_100_000)
     })
     expect(heard).toEqual(expect.arrayContaining(['onExtendFailed job', 'onLockExtended job']))

@@ -138,7 +138,7 @@ describe('a task that is nested in its own lock', () => {
     const inner = new LockingTaskExecutor(provider)
     await outer.executeWithLock(lock, () =>
       inner.executeWithLock(lock, async ({ signal }) => {
-        expect(await outer.shutdown({ timeout: 0 })).toEqual(['job'])
+        expect(await outer.shutdown(0)).toEqual(['job'])
         expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
       }),
     )

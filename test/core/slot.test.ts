@@ -3,7 +3,8 @@ import {
   activeLock,
   InMemoryLockProvider,
   LockingTaskExecutor,
-  type LockSkippedEvent,
+  type LockEvent,
+  type Skip,
 } from '../../src/core/internal'
 import { FaultyLockProvider } from './faulty-lock-provider'
 
@@ -20,7 +21,7 @@ beforeEach(() => {
 
 describe('a task with a slot', () => {
   it('runs once, and says that it ran already', async () => {
-    const events: LockSkippedEvent[] = []
+    const events: (LockEvent & Skip)[] = []
     executor = new LockingTaskExecutor(provider, {
       listeners: [{ onLockNotAcquired: (event) => void events.push(event) }],
     })

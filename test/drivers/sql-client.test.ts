@@ -74,6 +74,18 @@ describe('a SQL client', () => {
     })
   })
 
+  // Repeating these helps as soon as another client has left, unlike a wrong password.
+  it.each([
+    ['postgres', { severity: 'FATAL', code: '53300' }],
+    ['mysql', { errno: 1040, sqlState: '08004' }],
+    ['mysql', { errno: 1203, sqlState: '42000' }],
+    ['mysql', { errno: 1226, sqlState: '42000' }],
+  ] as const)('knows that a full server of %s executed nothing: %p', async (name, properties) => {
+    const error = Object.assign(new Error('full'), properties)
+    const failing = sending(drivers[name], () => Promise.reject(error))
+    await expect(failing.query(statement, {})).rejects.toMatchObject({ sent: false, lasts: false })
+  })
+
   it('does not change an error whose code the client has already determined', async () => {
     const error = new DriverError('40001', new Error('no'))
     const failing = sending(drivers.postgres, () => Promise.reject(error))

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import cron, { type RunCoordinator, type SkipReason } from 'node-cron'
 import { describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, LockError, type LockSkippedEvent } from '../../src/core/internal'
+import { InMemoryLockProvider, LockError, type Skip } from '../../src/core/internal'
 import { shedLockCoordinator } from '../../src/node-cron'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, testBackends } from '../backends'
@@ -56,7 +56,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
   test('runs no fire again, and none before one that ran, however late an instance is', async () => {
     const { connect } = await openDatabase(backend, migrated())
     const reasons: string[] = []
-    const listeners = [{ onLockNotAcquired: ({ reason }: LockSkippedEvent) => void reasons.push(reason) }]
+    const listeners = [{ onLockNotAcquired: ({ reason }: Skip) => void reasons.push(reason) }]
     const coordinator = shedLockCoordinator(typeOrmLockProvider(await connect()), { listeners })
     for (const second of [0, 60]) {
       expect(await coordinator.shouldRun(key(second), 30_000)).toBe(true)
@@ -72,7 +72,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
     const coordinator = shedLockCoordinator(provider)
     expect(await coordinator.shouldRun(key(0), 30_000)).toBe(true)
     const asked = coordinator.shouldRun(key(0, 'asked'), 30_000)
-    const shutdown = coordinator.shutdown({ timeout: '20s' })
+    const shutdown = coordinator.shutdown('20s')
     expect(await asked).toBe(false)
     expect(await coordinator.shouldRun(key(0, 'late'), 30_000)).toBe(false)
     await coordinator.onComplete(key(0))
@@ -80,7 +80,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
     const another = shedLockCoordinator(provider)
     expect(await another.shouldRun(key(0, 'asked'), 30_000)).toBe(true)
     expect(await another.shouldRun(key(1), 30_000)).toBe(true)
-    expect(await another.shutdown({ timeout: 1 })).toEqual(['asked', 'report'])
+    expect(await another.shutdown(1)).toEqual(['asked', 'report'])
   })
 
   test('takes one row, however many fires there were', async () => {
@@ -154,7 +154,7 @@ describe('with node-cron itself', () => {
     await acquired.promise
     await task.stop()
     await lost.promise
-    expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
+    expect(await coordinator.shutdown('1h')).toEqual([])
     expect(runs).toBe(0)
   })
 

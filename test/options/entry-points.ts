@@ -7,11 +7,11 @@ import { Cron } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { jest } from '@jest/globals'
 import {
+  aDuration,
   executeOnce,
   leaderElection,
   LockError,
   LockingTaskExecutor,
-  milliseconds,
   type Duration,
   type ExecuteOnceConfiguration,
   type LeaderElection,
@@ -20,11 +20,7 @@ import {
   type TaskConfiguration,
   type WrapConfiguration,
 } from '../../src/core/internal'
-import {
-  ShedLockModule,
-  type SchedulerLockDefaultsOptions,
-  type SchedulerLockOptions,
-} from '../../src/nestjs'
+import { ShedLockModule, type SchedulerLockDefaults, type SchedulerLockOptions } from '../../src/nestjs'
 import { shedLockCoordinator } from '../../src/node-cron'
 import { shedlock } from '../../src/prisma/internal'
 import { afterTest } from '../after-test'
@@ -77,7 +73,7 @@ function withSlotOfCall<Given extends Options>(options: Given): Given {
 type LockedJob = (
   task: Task,
   options: SchedulerLockOptions,
-  defaults?: SchedulerLockDefaultsOptions,
+  defaults?: Parameters<typeof SchedulerLockDefaults>[0],
 ) => Type<{ run: Task }>
 const lockedJob = (decorators: 'legacy' | 'standard'): LockedJob =>
   jest.requireActual<{ lockedJob: LockedJob }>(`../nestjs/${decorators}/locked-job.ts`).lockedJob
@@ -134,7 +130,7 @@ export const entryPoints = {
       lockedJob('legacy')(
         task,
         withSlotOfCall(others) as SchedulerLockOptions,
-        withSlotOfCall(tried) as SchedulerLockDefaultsOptions,
+        withSlotOfCall(tried) as Parameters<typeof SchedulerLockDefaults>[0],
       ),
       hasCron,
       around,
@@ -182,7 +178,8 @@ export const entryPoints = {
     const coordinator = shedLockCoordinator(locks, options as Parameters<typeof shedLockCoordinator>[1])
     const key = `${String(name)}:${(slot as Date).toISOString()}`
     return async (...args) => {
-      if (!(await coordinator.shouldRun(key, milliseconds(lockAtMostFor as Duration)))) return undefined
+      if (!(await coordinator.shouldRun(key, aDuration(lockAtMostFor as Duration, 'lockAtMostFor'))))
+        return undefined
       try {
         return await use.task(...args)
       } finally {

@@ -76,6 +76,10 @@ export function passedObjects(): readonly PassedObject[] {
   const reference = (node: ts.TypeReferenceNode, where: string, passed: boolean): void => {
     const name = node.typeName.getText()
     const declaration = declarations.get(name)
+    if (name === 'Omit') {
+      if (passed) add({ where, type: where, properties: propertiesWithout(node.typeArguments) })
+      return
+    }
     for (const argument of node.typeArguments ?? []) type(argument, where, passed)
     const keys = name === 'Record' && passed ? literals(node.typeArguments?.[0]) : []
     if (keys.length > 0) add({ where, type: where, properties: keys })
@@ -135,11 +139,16 @@ export function propertiesOfType(name: string): string[] {
   const inherited = (declaration.heritageClauses ?? [])
     .flatMap(({ types }) => types)
     .flatMap(({ expression, typeArguments = [] }) => {
-      if (expression.getText() !== 'Omit') return propertiesOfType(expression.getText())
-      const [base, omitted] = typeArguments
-      return propertiesOfType(base && ts.isTypeReferenceNode(base) ? base.typeName.getText() : '').filter(
-        (each) => !literals(omitted).includes(each),
-      )
+      return expression.getText() === 'Omit'
+        ? propertiesWithout(typeArguments)
+        : propertiesOfType(expression.getText())
     })
   return [...new Set([...inherited, ...propertiesOf([...declaration.members])])]
+}
+
+/** The properties that `Omit` leaves of a type. */
+function propertiesWithout([base, omitted]: readonly ts.TypeNode[] = []): string[] {
+  return propertiesOfType(base && ts.isTypeReferenceNode(base) ? base.typeName.getText() : '').filter(
+    (each) => !literals(omitted).includes(each),
+  )
 }

@@ -14,7 +14,7 @@ import { openTelemetryListener, openTelemetryTracingListener } from '../../src/o
 import { prismaLockProvider, prismaModel, shedlock } from '../../src/prisma/internal'
 import { prismaContract } from '../../src/prisma-8/internal'
 import { dialects, SqlLockProvider } from '../../src/sql/internal'
-import { alwaysFree, lockProviderSuite } from '../../src/testing'
+import { alwaysFree } from '../../src/testing'
 import { createShedLockMigration, shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
@@ -61,7 +61,6 @@ async function application(module: ReturnType<typeof ShedLockModule.forRoot>) {
 
 const nest = { lockProvider: provider }
 const memory = (): LockProvider => new InMemoryLockProvider()
-const environment = { createProvider: memory, isHeld: () => false }
 
 /** How to pass each object of options, with one change to what is right. */
 const calls: Readonly<Record<string, (change: Change) => unknown>> = {
@@ -73,20 +72,16 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
     executor.executeWithLock({ ...lock, wait: { atMost: '1s', ...change } }, task),
   'LockingTaskExecutor.wrap(configuration)': (change) =>
     executor.wrap({ ...lock, slot: () => 1, ...change } as typeof lock, task),
-  'LockingTaskExecutor.shutdown(options)': (change) => new LockingTaskExecutor(provider).shutdown(change),
   'LockProvider.lock(configuration)': async (change) => {
     for (const provider of [memory(), alwaysFree(), await sqlProvider()])
       await (await provider.lock({ ...lock, ...change }))?.unlock()
   },
-  'LockProvider.drain(options)': async (change) => (await sqlProvider()).drain(change),
   'Lock.unlock(options)': async (change) => (await memory().lock(lock))?.unlock(change),
   'leaderElection(configuration)': (change) => election(change, {}),
   'leaderElection(callbacks)': (change) => election({}, change),
-  'LeaderElection.shutdown(options)': (change) => election({}, {}).shutdown(change),
 
   'new SqlLockProvider(options)': (change) =>
     new SqlLockProvider(clientOf(unused), dialects.postgres, change),
-  'SqlLockProvider.drain(options)': async (change) => (await sqlProvider()).drain(change),
   'TableOperations.overdue(options)': async (change) =>
     (await sqlProvider()).table.overdue({ job: '1h' }, change),
   'TableOperations.pause(options)': async (change) =>
@@ -110,15 +105,13 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
     ShedLockModule.forRoot({ ...nest, warnOfUnlockedCrons: { except: [], ...change } }),
   'ShedLockModule.forRootAsync(options)': (change) =>
     ShedLockModule.forRootAsync({ useFactory: () => nest, ...change }),
-  'ShedLockModuleAsyncOptions.useFactory()': (change) =>
+  'ShedLockModule.forRootAsync(options).useFactory()': (change) =>
     application(ShedLockModule.forRootAsync({ useFactory: () => ({ ...nest, ...change }) })),
 
   'shedLockCoordinator(options)': (change) => shedLockCoordinator(provider, change),
-  'ShedLockCoordinator.shutdown(options)': (change) => shedLockCoordinator(provider).shutdown(change),
   'openTelemetryListener(options)': (change) => openTelemetryListener(change),
   'openTelemetryTracingListener(options)': (change) => openTelemetryTracingListener(change),
   'lockPage(options)': async (change) => lockPage(await sqlProvider(), { authorize: () => true, ...change }),
-  'lockProviderSuite(options)': (change) => lockProviderSuite(environment, change),
 }
 
 /** What else a caller passes, and why it may have properties that the package does not know. */
@@ -129,7 +122,7 @@ const others: Readonly<Record<string, string>> = {
   ...{ CronLike: 'of croner', CronTimeLike: 'of cron' },
   ...{ ActiveLock: 'a lock', 'Skip.holder': 'of a storage' },
   LockingTaskExecutorListener: 'its own class',
-  'OpenTelemetryListenerOptions.lockProvider': 'a storage',
+  'openTelemetryListener(options).lockProvider': 'a storage',
   'new LockError(options)': 'of a storage',
   'loggingListener(logger)': "the app's own",
   'new SqlLockProvider(dialect)': 'made by the package',
@@ -141,12 +134,13 @@ const others: Readonly<Record<string, string>> = {
   'LockPageOptions.authorize()': "may be the app's own user",
   LockProviderEnvironment: 'a test',
   ...{ LockRecord: 'a row', LastRun: 'part of a row' },
-  ...{ LockEvent: 'an event', LockSkippedEvent: 'an event', LockFailureEvent: 'an event' },
-  ...{ TaskFinishedEvent: 'an event', LockLostEvent: 'an event', CheckedLockConfiguration: 'of an event' },
+  ...{ Skip: 'part of an event', 'LockingTaskExecutorListener.onLockLost(event)': 'part of an event' },
+  ...{ LockEvent: 'an event', LockFailureEvent: 'an event' },
+  ...{ TaskFinishedEvent: 'an event', CheckedLockConfiguration: 'of an event' },
 }
 /** Parts of those. */
 const isPartOfOther = (type: string): boolean =>
-  /^(OpenTelemetryListenerOptions\.lockProvider|Driver|DriverClient|Prisma8\w+|DataSourceLike|QueryRunnerLike|CronLike|CronTimeLike)\b[.(]/.test(
+  /^(openTelemetryListener\(options\)\.lockProvider|Driver|DriverClient|Prisma8\w+|DataSourceLike|QueryRunnerLike|CronLike|CronTimeLike)\b[.(]/.test(
     type,
   )
 
@@ -155,10 +149,10 @@ const passed = passedObjects().filter(({ type }) => !(type in others) && !isPart
 /** Wrong for every option but these. */
 const WRONG = ['wrong']
 const wrong: Readonly<Record<string, unknown>> = {
-  'OpenTelemetryListenerOptions.lockNames': [7],
+  'openTelemetryListener(options).lockNames': [7],
   'ShedLockModuleOptions.warnOfUnlockedCrons.except': [7],
   // What they contain is Nest's to check.
-  ...{ 'ShedLockModuleAsyncOptions.imports': 7, 'ShedLockModuleAsyncOptions.inject': 7 },
+  ...{ 'ShedLockModule.forRootAsync(options).imports': 7, 'ShedLockModule.forRootAsync(options).inject': 7 },
 }
 
 const refused = expect.objectContaining({ name: 'LockError', code: 'INVALID_CONFIGURATION' })

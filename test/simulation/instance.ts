@@ -8,9 +8,9 @@ import {
   type CheckedLockConfiguration,
   type LeaderElection,
   type Refusal,
-  type ShutdownOptions,
+  type Duration,
 } from '../../src/core/internal'
-import { shedLockCoordinator, type ShedLockCoordinator } from '../../src/node-cron'
+import { shedLockCoordinator } from '../../src/node-cron'
 import { SqlLockProvider, type Dialect, type LockRow } from '../../src/sql/internal'
 import type { Database } from './database'
 import { SimulatedSqlClient } from './network'
@@ -23,7 +23,7 @@ export class Instance extends LockProvider {
   readonly sql: SimulatedSqlClient
   readonly provider: SqlLockProvider
   readonly executor: LockingTaskExecutor
-  readonly coordinator: ShedLockCoordinator
+  readonly coordinator: ReturnType<typeof shedLockCoordinator>
   readonly elections: LeaderElection[] = []
   /** The number of calls in progress. */
   pending = 0
@@ -134,8 +134,8 @@ export class Instance extends LockProvider {
     })
   }
 
-  override async drain(options?: ShutdownOptions): Promise<void> {
-    await this.provider.drain(options)
+  override async drain(timeout?: Duration): Promise<void> {
+    await this.provider.drain(timeout)
   }
 
   get stopped(): AbortSignal {
@@ -217,14 +217,14 @@ export class Instance extends LockProvider {
     // Some processes drain their provider without waiting for callers that still hold or request a lock.
     this.process.isHasty = this.process.random.chance(0.3)
     await Promise.all([
-      this.executor.shutdown({ timeout }),
-      this.coordinator.shutdown({ timeout }),
-      ...this.elections.map((election) => election.shutdown({ timeout })),
-      ...(this.process.isHasty ? [this.provider.drain({ timeout })] : []),
+      this.executor.shutdown(timeout),
+      this.coordinator.shutdown(timeout),
+      ...this.elections.map((election) => election.shutdown(timeout)),
+      ...(this.process.isHasty ? [this.provider.drain(timeout)] : []),
     ])
     // Callers that use the provider directly are not affected by a shutdown, so wait for them.
     while (this.pending > 0) await this.process.sleep(100)
-    if (!this.process.isHasty) await this.provider.drain({ timeout })
+    if (!this.process.isHasty) await this.provider.drain(timeout)
     const gaveUp = this.process.world.now - this.process.stoppingSince >= timeout
     if (gaveUp) this.process.isHasty = true
     // A request after the drain reopens the provider.

@@ -47,7 +47,7 @@ async function held(): Promise<string[]> {
 
 /** Its timers are not real either. */
 async function drain(timeout = 10 * SECOND): Promise<void> {
-  const drained = provider.drain({ timeout })
+  const drained = provider.drain(timeout)
   await jest.advanceTimersByTimeAsync(1)
   await drained
 }
@@ -265,7 +265,7 @@ it('drain() ends the releases of an executor whose acquisition was still under w
     new LockingTaskExecutor(provider).executeWithLock(job('late'), () => undefined),
   ).rejects.toMatchObject({ code: 'TIMEOUT' })
   await jest.advanceTimersByTimeAsync(SECOND)
-  const drained = provider.drain({ timeout: 20 * SECOND })
+  const drained = provider.drain(20 * SECOND)
   await jest.advanceTimersByTimeAsync(LIMIT)
   await failed
   // Releases get through, and find nothing.
@@ -281,7 +281,7 @@ it('drain() releases what it can as soon as the database answers again', async (
   await acquireUnanswered('answer lost', 3)
   network.fault = 'no connection'
   await jest.advanceTimersByTimeAsync(10 * MINUTE)
-  const drained = provider.drain({ timeout: 30 * SECOND })
+  const drained = provider.drain(30 * SECOND)
   await jest.advanceTimersByTimeAsync(28 * SECOND)
   network.fault = undefined
   await jest.advanceTimersByTimeAsync(2 * SECOND)
@@ -313,7 +313,7 @@ it('drain() gives up after its timeout, and nothing is sent afterwards until the
   const lock = await provider.lock(job('mine'))
   await acquireUnanswered('answer lost', 3)
   network.gate.writes = new Promise(() => undefined)
-  const drained = provider.drain({ timeout: SECOND })
+  const drained = provider.drain(SECOND)
   await jest.advanceTimersByTimeAsync(SECOND)
   await drained
   network.gate = {}

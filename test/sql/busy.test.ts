@@ -30,6 +30,19 @@ const STATEMENT_LIMIT: typeof PATIENCE = {
   postgres: { statement_timeout: '200ms' },
   mariadb: { max_statement_time: 1 },
 }
+/** How an operator finds and cancels a statement that waits. SQLite has no such thing. */
+const KILL = {
+  find: "select id from information_schema.processlist where db = database() and command in ('Query', 'Execute') and id <> connection_id()",
+  cancel: (id: number) => `kill query ${id}`,
+}
+const CANCEL: Partial<Record<DialectName, typeof KILL>> = {
+  postgres: {
+    find: "select pid as id from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    cancel: (id) => `select pg_cancel_backend(${id})`,
+  },
+  mariadb: KILL,
+  mysql: KILL,
+}
 const clients = [PATIENCE, STATEMENT_LIMIT].flatMap((limits) =>
   everyClient().flatMap((client) => {
     const settings = limits[client.dialect]
@@ -67,6 +80,24 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     await unblock()
     await executor.shutdown()
     expect(await client.table.isHeld('job')).toBe(false)
+  })
+
+  it('is acquired although an operator cancels a statement that waits', async () => {
+    const provider = client.createProvider()
+    await provider.table.list()
+    const unblock = await block(client.observer, each.dialect)
+    const locking = provider.lock(job)
+    const { find, cancel } = CANCEL[each.dialect] ?? {}
+    if (find && cancel)
+      await eventually(async () => {
+        const [waiting] = await client.observer.query<{ id: number }[]>(find)
+        if (!waiting) throw new Error('no statement waits')
+        await client.observer.query(cancel(waiting.id)).catch(() => undefined)
+      })
+    await unblock()
+    const lock = await locking
+    expect(lock).toBeDefined()
+    await lock?.unlock()
   })
 
   it('is acquired when that ends in time', async () => {

@@ -68,7 +68,7 @@ describe('the connections of a pool', () => {
     Object.assign(pool, { opened: 0, ended: 0, released: 0 })
   })
   afterEach(async () => {
-    await failing(provider.drain({ timeout: 0 }))
+    await failing(provider.drain(0))
     jest.useRealTimers()
   })
 
@@ -142,6 +142,17 @@ describe('the connections of a pool', () => {
     pool.write = silent
     for (let count = 0; count < 10; count++) await failing(provider.lock({ ...job, name: `silent ${count}` }))
     expect(pool.ended - used).toBeGreaterThanOrEqual(10)
+  })
+
+  it('are requested again while the server has no room for them', async () => {
+    const connect = pool.connect.bind(pool)
+    let full = 5
+    pool.connect = () =>
+      full-- > 0 ? Promise.reject(new DriverError('1040', 'Too many connections', false)) : connect()
+    const locked = provider.lock(job)
+    await jest.advanceTimersByTimeAsync(SECOND)
+    expect(await locked).toBeDefined()
+    expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
   })
 
   it('go back if they arrive too late', async () => {

@@ -7,6 +7,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
+import { lockError } from '../lock-error'
 
 /** How a user is made who may log in, and is taken away with what was granted. */
 interface Users {
@@ -84,6 +85,13 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
 
   it.each(['insert', 'update'])('is told how to get a missing privilege to %s', async (privilege) => {
     await admin.query(`revoke ${privilege} on locks from ${grantee}`)
+    const locking = typeOrmLockProvider(dataSource, { tableName: 'locks' }).lock({
+      name: 'job',
+      lockAtMostFor: '1m',
+    })
+    await expect(locking).rejects.toEqual(
+      lockError('DATABASE_ERROR', / – grant this user select, insert and update on the lock table/),
+    )
     await expectFixable({ tableName: 'locks' })
   })
 

@@ -46,7 +46,7 @@ describeBackends(backends)('a slot on $name', (backend) => {
           await gate.promise
           return answer
         },
-        (options) => provider.drain(options),
+        (timeout) => provider.drain(timeout),
       )
       const job = { name: `stopped ${when}`, lockAtMostFor: '10m', slot: Date.now() }
       await (await provider.lock({ ...job, slot: job.slot - 1 }))?.unlock()

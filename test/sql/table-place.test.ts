@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { DriverError, SqlLockProvider, dialects, type DialectName } from '../../src/sql/internal'
+import {
+  describePlace,
+  DriverError,
+  SqlLockProvider,
+  dialects,
+  type DialectName,
+} from '../../src/sql/internal'
 import { everyClient } from '../conformance/every-client'
 import { type StatementSender, clientOf } from '../statement-sender'
 
@@ -18,7 +24,7 @@ describe.each(everyClient().filter(({ dialect }) => PLACES[dialect]))('with $tit
     const opened = await client.open()
     try {
       const database = String(opened.observer.options.database).replace(/^.*\//, '')
-      expect(await opened.createProvider().table.place()).toMatch(
+      expect(describePlace(await opened.createProvider().table.place())).toMatch(
         new RegExp(`^${PLACES[client.dialect]?.(database) ?? ''}$`),
       )
     } finally {
@@ -36,7 +42,7 @@ it('of a server that does not know its own name the rest is said', async () => {
     },
   }
   const executor = { ...refuses, execute: () => Promise.resolve(1) }
-  expect(await new SqlLockProvider(clientOf(executor), dialects.postgres).table.place()).toBe(
+  expect(describePlace(await new SqlLockProvider(clientOf(executor), dialects.postgres).table.place())).toBe(
     'table jobs.shedlock, database app, postgres',
   )
 })

@@ -64,6 +64,9 @@ describeBackends(backendsOf('postgres'))('row-level security on $name', (backend
       'create policy put on shedlock for insert with check (true)',
     ])
     const provider = typeOrmLockProvider(dataSource)
+    const [finding] = await provider.table.check()
+    expect(finding?.code).toBe('OBSTACLE')
+    expect(finding?.message).toContain('has row-level security (shedlock)')
     const lock = await provider.lock(JOB)
     await expect(lock?.unlock()).rejects.toEqual(UNCHANGED)
     await provider.drain()

@@ -63,6 +63,34 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     expect(calls).toContainEqual(['logQuerySlow', true, expect.anything()])
   })
 
+  it.each([
+    ['are told of each statement', () => undefined],
+    [
+      'lose no lock if they throw',
+      () => {
+        throw new Error('the collector is down')
+      },
+    ],
+    ['hold up no lock', () => new Promise<never>(() => undefined)],
+  ])('leaves it to subscribers, who %s', async (_, answer) => {
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    const dataSource = await opened.connect({})
+    const provider = typeOrmLockProvider(dataSource)
+    // Check the table first: TypeORM itself sends that statement.
+    await (await provider.lock(job))?.unlock()
+    const heard: string[] = []
+    const note = (what: string) => () => {
+      heard.push(what)
+      return answer()
+    }
+    dataSource.subscribers.push({ beforeQuery: note('before'), afterQuery: note('after') })
+    const lock = await provider.lock(job)
+    expect(lock).toBeDefined()
+    expect(heard.slice(0, 2)).toEqual(['before', 'after'])
+    await lock?.unlock()
+    warning.mockRestore()
+  })
+
   it('loses no lock if it throws', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const quiet = await opened.connect({})

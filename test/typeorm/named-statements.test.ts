@@ -160,6 +160,17 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
+  it('that the client itself refuses count as refused, as where each text begins with a comment of its own', async () => {
+    const queryRunner = dataSource.createQueryRunner()
+    const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }
+    await client.query({ name: 'shedlock_one', text: '/* request 1 */ select 1' })
+    const again = client.query({ name: 'shedlock_one', text: '/* request 2 */ select 1' })
+    const error: unknown = await again.catch((thrown: unknown) => thrown)
+    await queryRunner.release()
+    expect(error).toMatchObject({ message: expect.stringContaining('must be unique') as unknown })
+    expect(isNotPrepared(error)).toBe(true)
+  })
+
   it('count as refused if the server planned them for another result', async () => {
     const queryRunner = dataSource.createQueryRunner()
     const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }

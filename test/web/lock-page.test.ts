@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core/internal'
-import type { SqlLockProvider } from '../../src/sql/internal'
+import { describePlace, type SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { lockPage } from '../../src/web'
 import { afterTest } from '../after-test'
@@ -24,7 +24,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     const paused = await send({ action: 'pause', name: 'job' }, { for: '2h', reason: 'migration' })
     expect([paused.status, paused.headers.get('location')]).toEqual([303, '?q=job'])
     expect(await (await page(new Request(ADDRESS))).text()).toContain(
-      `<p class="place">${(await provider.table.place()).replaceAll("'", '&#39;')}</p>`,
+      `<p class="place">${describePlace(await provider.table.place()).replaceAll("'", '&#39;')}</p>`,
     )
     const pause = await provider.table.find('job')
     expect(pause).toMatchObject({ paused: true })
@@ -129,13 +129,13 @@ describe('the page', () => {
     const table = rows(await html())
     const shown = table.map((cells) => cells.map((cell) => cell.replace(TIME, 'then')))
     expect(shown).toEqual([
-      ['backup', 'overdue limit 1 h', 'host-2/7', '1 d 1 h ago then', '', '', 'pause'],
-      ['vacuum', 'overdue limit 7 d', '', 'never', '', '', 'pause'],
-      ['for ever', 'held', 'host-2/7', '1 h ago then', 'for ever', '', 'release'],
-      ['import', 'held', 'host-2/7', '1 h ago then', 'in 2 h then', '', 'release'],
-      ['sync', 'paused', 'paused by bob: broken', 'never', 'in 3 h then', '', 'resume'],
-      ['clean-up', 'free', 'host-2/7', '2 h ago then', '', '', 'pause'],
-      ['report', 'free', 'host-2/7', '1 h ago then', '', '', 'pause'],
+      ['backup', 'overdue limit 1h', 'host-2/7', '1d 1h ago then', '', '', 'pause'],
+      ['vacuum', 'overdue limit 7d', '', 'never', '', '', 'pause'],
+      ['for ever', 'held', 'host-2/7', '1h ago then', 'for ever', '', 'release'],
+      ['import', 'held', 'host-2/7', '1h ago then', 'in 2h then', '', 'release'],
+      ['sync', 'paused', 'paused by bob: broken', 'never', 'in 3h then', '', 'resume'],
+      ['clean-up', 'free', 'host-2/7', '2h ago then', '', '', 'pause'],
+      ['report', 'free', 'host-2/7', '1h ago then', '', '', 'pause'],
       // It is not paused any more, and nobody knows who held it before.
       ['was paused', 'free', '', 'never', '', '', 'pause'],
     ])

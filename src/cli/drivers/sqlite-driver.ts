@@ -31,14 +31,13 @@ export const sqliteDriver: CliDriver = {
       )
     const database = await Promise.resolve(new Database(file, { timeout: 5_000 }))
     return {
-      query: (text, values) => {
-        const statement = database.prepare(text)
-        return Promise.resolve(
-          statement.reader
+      query: (text, values) =>
+        Promise.resolve().then(() => {
+          const statement = database.prepare(text)
+          return statement.reader
             ? { rows: statement.all(...values), changed: 0 }
-            : { rows: [], changed: statement.run(...values).changes },
-        )
-      },
+            : { rows: [], changed: statement.run(...values).changes }
+        }),
       close: () => Promise.resolve(database.close()),
     }
   },

@@ -1,6 +1,6 @@
 import { LockError } from '../../core/internal'
 import type { Dialect } from '../dialect'
-import { uncommitted } from '../database-errors'
+import { checkColumn, uncommitted } from '../database-errors'
 import { parameter, render } from '../sql'
 import type { Attempt } from '../calls'
 import type { SqlRow } from '../session'
@@ -69,14 +69,16 @@ const SCHEMAS_AT_MOST = 3
 type Reader = Pick<Attempt, 'query'>
 
 /** Reads the columns of the table; none if there is no such table. */
-export function describeTable(
+export async function describeTable(
   reader: Reader,
   { table: { describe, defaultSchema } }: Dialect,
   { schema, names: { tableName } }: TableSql,
 ): Promise<readonly SqlRow[]> {
   const where = schema === undefined ? defaultSchema : undefined
   const statement = describe(where ?? parameter('schema'), parameter('table'))
-  return reader.query(statement, { schema: schema ?? null, table: tableName })
+  const rows = await reader.query(statement, { schema: schema ?? null, table: tableName })
+  checkColumn('column_name', rows)
+  return rows
 }
 
 /** What may be in the way of locks, by the `what` of a dialect's `obstacles`. */

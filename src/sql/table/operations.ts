@@ -1,4 +1,5 @@
 import {
+  aBoolean,
   aDuration,
   anObject,
   aString,
@@ -10,10 +11,10 @@ import {
   type Duration,
   type LockConfiguration,
   type LockError,
-  type OptionChecks,
 } from '../../core/internal'
-import type { Attempt } from '../calls'
+import { Attempt } from '../calls'
 import { unchanged, withName } from '../database-errors'
+import type { Dialect } from '../dialect'
 import type { LockRow } from '../lock-row'
 import type { LockTable } from '../lock-table'
 import { endedOwner, isPause, pauseOwner } from '../owner'
@@ -22,14 +23,8 @@ import { raw } from '../sql'
 import { findTable, type TableFinding } from './check'
 import { tableDefinition } from './definition'
 import { inspectTable } from './inspection'
-import {
-  checkOverdueAfter,
-  OVERDUE_OPTIONS,
-  overdueLock,
-  type OverdueLock,
-  type OverdueOptions,
-} from './overdue'
-import { describePlace, placeOf, serverOf } from './place'
+import { checkOverdueAfter, overdueLock, type OverdueLock } from './overdue'
+import { placeOf, type Place } from './place'
 
 /**
  * What operators do with a lock table: `provider.table`. Every method rejects with a `LockError` `INVALID_CLIENT`, `TABLE_MISSING`,
@@ -100,14 +95,17 @@ export class TableOperations {
     return this.#table.call({ attempt: (attempt) => inspectTable(attempt, dialect, sql) }, 'nothing')
   }
 
-  /** @internal Describes the table for people, such as `table public.shedlock, database app, postgres at db-1`. */
-  async place(): Promise<string> {
+  /** @internal Reads where the table is. */
+  place(): Promise<Place> {
     const { dialect, sql } = this.#table
-    const attempt = async (current: Attempt): Promise<string> => {
-      const server = await serverOf(current, dialect)
-      return describePlace({ ...(await placeOf(current, dialect, sql)), server })
-    }
+    const attempt = (current: Attempt): Promise<Place> => placeOf(current, dialect, sql)
     return this.#table.call({ idempotent: true, attempt }, 'nothing')
+  }
+
+  /** @internal Opens a session for questions about the server. */
+  session(): { readonly dialect: Dialect; readonly attempt: Attempt } {
+    const { client, dialect } = this.#table
+    return { dialect, attempt: new Attempt(client, dialect) }
   }
 
   /**
@@ -121,9 +119,19 @@ export class TableOperations {
    */
   async overdue(
     overdueAfter: Readonly<Record<string, Duration>>,
-    options: OverdueOptions = {},
+    options: {
+      /**
+       * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, was unlocked without an
+       * outcome, or was another program's. Only the last run counts, because the row does not record earlier ones; it does not count
+       * during the next run, nor after a pause, which overwrites it. Default `false`.
+       */
+      readonly mustHaveSucceeded?: boolean | undefined
+      /** A lock is also overdue if its run has lasted longer than this or, with a slot, was due longer ago. Default: no limit. */
+      readonly runningAtMost?: Duration | undefined
+    } = {},
   ): Promise<OverdueLock[]> {
-    const more = checkOptions(options, OVERDUE_OPTIONS, 'options of overdue')
+    const checks = { mustHaveSucceeded: aBoolean, runningAtMost: aDuration }
+    const more = checkOptions(options, checks, 'options of overdue')
     const overdue: OverdueLock[] = []
     // One after another, so that a probe never takes more than one connection from the pool of the app. Not the whole table, which
     // may have a row for each tenant.
@@ -141,7 +149,22 @@ export class TableOperations {
    * @returns whether this call paused the job; `false`: its lock is already held or paused, see `find`
    * @throws LockError `INVALID_CONFIGURATION`, or as every method does; the job is then not paused, or is resumed in the background
    */
-  async pause(name: string, options: PauseOptions): Promise<boolean> {
+  async pause(
+    name: string,
+    options: {
+      /** How long the pause lasts, unless `resume` ends it sooner. */
+      readonly duration: Duration
+      /** Why the job does not run, for other people. Written into `locked_by`. */
+      readonly reason: string
+      /**
+       * Who pauses the lock. Also written into `locked_by`. Default: the provider's `lockedBy`, which is host and process unless you
+       * set it.
+       */
+      readonly pausedBy?: string | undefined
+      /** How long to wait for a run in progress to end. Default 0: not at all. */
+      readonly wait?: LockConfiguration['wait']
+    },
+  ): Promise<boolean> {
     const { lockedBy, duration, wait } = checkPause(checkLockName(name), options, this.#lockedBy)
     const pause = () => this.#newRow(name, lockedBy).pause(duration)
     return wait ? poll(pause, (paused) => paused, wait) : pause()
@@ -201,36 +224,15 @@ function checkSeen(lock: SeenLock): SeenLock {
   throw invalid(`This is not a lock as it was read – pass what table.find('${name}') returned.`, name)
 }
 
-/** How to pause a lock. */
-export interface PauseOptions {
-  /** How long the pause lasts, unless `resume` ends it sooner. */
-  readonly duration: Duration
-  /** Why the job does not run, for other people. Written into `locked_by`. */
-  readonly reason: string
-  /**
-   * Who pauses the lock. Also written into `locked_by`. Default: the provider's `lockedBy`, which is host and process unless you
-   * set it.
-   */
-  readonly pausedBy?: string | undefined
-  /** How long to wait for a run in progress to end. Default 0: not at all. */
-  readonly wait?: LockConfiguration['wait']
-}
-
-const PAUSE_OPTIONS = {
-  duration: aDuration,
-  reason: aString,
-  pausedBy: aString,
-  wait: checkWait,
-} satisfies OptionChecks<PauseOptions>
-
 /** @throws LockError `INVALID_CONFIGURATION` */
-function checkPause(name: string, options: PauseOptions, defaultPausedBy: string) {
+function checkPause(name: string, options: Parameters<TableOperations['pause']>[1], defaultPausedBy: string) {
+  const checks = { duration: aDuration, reason: aString, pausedBy: aString, wait: checkWait }
   const {
     duration = 0,
     reason = '',
     pausedBy = defaultPausedBy,
     wait,
-  } = checkOptions(options, PAUSE_OPTIONS, 'pause options', name)
+  } = checkOptions(options, checks, 'pause options', name)
   if (duration === 0 || reason.trim() === '')
     throw invalid(
       `The pause of lock '${name}' has no end or no reason – set 'duration' to how long it lasts, and 'reason' to a string.`,

@@ -1,30 +1,6 @@
-import {
-  aBoolean,
-  aDuration,
-  checkLockName,
-  mustBe,
-  type Duration,
-  type OptionChecks,
-} from '../../core/internal'
+import { aDuration, checkLockName, mustBe, type Duration } from '../../core/internal'
 import { isPause, type LastRun } from '../owner'
 import { foreignClock, wasAcquired, type LockRecord } from '../records'
-
-/** What else makes a lock overdue. */
-export interface OverdueOptions {
-  /**
-   * Whether a lock is also overdue if its last run is not known to have succeeded: it failed, died, was unlocked without an
-   * outcome, or was another program's. Only the last run counts, because the row does not record earlier ones; it does not count
-   * during the next run, nor after a pause, which overwrites it. Default `false`.
-   */
-  readonly mustHaveSucceeded?: boolean | undefined
-  /** A lock is also overdue if its run has lasted longer than this or, with a slot, was due longer ago. Default: no limit. */
-  readonly runningAtMost?: Duration | undefined
-}
-
-export const OVERDUE_OPTIONS = {
-  mustHaveSucceeded: aBoolean,
-  runningAtMost: aDuration,
-} satisfies OptionChecks<OverdueOptions>
 
 /** A lock whose job does not run as it should, as far as its row shows. */
 export interface OverdueLock {

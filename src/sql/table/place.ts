@@ -32,6 +32,7 @@ export async function placeOf(
   const [ownDatabase, ownSchema] = Object.values(here)
   return {
     dialect: dialect.name,
+    server: await serverOf(attempt, dialect),
     database: text(ownDatabase),
     schema: names.schema ?? text(column?.['table_schema'] ?? ownSchema),
     table: names.tableName,
@@ -39,7 +40,7 @@ export async function placeOf(
 }
 
 /** Returns the server's own name; `undefined` if it does not report one. */
-export async function serverOf(
+async function serverOf(
   attempt: Pick<Attempt, 'query'>,
   { table: { server = NOTHING }, from = raw('') }: Dialect,
 ): Promise<string | undefined> {

@@ -1,10 +1,5 @@
 import type { Type } from '@nestjs/common'
-import {
-  SchedulerLock,
-  SchedulerLockDefaults,
-  type SchedulerLockDefaultsOptions,
-  type SchedulerLockOptions,
-} from '../../../src/nestjs'
+import { SchedulerLock, SchedulerLockDefaults, type SchedulerLockOptions } from '../../../src/nestjs'
 
 type Task = (...args: string[]) => unknown
 
@@ -12,7 +7,7 @@ type Task = (...args: string[]) => unknown
 export function lockedJob(
   task: Task,
   options: SchedulerLockOptions,
-  defaults?: SchedulerLockDefaultsOptions,
+  defaults?: Parameters<typeof SchedulerLockDefaults>[0],
 ): Type<{ run: Task }> {
   class Job {
     @SchedulerLock(options)

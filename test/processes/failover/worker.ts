@@ -5,7 +5,7 @@ import {
   LockingTaskExecutor,
   LockProvider,
   type CheckedLockConfiguration,
-  type ShutdownOptions,
+  type Duration,
   type LockError,
   type TaskContext,
 } from '../../../src/core/internal'
@@ -70,7 +70,7 @@ class Witness extends LockProvider {
     }
   }
 
-  override drain = (drainOptions?: ShutdownOptions): Promise<void> => this.provider.drain(drainOptions)
+  override drain = (timeout?: Duration): Promise<void> => this.provider.drain(timeout)
 }
 
 /** Runs each job whenever it is due, unless its last run in this process is still in progress. */

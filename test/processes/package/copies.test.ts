@@ -56,7 +56,7 @@ describe.each([
       for (const [here, there] of [[core, common], [common, core]])
         await new here.LockingTaskExecutor(provider).executeWithLock(job, async ({ signal }) => {
           there.assertLocked()
-          await there.extendActiveLock('5m')
+          await there.activeLock().extend('5m')
           assert(there.activeLock().remaining() > 120_000)
           assert.equal(there.activeLock().signal, signal)
           // The lock is not reentrant; its executor is, whichever copy it is of.

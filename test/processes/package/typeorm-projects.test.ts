@@ -51,10 +51,18 @@ describe("TypeORM's command line", () => {
       const dataSource = `data-source.${extension}`
       const migrate = (command: string, ...args: string[]) =>
         run(...node, `node_modules/${typeorm}/cli.js`, command, ...args, '--dataSource', dataSource)
-      const names = ['--table', 'JobLocks', '--column-locked-by', 'Owner']
+      const names = ['--table-name', 'JobLocks', '--column-names', 'lockedBy=Owner']
       for (const folder of ['migrations', 'entities']) mkdirSync(join(project, folder))
       shedlock('typeorm', ...names, '--out', `migrations/1764547200001-locks.${extension}`)
-      shedlock('typeorm', '--entity', ...names, '--out', `entities/shedlock.${extension}`)
+      const entity = "shedLockEntity({ tableName: 'JobLocks', columnNames: { lockedBy: 'Owner' } })"
+      const imported =
+        extension === 'cjs'
+          ? "const { shedLockEntity } = require('shedlock-orm/typeorm')"
+          : "import { shedLockEntity } from 'shedlock-orm/typeorm'"
+      writeFileSync(
+        join(project, `entities/shedlock.${extension}`),
+        `${imported}\n${exporting(extension, 'ShedLock', entity)}`,
+      )
       writeFileSync(
         join(project, `migrations/own.${extension}`),
         exporting(extension, 'AddOrders1795000000000', OWN_MIGRATION),

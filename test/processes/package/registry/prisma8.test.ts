@@ -51,7 +51,7 @@ async function createDatabase(): Promise<{ url: string; drop: () => Promise<void
 
 async function writeContract(): Promise<void> {
   const command = ['node_modules/shedlock-orm/dist/cli/shedlock.js', 'prisma', 'postgresql', '--contract']
-  const otherNames = ['--schema', 'app', '--table', 'Locks', '--column-lock-until', 'until']
+  const otherNames = ['--schema', 'app', '--table-name', 'Locks', '--column-names', 'lockUntil=until']
   const models = [await run('', ...command), await run('', ...command, ...otherNames)]
   writeFileSync(join(project, 'contract.prisma'), ['// use prisma-8', ...models].join('\n\n'))
   copyFileSync(join(fixtures, 'emit-contract.mjs'), join(project, 'emit-contract.mjs'))
