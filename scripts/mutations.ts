@@ -159,7 +159,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/lock-row.ts',
     find: 'if (write) this.#releaseLate(write)\n      throw error',
     replace: "if (write) this.#releaseLate(write)\n      return { outcome: error ? 'held' : 'acquired' }",
-    tests: ['test/typeorm/bad-input.test.ts', 'test/sql/busy.test.ts'],
+    tests: ['test/typeorm/refused-clients-and-tables.test.ts', 'test/sql/busy.test.ts'],
     backend: 'sqlite',
   },
   {

@@ -22,22 +22,28 @@ export interface RunOptions {
   readonly input?: string
 }
 
-/** Builds the command line as it is published. */
-export function buildCli(): string {
+let built: string | undefined
+
+/** Returns the file of the command line, built as it is published. */
+export function builtCli(): string {
+  return (built ??= build())
+}
+
+function build(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-cli-'))
   execFileSync(process.execPath, ['scripts/build-cli.mjs', folder], { cwd: root })
   return join(folder, 'shedlock.js')
 }
 
 /** Runs the built command line, without blocking the test's own process. */
-export function runCli(cli: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  // Jest forces colours upon its own processes, whether or not somebody looks.
+export function runCli(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  // Jest sets FORCE_COLOR for its own processes, even if their output is no terminal.
   const { DATABASE_URL, FORCE_COLOR, ...inherited } = process.env
   const env = { ...inherited, ...options.env }
-  return needsProcess(args, options) ? runInProcess(cli, args, env, options) : runInTurn(cli, args, env)
+  return needsProcess(args, options) ? runInProcess(args, env, options) : runInTurn(args, env)
 }
 
-/** What starts a program, loads a file of the project or depends on where it runs. */
+/** Whether the command starts a program, loads a file of the project or depends on where it runs. */
 function needsProcess(args: readonly string[], { cwd, env, under, input }: RunOptions): boolean {
   const loads = args.includes('--data-source') || args.includes('-d')
   const starts = args[0] === 'exec' && env !== undefined
@@ -45,12 +51,11 @@ function needsProcess(args: readonly string[], { cwd, env, under, input }: RunOp
 }
 
 function runInProcess(
-  cli: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   { cwd = root, under = [], input = '' }: RunOptions,
 ): Promise<Finished> {
-  const [program = process.execPath, ...rest] = [...under, process.execPath, cli, ...args]
+  const [program = process.execPath, ...rest] = [...under, process.execPath, builtCli(), ...args]
   const child = spawn(program, rest, { cwd, env })
   child.stdin.on('error', () => undefined).end(input)
   const written = { stdout: '', stderr: '' }
@@ -68,9 +73,9 @@ let turn: Promise<unknown> = Promise.resolve()
 
 afterAll(() => thread?.terminate())
 
-/** Runs it in a thread that stays, one after the other: to start one takes ten times as long as most commands. */
-function runInTurn(cli: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
-  thread ??= new Worker(join(__dirname, 'kept-thread.mjs'), { workerData: cli })
+/** Runs commands one after another in one thread, because starting a process takes ten times as long as most commands. */
+function runInTurn(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Finished> {
+  thread ??= new Worker(join(__dirname, 'command-line-thread.mjs'), { workerData: builtCli() })
   const worker = thread
   const finished = turn.then(async () => {
     const answer = once(worker, 'message')

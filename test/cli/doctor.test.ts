@@ -3,13 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { tableFaults } from '../sql/table-faults'
-import { buildCli, runCli, type RunOptions } from './built-cli'
+import { runCli, type RunOptions } from './built-cli'
 import { itIf } from '../it-if'
 
 interface Diagnosis {
@@ -21,43 +23,31 @@ interface Diagnosis {
 
 const backends = availableBackends().filter(({ shared }) => shared)
 const installed = (program: string): boolean => spawnSync(program, ['--version']).status === 0
-/** One of each severity: all that can be wrong is in test/sql/table-inspection.test.ts. */
+/** The migration is known, but each test decides whether to run it. */
+const WITH_MIGRATION = { migrations: [createShedLockMigration()] }
+/** One fault of each severity; test/sql/table-inspection.test.ts has all of them. */
 const FAULTS = ['no column locked_by', 'a name that ignores case']
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
 
 describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   const user = `shedlock_user_${randomBytes(4).toString('hex')}`
   /** The administrator of MySQL writes in spite of read_only, and doctor warns of that. */
   const hasOwnUser = backend.dialect === 'mysql' || backend.dialect === 'mariadb'
-  let database: TestDatabase
   let dataSource: DataSource
   let url: string
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration()],
-    }).initialize()
-    url = database.url
+    const opened = await openDatabase(backend, WITH_MIGRATION)
+    dataSource = opened.dataSource
+    url = opened.database.url
     if (!hasOwnUser) return
     await dataSource.query(`create user ${user} identified by 'hunter2!'`)
+    afterTest(() => dataSource.query(`drop user ${user}`))
     await dataSource.query(`grant all on ${String(dataSource.options.database)}.* to ${user}`)
     url = Object.assign(new URL(url), { username: user, password: 'hunter2!' }).href
   })
 
-  afterEach(async () => {
-    if (hasOwnUser) await dataSource.query(`drop user ${user}`)
-    await dataSource.destroy()
-    await database.drop()
-  })
-
   const examine = async (options?: RunOptions) => {
-    const { status, stdout, stderr } = await runCli(cli, ['doctor', '--json', '--url', url], options)
+    const { status, stdout, stderr } = await runCli(['doctor', '--json', '--url', url], options)
     expect(stderr).toBe('')
     const findings = JSON.parse(stdout) as Diagnosis[]
     return {
@@ -69,7 +59,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
 
   it('finds nothing wrong after the migration', async () => {
     await dataSource.runMigrations()
-    const { status, stdout } = await runCli(cli, ['doctor', '--url', url])
+    const { status, stdout } = await runCli(['doctor', '--url', url])
     expect(stdout).toMatch(/^ok +place: table .*\nok +table: /)
     expect(stdout).toMatch(/\n0 errors, 0 warnings\n$/)
     expect(status).toBe(0)
@@ -84,7 +74,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
       const [severity] = told.split(':')
       expect(bad).toMatchObject([{ check: 'table', severity }])
       expect(status).toBe(severity === 'error' ? 1 : 0)
-      expect((await runCli(cli, ['doctor', '--strict', '--url', url])).status).toBe(1)
+      expect((await runCli(['doctor', '--strict', '--url', url])).status).toBe(1)
       for (const statement of bad.flatMap(({ fix }) => fix)) await dataSource.query(statement)
       expect(await examine()).toMatchObject({ status: 0, bad: [] })
     })
@@ -98,7 +88,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
       const { status, bad } = await examine()
       expect(status).toBe(1)
       expect(bad).toMatchObject([{ message: expect.stringContaining("– set schema to 'app'"), fix: [] }])
-      const java = await runCli(cli, ['doctor', '--url', url, '--table-name', 'app.shedlock'])
+      const java = await runCli(['doctor', '--url', url, '--table-name', 'app.shedlock'])
       expect(java.stdout).toContain("set schema to 'app' and tableName to 'shedlock'")
     },
   )
@@ -119,33 +109,25 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
   'shedlock-orm doctor as a user of $name',
   (backend) => {
     const user = `shedlock_user_${randomBytes(4).toString('hex')}`
-    let database: TestDatabase
     let admin: DataSource
     let url: URL
 
     beforeEach(async () => {
-      database = await backend.create()
-      admin = await new DataSource({
-        ...database.typeOrm,
-        migrations: [createShedLockMigration()],
-      }).initialize()
-      await admin.runMigrations()
+      const { database, dataSource } = await openDatabase(backend, migrated())
+      admin = dataSource
       await admin.query(`create role ${user} login password 'hunter2!'`)
+      afterTest(async () => {
+        await admin.query(`drop owned by ${user}`)
+        await admin.query(`drop role ${user}`)
+      })
       await admin.query(`grant select, insert, update on shedlock to ${user}`)
       url = new URL(database.url)
       url.username = user
       url.password = 'hunter2!'
     })
 
-    afterEach(async () => {
-      await admin.query(`drop owned by ${user}`)
-      await admin.query(`drop role ${user}`)
-      await admin.destroy()
-      await database.drop()
-    })
-
     const bad = async (address = url.href, flag = '--url'): Promise<Diagnosis[]> => {
-      const { stdout, stderr } = await runCli(cli, ['doctor', '--json', flag, address])
+      const { stdout, stderr } = await runCli(['doctor', '--json', flag, address])
       expect(stdout + stderr).not.toContain('hunter2')
       return (JSON.parse(stdout) as Diagnosis[]).filter(({ severity }) => severity !== 'ok')
     }

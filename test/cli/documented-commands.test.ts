@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { documents } from '../documentation/documents'
-import { buildCli, runCli } from './built-cli'
+import { runCli } from './built-cli'
 
 const root = join(__dirname, '..', '..')
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -31,11 +31,6 @@ const commands = [
     }),
   ),
 ]
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
 
 test('the documentation has commands', () => {
   expect(commands.length).toBeGreaterThan(10)
@@ -44,7 +39,7 @@ test('the documentation has commands', () => {
 test.each([...new Set(commands.map((command) => command.split(' ')[0] ?? ''))])(
   'shedlock-orm %s is known to the command line, with the options that the documentation gives it',
   async (name) => {
-    const { status, stdout } = await runCli(cli, [name, '--help'])
+    const { status, stdout } = await runCli([name, '--help'])
     expect(status).toBe(0)
     // An unknown command prints the help of all.
     expect(stdout).toContain(`Usage: shedlock-orm ${name} `)

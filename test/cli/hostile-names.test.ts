@@ -8,7 +8,7 @@ import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import type { SessionSettings } from '../conformance/session-settings'
 import { HOSTILE_LOCK_NAMES, quotingModes } from '../sql/quoting-modes'
-import { buildCli, runCli } from './built-cli'
+import { runCli } from './built-cli'
 
 const root = join(__dirname, '..', '..')
 const MYSQL = ['mysql2', 'mariadb']
@@ -54,12 +54,6 @@ if (set && createConnection) driver.createConnection = async (options) => {
   return { cwd, preload }
 }
 
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
-
 describeBackends(cases)(
   'the command line on $backend.name by $driver with $modeTitle',
   ({ backend, driver, mode }) => {
@@ -85,7 +79,7 @@ describeBackends(cases)(
         ? { PGOPTIONS: '-c standard_conforming_strings=off' }
         : {}
       const env = { NODE_OPTIONS: `--require ${preload}`, ...options }
-      const { stdout, stderr } = await runCli(cli, [command, '--url', database.url, ...args], { cwd, env })
+      const { stdout, stderr } = await runCli([command, '--url', database.url, ...args], { cwd, env })
       expect(stderr).toMatch(/^(shedlock-orm: table .*\n)?$/)
       return stdout
     }

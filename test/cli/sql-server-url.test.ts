@@ -1,12 +1,6 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { tdsServer, type TdsLogin } from '../drivers/tds-server'
-import { buildCli, runCli } from './built-cli'
-
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
+import { runCli } from './built-cli'
 
 describe('a URL of SQL Server, by a fake server', () => {
   let logins: TdsLogin[]
@@ -28,14 +22,14 @@ describe('a URL of SQL Server, by a fake server', () => {
     ['sqlserver://127.0.0.1:PORT;database=app;user=sa;password={Shed;Lock=1};encrypt=FALSE;', 'Shed;Lock=1'],
     ['mssql://127.0.0.1:PORT; Initial Catalog = app; UID = {sa}; pwd={x}y};encrypt=no', 'x}y'],
   ])('%s is read as its maker meant it', async (url, password) => {
-    const { stdout, stderr } = await runCli(cli, ['list', '--url', url.replace('PORT', String(server.port))])
+    const { stdout, stderr } = await runCli(['list', '--url', url.replace('PORT', String(server.port))])
     expect({ stdout, stderr }).toEqual({ stdout: 'There are no locks.\n', stderr: '' })
     // Its pool tries a connection before it opens its own.
     expect(logins.at(-1)).toEqual({ user: 'sa', password, database: 'app', encrypted: false })
   })
 
   it('asks for encryption unless it is switched off', async () => {
-    await runCli(cli, ['list', '--url', `mssql://sa:Shed-1@127.0.0.1:${server.port}/app`])
+    await runCli(['list', '--url', `mssql://sa:Shed-1@127.0.0.1:${server.port}/app`])
     expect(logins.at(-1)).toMatchObject({ encrypted: true })
   })
 })
@@ -47,7 +41,7 @@ it.each([
   ['mssql://sa:x/y@hunter2@127.0.0.1/app', 'percent-encode'],
   ['sqlserver://127.0.0.1;authentication=ActiveDirectoryDefault', 'use --data-source'],
 ])('%s is refused, and nothing of it is shown', async (url, why) => {
-  const { status, stderr } = await runCli(cli, ['list', '--url', url])
+  const { status, stderr } = await runCli(['list', '--url', url])
   expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(why) })
   expect(stderr).not.toContain('hunter2')
 })

@@ -4,17 +4,11 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
 import { DataSource } from 'typeorm'
-import { beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { buildCli, runCli } from './built-cli'
-
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
+import { builtCli, runCli } from './built-cli'
 
 describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('on $name', (backend) => {
   async function newTable() {
@@ -29,7 +23,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
 
   /** @returns the address that it prints */
   async function serve(env: Record<string, string>, ...args: string[]) {
-    const child = spawn(process.execPath, [cli, 'web', ...args], { env: { ...process.env, ...env } })
+    const child = spawn(process.execPath, [builtCli(), 'web', ...args], { env: { ...process.env, ...env } })
     afterTest(() => child.kill('SIGKILL'))
     const ended = once(child, 'exit')
     const [printed] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
@@ -67,12 +61,12 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
     const ann = await serve(env, '--write', '--paused-by', 'ann')
     expect((await post(ann.address)).status).toBe(303)
     expect((await provider.table.find('job'))?.lockedBy).toContain('paused by ann: r/')
-    expect((await runCli(cli, ['web', '--write', '--paused-by', ' '], { env })).status).toBe(2)
+    expect((await runCli(['web', '--write', '--paused-by', ' '], { env })).status).toBe(2)
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     afterTest(() => taken.close())
     const port = String((taken.address() as AddressInfo).port)
-    const refused = await runCli(cli, ['web', '--port', port], { env })
+    const refused = await runCli(['web', '--port', port], { env })
     expect([refused.status, refused.stderr]).toEqual([
       2,
       expect.stringContaining(`Port ${port} cannot be used`),
@@ -81,9 +75,9 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('o
 
   it('tells what is wrong before it serves anything', async () => {
     const { env } = await newTable()
-    expect((await runCli(cli, ['web', 'job=25'], { env })).status).toBe(2)
-    expect((await runCli(cli, ['web', '--port', 'x'], { env })).status).toBe(2)
-    const missing = await runCli(cli, ['web', '--table-name', 'other'], { env })
+    expect((await runCli(['web', 'job=25'], { env })).status).toBe(2)
+    expect((await runCli(['web', '--port', 'x'], { env })).status).toBe(2)
+    const missing = await runCli(['web', '--table-name', 'other'], { env })
     expect([missing.status, missing.stdout]).toEqual([3, ''])
   })
 })

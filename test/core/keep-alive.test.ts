@@ -43,12 +43,6 @@ describe('keepAlive of a lock by hand', () => {
     expect(extensions()).toBe(12)
   })
 
-  it('does not acquire a lock that is already held', async () => {
-    const held = await storage.lock(job)
-    expect(await provider.lock({ ...job, keepAlive: true })).toBeUndefined()
-    await held?.unlock()
-  })
-
   it('E3: survives an error of the database and goes on trying until one succeeds', async () => {
     const lock = await keptAlive()
     provider.faults.extend = gone
@@ -62,29 +56,6 @@ describe('keepAlive of a lock by hand', () => {
     await lock.unlock()
   })
 
-  it('is lost only when its lease is over, and tries to extend it until then', async () => {
-    const lock = await keptAlive()
-    provider.faults.extend = gone
-    await jest.advanceTimersByTimeAsync(10 * MINUTE - 1)
-    expect(lock.signal.aborted).toBe(false)
-    const tried = extensions()
-    await jest.advanceTimersByTimeAsync(1)
-    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
-    expect(lock.remaining()).toBe(0)
-    await jest.advanceTimersByTimeAsync(60 * MINUTE)
-    expect(extensions() - tried).toBeLessThan(2)
-    await lock.unlock()
-  })
-
-  it('E2: a lock that was refused an extension is lost at once, and its unlock does no harm', async () => {
-    const lock = await keptAlive()
-    provider.refusesExtensions = true
-    await jest.advanceTimersByTimeAsync(5 * MINUTE)
-    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
-    expect(lock.remaining()).toBe(0)
-    await lock.unlock()
-  })
-
   it('tries a short lease several times before it is over', async () => {
     const lock = await keptAlive({ lockAtMostFor: '2s' })
     provider.faults.extend = gone
@@ -95,17 +66,6 @@ describe('keepAlive of a lock by hand', () => {
     expect(lock.signal.aborted).toBe(true)
     expect(extensions()).toBeLessThanOrEqual(10)
     await lock.unlock()
-  })
-
-  it('does not trust an extension whose answer arrives after the lease, and unlock() releases it', async () => {
-    provider.lateBy = 6 * MINUTE
-    const lock = await keptAlive()
-    await jest.advanceTimersByTimeAsync(11 * MINUTE)
-    expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
-    expect(storage.isLocked('job')).toBe(true)
-    await expect(lock.extend('10m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
-    await lock.unlock()
-    expect(storage.isLocked('job')).toBe(false)
   })
 
   it('honours lockAtLeastFor, counted from the acquisition', async () => {
@@ -146,42 +106,9 @@ describe('keepAlive of a lock by hand', () => {
     await lock.unlock()
     expect(storage.isLocked('job')).toBe(false)
   })
-
-  it('extends a lease of 60 days at its half, beyond the longest timer', async () => {
-    const lock = await keptAlive({ lockAtMostFor: '60d' })
-    await jest.advanceTimersByTimeAsync(30 * 24 * 60 * MINUTE - 1)
-    expect(extensions()).toBe(0)
-    await jest.advanceTimersByTimeAsync(1)
-    expect(extensions()).toBe(1)
-    await lock.unlock()
-  })
 })
 
 describe('keepAlive: true', () => {
-  it('keeps the lock for as long as the task runs', async () => {
-    const result = await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal, lock }) => {
-      await jest.advanceTimersByTimeAsync(60 * MINUTE)
-      expect(signal.aborted).toBe(false)
-      expect(lock.remaining()).toBeGreaterThan(4 * MINUTE)
-      return 'done'
-    })
-    expect(result).toEqual({ executed: true, value: 'done' })
-    expect(heard.filter((event) => event === 'onLockExtended job')).toHaveLength(12)
-    expect(storage.isLocked('job')).toBe(false)
-  })
-
-  it('E3: survives an error of the database, and reports it to the listener', async () => {
-    await executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {
-      provider.faults.extend = gone
-      await jest.advanceTimersByTimeAsync(9 * MINUTE)
-      delete provider.faults.extend
-      await jest.advanceTimersByTimeAsync(60 * MINUTE)
-      expect(signal.aborted).toBe(false)
-    })
-    expect(heard).toContain('onExtendFailed job')
-    expect(heard).not.toContain('onLockLost job')
-  })
-
   it('E2: a refused extension aborts the signal and is reported to the listener, and the outcome of the task stands', async () => {
     const error = new Error('business')
     const run = executor.executeWithLock({ ...job, keepAlive: true }, async ({ signal }) => {

@@ -123,24 +123,6 @@ describe('await using', () => {
     expect(provider.calls).toEqual(['lock', 'unlock'])
   })
 
-  it('unlocks a lock that was extended', async () => {
-    {
-      await using lock = await provider.lock(job)
-      await lock?.extend('20m')
-      await lock?.extend('30m')
-    }
-    expect(storage.isLocked('job')).toBe(false)
-    expect(provider.calls).toEqual(['lock', 'extend', 'extend', 'unlock'])
-  })
-
-  it('unlocks after an extension in flight', async () => {
-    {
-      await using lock = await provider.lock(job)
-      void expect(lock?.extend('20m')).rejects.toMatchObject({ code: 'NOT_LOCKED' })
-    }
-    expect(storage.isLocked('job')).toBe(false)
-  })
-
   it('rejects an extension that is answered after the unlock, and releases the lock', async () => {
     const lock = await provider.lock(job)
     const gate = promiseWithResolvers()

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import { eventually } from '../eventually'
-import { collectGarbage } from './garbage'
+import { collectGarbage } from './collect-garbage'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const RUNS = 300

@@ -6,8 +6,6 @@ import {
   type LockEvent,
   type Skip,
 } from '../../src/core/internal'
-import { providerOf } from './provider-of'
-import { promiseWithResolvers } from '../promise-with-resolvers'
 import { FaultyLockProvider } from './faulty-lock-provider'
 
 const due = Date.UTC(2026, 9, 21, 3)
@@ -35,17 +33,6 @@ describe('a task with a slot', () => {
       ['already-run', due],
       ['already-run', due],
     ])
-  })
-
-  it('is held while it runs', async () => {
-    await provider.lock(job)
-    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: false, reason: 'held' })
-  })
-
-  it('throws SKIPPED on demand', async () => {
-    await executor.executeWithLock(job, () => 1)
-    const skipped = executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 2)
-    await expect(skipped).rejects.toThrow("Lock 'job' was already acquired for this slot")
   })
 
   it('runs inside of its own lock, as without', async () => {
@@ -102,24 +89,6 @@ describe('untilSucceeded', () => {
       { executed: true },
       { executed: false, reason: 'already-run' },
     ])
-  })
-})
-
-describe('a slot whose task did not run', () => {
-  it('can be acquired again, because the executor was shut down while it asked', async () => {
-    const gate = promiseWithResolvers()
-    const slow = providerOf(async (wanted) => {
-      const acquired = await provider.acquire(wanted)
-      await gate.promise
-      return acquired
-    })
-    const stopping = new LockingTaskExecutor(slow)
-    const skipped = stopping.executeWithLock(job, () => 1)
-    const stopped = stopping.shutdown()
-    gate.resolve()
-    expect(await skipped).toEqual({ executed: false, reason: 'shutdown' })
-    await stopped
-    expect(await executor.executeWithLock(job, () => 2)).toEqual({ executed: true, value: 2 })
   })
 })
 

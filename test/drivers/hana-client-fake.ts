@@ -1,4 +1,4 @@
-import type { Answer, Request } from './scripted-client'
+import type { Answer, Request } from './client-fake'
 
 /** What TypeORM asks when it connects. */
 const OF_THE_START = {

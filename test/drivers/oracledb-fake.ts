@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { Answer, Request } from './scripted-client'
+import type { Answer, Request } from './client-fake'
 
 const { transformErr } = createRequire(__filename)('oracledb/lib/errors.js') as {
   transformErr: (error: Error) => Error

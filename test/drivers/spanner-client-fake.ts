@@ -1,4 +1,4 @@
-import type { Answer, Request } from './scripted-client'
+import type { Answer, Request } from './client-fake'
 
 /**
  * Not @google-cloud/spanner: its shape for TypeORM's `driver` option, which knows no SQL and answers as the test says.

@@ -54,7 +54,7 @@ describe('a SQL client', () => {
     [1n, 1],
     [null, NaN],
     [undefined, NaN],
-  ])('takes a count of %p for %p', async (changed, count) => {
+  ])('reads a count of %p as %p', async (changed, count) => {
     expect(await answering({ rows: [], changed }).execute(statement, {})).toBe(count)
   })
 
@@ -64,7 +64,7 @@ describe('a SQL client', () => {
     [{ severity: 'ERROR', code: '26000' }, '26000'],
     [{ severity: 'FATAL', code: '57P01' }, undefined],
     [{ code: 'ECONNRESET' }, undefined],
-  ])('tells the code of %p', async (properties, code) => {
+  ])('reports the code of %p', async (properties, code) => {
     const error = Object.assign(new Error('no'), properties)
     const failing = sending(drivers.postgres, () => Promise.reject(error))
     await expect(failing.query(statement, {})).rejects.toMatchObject({

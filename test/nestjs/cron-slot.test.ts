@@ -3,7 +3,7 @@ import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { afterEach, describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider, runNow } from '../../src/core/internal'
-import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
+import { SchedulerLock } from '../../src/nestjs'
 import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
@@ -55,16 +55,6 @@ async function inTurn(jobs: Jobs, ...names: ('inside' | 'byHandToo' | 'interval'
 }
 
 describe('@SchedulerLock beside @Cron, with cronTime', () => {
-  test.each(['inside', 'outside'] as const)(
-    'runs once for each time at which it is due: %s',
-    async (name) => {
-      const provider = new InMemoryLockProvider()
-      const [one, two] = [await start(provider, CronTime), await start(provider, CronTime)]
-      expect(await Promise.resolve(one[name]())).toBe('ran')
-      expect(await Promise.resolve(two[name]())).toBeUndefined()
-    },
-  )
-
   test('runs by hand without its slot, and says whether it ran', async () => {
     const provider = new InMemoryLockProvider()
     const jobs = await start(provider, CronTime)
@@ -199,31 +189,6 @@ describe('@SchedulerLock with untilSucceeded', () => {
       return this.fail()
     }
   }
-  @SchedulerLockDefaults(untilSucceeded)
-  class WithDefaults extends Failing {
-    @Cron('0 3 * * *')
-    @SchedulerLock({ name: 'nightly' })
-    nightly(): string {
-      return this.fail()
-    }
-  }
-  class WithSlot extends Failing {
-    @SchedulerLock({ name: 'nightly', ...untilSucceeded, slot: () => Date.UTC(2026, 1, 1) })
-    nightly(): string {
-      return this.fail()
-    }
-  }
-
-  test.each([WithCron, WithDefaults, WithSlot])(
-    'runs a slot that failed once more, and one that succeeded never again: %p',
-    async (Job) => {
-      const locks = { lockProvider: new InMemoryLockProvider(), cronTime: CronTime }
-      const job = (await startWith(locks, Job)).get<Failing & { nightly(): unknown }>(Job)
-      await expect(job.nightly()).rejects.toThrow('boom')
-      expect([await job.nightly(), await job.nightly()]).toEqual(['ran', undefined])
-      expect(await runNow(() => job.nightly())).toEqual({ executed: true, value: 'ran' })
-    },
-  )
 
   test('catches up at the start with a slot that failed', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
@@ -323,13 +288,6 @@ describe('the slot of @Cron', () => {
         ])
       }
     }
-  })
-
-  test('is each second where the method is due each second', () => {
-    const [slots, job] = [new CronSlots(CronTime), decorated('* * * * * *', BERLIN)]
-    const begin = Date.parse('2026-11-21T12:00:00Z')
-    for (let fire = begin; fire < begin + 5_000; fire += 1_000)
-      expect(iso(slots.slotOf(job, 'run', fire + 3))).toBe(iso(fire))
   })
 
   test('is the time of a @Cron with a single one, and none before it', () => {

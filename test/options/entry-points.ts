@@ -55,7 +55,6 @@ export interface Surroundings {
   readonly other: LockProvider
   readonly url: string
   readonly prisma: TestClient
-  readonly cli: string
 }
 
 /** Runs or skips the task once, as its scheduler would do; rejects as that would see it. */
@@ -190,7 +189,7 @@ export const entryPoints = {
   },
 
   exec:
-    (use, { cli, url }) =>
+    (use, { url }) =>
     async (...args) => {
       // The command is as long as the task, and as successful.
       const server = createServer((socket) => {
@@ -203,7 +202,7 @@ export const entryPoints = {
       const { port } = server.address() as AddressInfo
       const script = `require('node:net').connect(${port}, '127.0.0.1').on('data', (status) => process.exit(Number(status)))`
       const command = [...flags(all(use)), '--', process.execPath, '-e', script]
-      const { status, stderr } = await runCli(cli, ['exec', ...command], { env: { DATABASE_URL: url } })
+      const { status, stderr } = await runCli(['exec', ...command], { env: { DATABASE_URL: url } })
       server.close()
       if (status === WRONG_USAGE) throw new LockError('INVALID_CONFIGURATION', stderr)
       if (status !== 0 && status !== SKIPPED) throw new Error(`status ${status}: ${stderr}`)

@@ -6,7 +6,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile } from '../after-test'
 import { describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
-import { buildCli, runCli } from '../cli/built-cli'
+import { runCli } from '../cli/built-cli'
 import { eventually } from '../eventually'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -379,7 +379,7 @@ describeBackends(backends)('the options of a task on $name', (backend) => {
       return locks.acquire(configuration, ...rest)
     })
     const prisma = await (database as PrismaTestDatabase).connect()
-    around = { locks: counting, url: database.url, prisma, cli: buildCli() }
+    around = { locks: counting, url: database.url, prisma }
   })
 
   function newTrial(): Trial {
@@ -441,7 +441,7 @@ describeBackends(backends)('the options of a task on $name', (backend) => {
   }
 
   it('are all flags of exec that are about its lock', async () => {
-    const { stdout } = await runCli(around.cli, ['exec', '--help'])
+    const { stdout } = await runCli(['exec', '--help'])
     const flags = [...stdout.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
     const others =
       /^--(url|data-source|env|schema|table|column-.*|create-table|quiet|skipped-exit-code|help)$/

@@ -126,8 +126,3 @@ test('other names, and a schema as a namespace', () => {
 }
 `)
 })
-
-test('wrong options are refused', () => {
-  const refused = lockError('INVALID_CONFIGURATION')
-  expect(() => prismaContract({ table: 'x' } as never)).toThrow(refused)
-})

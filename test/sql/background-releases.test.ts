@@ -171,7 +171,7 @@ it('keeps a thousand releases, and leaves the oldest row to expire', async () =>
   expect((await held()).sort()).toEqual([0, 1, 2, 3, 4].map((index) => `job ${index}`))
 })
 
-it.each(['acquired it', 'found it held'])('hears a late answer: the statement %s', async (answer) => {
+it.each(['acquired it', 'found it held'])('uses a late answer: the statement %s', async (answer) => {
   const gate = network.stall('writes')
   const refused = expect(provider.lock(job('late'))).rejects.toMatchObject({ code: 'TIMEOUT' })
   await jest.advanceTimersByTimeAsync(1)

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { checkLockedBy, endedOwner, isOurs, lastRunOf, newOwner, readableOwner } from '../../src/sql/owner'
 import { lockRecords } from '../../src/sql/records'
 import { printable } from '../../src/sql/table/printable'
-import { anyOwner, ODD_OWNERS } from './any-owner'
+import { anyOwner, ODD_OWNERS } from './odd-owners'
 
 const NOW = new Date('2026-11-22T12:00:00.000Z')
 const outcomes = ['succeeded', 'failed', 'unlocked'] as const
@@ -65,7 +65,7 @@ it.each([
   ['a Java service that ends its owner in a UUID', 'app/0b4f6b0e-7a39-4d0e-9a51-1d8a6b9d7c11'],
   ['a pause that was resumed', endedOwner(newOwner('paused by ann: look'))],
   ['a pause that is over', newOwner('paused by ann: look')],
-])('tells nothing of %s', (_, owner) => {
+])('reports no last run of %s', (_, owner) => {
   expect(lastRunOf(owner, false, NOW, NOW)).toBeUndefined()
 })
 

@@ -14,7 +14,6 @@ import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { hostileNamesOn } from './hostile-names'
 import { tableFaults } from './table-faults'
-import { lockRow } from './lock-row'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 /** What a service whose clock is ahead writes. */
@@ -76,22 +75,6 @@ describeBackends(availableBackends())('on $name', (backend) => {
       }
     },
   )
-
-  it('releases a lock only from the given owner', async () => {
-    const provider = await migrated()
-    const lock = await provider.lock(job)
-    const seen = await lockRow(provider, 'job')
-
-    expect(await provider.table.release({ ...seen, lockedBy: 'somebody else' })).toBe(false)
-    expect(await provider.lock(job)).toBeUndefined()
-    expect(await provider.table.release(seen)).toBe(true)
-    expect(await provider.table.release(seen)).toBe(false)
-    const next = await provider.lock(job)
-    expect(next).toBeDefined()
-    expect(await provider.table.release(seen)).toBe(false)
-    await lock?.unlock()
-    expect(await provider.lock(job)).toBeUndefined()
-  })
 
   it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
     'finds nothing wrong with the table of the migration with %s names',

@@ -9,7 +9,6 @@ import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { hasPgBouncer, hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { address } from '../backends/server'
 import { observeLockTable } from '../conformance/lock-table-observer'
-import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { Log } from './log'
 
@@ -18,7 +17,7 @@ const REFUSED =
 
 const backends = availableBackends().filter(({ dialect }) => dialect === 'postgres')
 
-describeBackends(backends)('statements by name on $name', (backend) => {
+describeBackends(backends)('the named statements on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '10m' }
   let opened: OpenDatabase
   let observer: DataSource
@@ -61,7 +60,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     }
   }
 
-  it('are kept by the server, one for each question', async () => {
+  it('are prepared once for each kind of statement', async () => {
     const provider = provide()
     await everyQuestion(provider)
     const names = await prepared()
@@ -71,7 +70,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
-  it('have another name for another table and for other columns', async () => {
+  it('have other names for another table', async () => {
     await observeLockTable(observer, backend.dialect, { tableName: 'other' }).createTable()
     await everyQuestion()
     const one = await prepared()
@@ -79,7 +78,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect((await prepared()).filter((name) => !one.includes(name))).toHaveLength(2)
   })
 
-  it('are bounded for each connection, and locks go on without, when there is a table for each tenant', async () => {
+  it('stop being named at a limit for each connection, for example with a table for each tenant', async () => {
     const tables = Array.from({ length: 20 }, (_, index) => `tenant_${index}`)
     for (const tableName of tables) {
       await observeLockTable(observer, backend.dialect, { tableName }).createTable()
@@ -101,7 +100,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   })
 
   it.each(['DISCARD ALL', 'DEALLOCATE ALL'])(
-    'are asked without a name after %s, with one line in the log',
+    'are sent without names after %s, and one warning is logged',
     async (statement) => {
       const provider = provide()
       await everyQuestion(provider)
@@ -113,7 +112,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     },
   )
 
-  it('are asked without a name where each of them got lost in turn', async () => {
+  it('are sent without names whichever of them the server has forgotten', async () => {
     const questions: ((lock: Lock) => Promise<unknown>)[] = [
       async (lock) => {
         await lock.extend('20m')
@@ -137,7 +136,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(warnings.seen).toHaveLength(questions.length)
   })
 
-  it('are asked without a name where another client of a pooler has left one of theirs', async () => {
+  it('are sent without names if another client of a pooler has prepared the same name', async () => {
     const provider = provide()
     await everyQuestion(provider)
     const queryRunner = dataSource.createQueryRunner()
@@ -153,7 +152,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     ['altered', 'alter table shedlock alter locked_by type text, alter lock_until type timestamp'],
     ['given another column', 'alter table shedlock add column more int'],
     ['analysed', 'analyze shedlock'],
-  ])('are right after the table was %s', async (_, statement) => {
+  ])('keep their names after the table was %s', async (_, statement) => {
     const provider = provide()
     await everyQuestion(provider)
     await observer.query(statement)
@@ -172,7 +171,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(isNotPrepared(error)).toBe(true)
   })
 
-  it('that were planned for another result count as refused', async () => {
+  it('count as refused if the server planned them for another result', async () => {
     const queryRunner = dataSource.createQueryRunner()
     const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }
     const ask = () => client.query({ name: 'shedlock_all', text: 'select * from shedlock' })
@@ -185,32 +184,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     expect(isNotPrepared({ ...(error as object), routine: 'another' })).toBe(false)
   })
 
-  it('are right after the table was dropped and made anew', async () => {
-    const provider = provide()
-    await everyQuestion(provider)
-    await table.dropTable()
-    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
-    await table.createTable()
-    await everyQuestion(provider)
-  })
-
-  it('are right on the connections after the server ended those before', async () => {
-    const provider = provide()
-    await everyQuestion(provider)
-    await observer.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    )
-    // The pool may have several that are dead.
-    await eventually(async () => {
-      const lock = await provider.lock(job)
-      expect(lock).toBeDefined()
-      await lock?.unlock()
-    })
-    await everyQuestion(provider)
-    expect((await prepared()).length).toBeGreaterThan(0)
-  })
-
-  it('are not used by the guard, whose transaction a lost name would abort', async () => {
+  it('have no names in the guard, because a forgotten name would abort its transaction', async () => {
     const executor = new LockingTaskExecutor(provide())
     const pool = await open({ poolSize: 2 })
     await executor.executeWithLock(job, () =>
@@ -224,7 +198,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
     )
   })
 
-  it('are not used where the option says so', async () => {
+  it('have no names with namedStatements: false', async () => {
     await everyQuestion(provide({ namedStatements: false }))
     expect(await prepared()).toEqual([])
     expect(() => provide({ namedStatements: 'no' as never })).toThrow('namedStatements must be true or false')
@@ -260,7 +234,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   }
 
   itIf(hasPgBouncer, 'pgbouncer')(
-    'give way behind PgBouncer in transaction mode, with one line in the log of each',
+    'are sent without names behind PgBouncer in transaction mode, and each client logs one warning',
     () =>
       throughPooler(
         { default_pool_size: 2, ...(hasPreparingPgBouncer && { max_prepared_statements: 0 }) },
@@ -272,7 +246,7 @@ describeBackends(backends)('statements by name on $name', (backend) => {
   )
 
   itIf(hasPreparingPgBouncer, 'PgBouncer 1.21 or later, such as PGBOUNCER names')(
-    'stay behind PgBouncer with max_prepared_statements',
+    'keep their names behind PgBouncer with max_prepared_statements',
     () =>
       throughPooler({ default_pool_size: 2, max_prepared_statements: 20 }, async (pools) => {
         await crowd(pools)

@@ -85,7 +85,7 @@ function rows(html: string): string[][] {
 const TIME = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g
 
 describe('the page', () => {
-  it('tells how the last run of each lock ended, and what did not succeed first', async () => {
+  it('shows how the last run of each lock ended, those without success first', async () => {
     const { provider, html, json } = await openPage()
     const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
     await executor.executeWithLock({ name: 'works' }, () => 'done')
@@ -116,7 +116,7 @@ describe('the page', () => {
     expect(told).toContainEqual(['dies', 'host-1/42', 'died'])
   })
 
-  it('has trouble first, and says of each lock who, since when and until when', async () => {
+  it('lists trouble first, and shows the owner and the times of each lock', async () => {
     const { provider, html } = await openPage({ overdueAfter: { backup: '1h', report: '2h', vacuum: '7d' } })
     await provider.insert('clean-up', { at: -7_205, until: -7_200 })
     await provider.insert('import', { at: -3_605, until: 7_230 })
@@ -182,14 +182,14 @@ describe('the page', () => {
     expect((await json()).locks).toHaveLength(202)
   })
 
-  it('without locks says when there are some, and where it looked', async () => {
+  it('without locks explains when there are some, and names its table', async () => {
     const { html } = await openPage()
     const empty = await html()
     expect(empty).toContain('There are no locks yet.')
     expect(empty).toContain('<p class="place">table shedlock, sqlite</p>')
   })
 
-  it('loads itself again until it is told not to', async () => {
+  it('reloads itself, unless refresh=off', async () => {
     const { get } = await openPage()
     expect((await get()).headers.get('refresh')).toBe('15')
     const still = await get('?refresh=off&q=a')
@@ -231,7 +231,7 @@ describe('the page', () => {
     expect(await (await openPage()).html()).toContain('<body><main>')
   })
 
-  it('says once what was done, to whoever did it', async () => {
+  it('confirms an action once, to the visitor who did it', async () => {
     const { post, get } = await openPage()
     const done = await post({ action: 'pause', name: '<job>' }, { for: '1h', reason: 'r' })
     const [cookie = ''] = done.headers.get('set-cookie')?.split(';') ?? []
@@ -244,7 +244,7 @@ describe('the page', () => {
       expect(await (await get('?q=job', { cookie: other })).text()).not.toContain('class="done"')
   })
 
-  it('says the same as JSON', async () => {
+  it('has the same content as JSON', async () => {
     const { provider, get, json } = await openPage({ overdueAfter: { backup: '1h' } })
     await provider.insert('import', { owner: 'host-2/7', until: 60 })
     expect((await get('', { accept: 'application/json' })).headers.get('content-type')).toBe(
@@ -308,7 +308,7 @@ describe('the page', () => {
     expect([done.status, (await provider.table.find('job'))?.held]).toEqual([303, false])
   })
 
-  it('says why a pause is refused', async () => {
+  it('explains why a pause is refused', async () => {
     const { provider, post } = await openPage()
     const pause = async (fields: Record<string, string>): Promise<[number, string]> => {
       const answer = await post({ action: 'pause', name: 'job' }, fields)
@@ -332,7 +332,7 @@ describe('the page', () => {
     expect([status, html.includes('The lock has changed since you looked.')]).toEqual([409, true])
   })
 
-  it('can be looked at, and changes nothing, unless it is told that it may', async () => {
+  it('is read-only unless readOnly is false', async () => {
     const asked = { action: 'pause', name: 'job' }
     const fields = { for: '1h', reason: 'r' }
     for (const options of [{ readOnly: true }, { authorize: () => ({ user: 'ann', readOnly: true }) }]) {
@@ -368,7 +368,7 @@ describe('the page', () => {
 })
 
 describe('a database that does not answer', () => {
-  it('is told, with what to do, beside the locks of the others', async () => {
+  it('is reported with advice beside the locks of the other providers', async () => {
     const [main, gone] = [await newProvider(), await openMemory()]
     await main.insert('job')
     const page = lockPage(

@@ -31,7 +31,7 @@ const projects: Project[] = [
   { typeorm: 'typeorm', extension: 'ts', type: 'module', node: ['--import', 'tsx'] },
 ]
 
-// On a SQLite file: that the table has no drift on the other databases is in test/typeorm/same-table.test.ts.
+// On a SQLite file: that the table has no drift on the other databases is in test/typeorm/entity-and-migration.test.ts.
 describe("TypeORM's command line", () => {
   test.each(projects)(
     'runs the migration: $typeorm, $extension, $type',

@@ -9,7 +9,7 @@ import type { RequestHandler } from 'express'
 import fastify, { type FastifyInstance } from 'fastify'
 import { describe, it } from '@jest/globals'
 import { afterTest } from '../../after-test'
-import { expectEveryBodyAnswered, type Listen } from '../../web/every-body'
+import { expectEveryBodyAnswered, type Listen } from '../../web/fuzzed-bodies'
 
 /** Fewer where the time counts. */
 const BODIES = Number(process.env['BODIES'] ?? 1_000)

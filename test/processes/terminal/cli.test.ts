@@ -6,20 +6,18 @@ import { beforeAll, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../../src/sql/internal'
 import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { afterFile, afterTest } from '../../after-test'
-import { buildCli, runCli } from '../../cli/built-cli'
+import { builtCli, runCli } from '../../cli/built-cli'
 import { openTerminal, type Screen, type Size } from './terminal'
 
 const LONG_NAME = 'import-customers-of-every-tenant-into-the-data-warehouse-in-eu-1'
 const REASON =
   'migration of the archive to the new storage, which takes until Sunday; ask Ann before you resume'
 const WIDTHS = [80, 100, 160]
-let cli: string
 let url: string
 let dataSource: DataSource
 let provider: SqlLockProvider
 
 beforeAll(async () => {
-  cli = buildCli()
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-terminal-'))
   const database = join(folder, 'locks.sqlite')
   url = `file:${database}`
@@ -43,7 +41,7 @@ beforeAll(async () => {
 })
 
 function open(args: readonly string[], size: Size, env?: Readonly<Record<string, string>>): Screen {
-  const screen = openTerminal([process.execPath, cli, ...args, '--url', url], size, env)
+  const screen = openTerminal([process.execPath, builtCli(), ...args, '--url', url], size, env)
   afterTest(() => screen.close())
   return screen
 }
@@ -87,7 +85,7 @@ it('list leaves the owner out where it does not fit', async () => {
 })
 
 it('list shows every column in full where there is no terminal', async () => {
-  const { stdout } = await runCli(cli, ['list', '--url', url])
+  const { stdout } = await runCli(['list', '--url', url])
   expect(stdout).toMatch(/^NAME +STATE +LAST RUN +OWNER +TOOK +LOCKED AT +LOCK UNTIL\n/)
   expect(stdout).toContain(REASON)
   expect(stdout).not.toContain('…')
@@ -99,7 +97,7 @@ it('has colours on a terminal only, and none with NO_COLOR', async () => {
   const quiet = await shown(['list'], { columns: 80 }, { NO_COLOR: '1' })
   expect(quiet.written).not.toContain('\u001b')
   expect(quiet.lines.join()).toContain('…')
-  expect((await runCli(cli, ['list', '--url', url])).stdout).not.toMatch(/[\u001b…]/)
+  expect((await runCli(['list', '--url', url])).stdout).not.toMatch(/[\u001b…]/)
 })
 
 it.each(WIDTHS)(
@@ -123,7 +121,7 @@ it.each(WIDTHS)(
     const { lines, wrapped } = await shown(['doctor'], { columns })
     expect(wrapped).toEqual([])
     const words = (text: string) => text.split(/\s+/).join(' ').trim()
-    const { stdout } = await runCli(cli, ['doctor', '--url', url])
+    const { stdout } = await runCli(['doctor', '--url', url])
     const piped = stdout.split('\n').filter((line) => line.startsWith('  '))
     expect(piped.join()).toMatch(/where coalesce\(/)
     expect(words(lines.join(' '))).toContain(words(piped.slice(0, 6).join(' ')))

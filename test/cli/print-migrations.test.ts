@@ -4,26 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/internal'
-import { buildCli, runCli } from './built-cli'
+import { runCli } from './built-cli'
 
 const migrations = join(__dirname, '..', '..', 'migrations')
-let cli: string
 let folder: string
 
 beforeAll(() => {
-  cli = buildCli()
   folder = mkdtempSync(join(tmpdir(), 'shedlock-print-'))
 })
 
 describe('shedlock-orm sql', () => {
   it.each(Object.keys(dialects))('prints the migration of %s', async (dialect) => {
     const file = (name: string): string => readFileSync(join(migrations, dialect, name), 'utf8')
-    expect(await runCli(cli, ['sql', dialect])).toMatchObject({
+    expect(await runCli(['sql', dialect])).toMatchObject({
       status: 0,
       stdout: file('up.sql'),
       stderr: '',
     })
-    expect((await runCli(cli, ['sql', dialect, '--down'])).stdout).toBe(file('down.sql'))
+    expect((await runCli(['sql', dialect, '--down'])).stdout).toBe(file('down.sql'))
   })
 
   it.each([
@@ -33,9 +31,9 @@ describe('shedlock-orm sql', () => {
     ['prisma', 'mssql', 'sqlserver'],
     ['prisma', 'mariadb', 'mysql'],
   ])('%s takes %s for %s', async (command, alias, name) => {
-    const known = await runCli(cli, [command, name])
+    const known = await runCli([command, name])
     expect(known.status).toBe(0)
-    expect(await runCli(cli, [command, alias])).toEqual(known)
+    expect(await runCli([command, alias])).toEqual(known)
   })
 
   it('quotes the names that it is given', async () => {
@@ -49,7 +47,7 @@ describe('shedlock-orm sql', () => {
       '--column-names',
       'lockedBy=who "it" is',
     ]
-    const { stdout } = await runCli(cli, args)
+    const { stdout } = await runCli(args)
     expect(stdout).toContain('create table if not exists `app`.`a``; drop` (')
     expect(stdout).toContain('`who "it" is` varchar(255) not null')
   })
@@ -80,7 +78,7 @@ describe('shedlock-orm sql', () => {
     [['list', '--url', 'redis://localhost'], /does not begin with a known scheme/],
     [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
   ] as const)('refuses %j with one line and exit status 2', async (args, message) => {
-    const { status, stdout, stderr } = await runCli(cli, args)
+    const { status, stdout, stderr } = await runCli(args)
     expect(status).toBe(2)
     expect(stdout).toBe('')
     expect(stderr.trim()).toMatch(message)
@@ -91,7 +89,7 @@ describe('shedlock-orm sql', () => {
     const file = join(folder, 'mongodb.cjs')
     const dataSource = "{ '@instanceof': Symbol.for('DataSource'), options: { type: 'mongodb' } }"
     writeFileSync(file, `exports.dataSource = ${dataSource}`)
-    expect(await runCli(cli, ['list', '--data-source', file])).toMatchObject({
+    expect(await runCli(['list', '--data-source', file])).toMatchObject({
       status: 2,
       stderr: "shedlock-orm: A DataSource of type 'mongodb' cannot keep locks.\n",
     })
@@ -107,20 +105,20 @@ describe('shedlock-orm sql', () => {
     const app = mkdtempSync(join(folder, 'app-'))
     writeFileSync(join(app, 'package.json'), JSON.stringify({ type }))
     const file = join(app, name)
-    expect(await runCli(cli, ['typeorm', '--out', file])).toMatchObject({ status: 0 })
+    expect(await runCli(['typeorm', '--out', file])).toMatchObject({ status: 0 })
     expect(readFileSync(file, 'utf8')).toContain(how)
   })
 
   it('writes to a file, but not over one that is there', async () => {
     const file = join(folder, 'V1__shedlock.sql')
-    expect(await runCli(cli, ['sql', 'sqlite', '--out', join(folder, 'no', 'such.sql')])).toMatchObject({
+    expect(await runCli(['sql', 'sqlite', '--out', join(folder, 'no', 'such.sql')])).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/such\.sql cannot be written: .* – create its folder first\n$/),
     })
     expect(existsSync(join(folder, 'no'))).toBe(false)
-    expect(await runCli(cli, ['sql', 'sqlite', '--out', file])).toMatchObject({ status: 0, stdout: '' })
+    expect(await runCli(['sql', 'sqlite', '--out', file])).toMatchObject({ status: 0, stdout: '' })
     writeFileSync(file, 'mine')
-    expect((await runCli(cli, ['sql', 'sqlite', '--out', file])).status).toBe(2)
+    expect((await runCli(['sql', 'sqlite', '--out', file])).status).toBe(2)
     expect(readFileSync(file, 'utf8')).toBe('mine')
   })
 })
@@ -132,14 +130,14 @@ describe('shedlock-orm prisma', () => {
   it.each(['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver'])(
     'prints a model for %s with these names',
     async (provider) => {
-      const { stdout } = await runCli(cli, ['prisma', provider, ...names])
+      const { stdout } = await runCli(['prisma', provider, ...names])
       expect(stdout).toContain('@@map("Lock \\"s\\"")')
       expect(stdout).toContain('@id @map("jobName")')
     },
   )
 
   it('prints names as Prisma takes them', async () => {
-    const { stdout } = await runCli(cli, ['prisma', 'sqlite', ...names])
+    const { stdout } = await runCli(['prisma', 'sqlite', ...names])
     const schema = join(folder, 'schema.prisma')
     const rest = 'generator client {\n provider = "prisma-client"\n output = "./client"\n}'
     writeFileSync(schema, `${rest}\ndatasource db {\n provider = "sqlite"\n}\n${stdout}`)
@@ -153,7 +151,7 @@ describe('shedlock-orm prisma', () => {
 describe('shedlock-orm typeorm', () => {
   const migration = async (name: string, ...flags: string[]): Promise<string> => {
     const file = join(folder, name)
-    await runCli(cli, ['typeorm', '--out', file, ...flags])
+    await runCli(['typeorm', '--out', file, ...flags])
     return readFileSync(file, 'utf8')
   }
 
@@ -184,9 +182,9 @@ describe('names that code needs too', () => {
     [['typeorm'], "typeOrmLockProvider(dataSource, { tableName: 'job_locks' })"],
     [['sql', 'mysql'], "the lock provider ({ tableName: 'job_locks' })"],
   ])('are printed beside what was asked for: %j', async (args, call) => {
-    const { stderr } = await runCli(cli, [...args, '--table-name', 'job_locks'])
+    const { stderr } = await runCli([...args, '--table-name', 'job_locks'])
     expect(stderr).toBe(`shedlock-orm: use the same names in code: ${call}\n`)
-    expect(await runCli(cli, args)).toMatchObject({ status: 0, stderr: '' })
+    expect(await runCli(args)).toMatchObject({ status: 0, stderr: '' })
   })
 })
 
@@ -194,18 +192,18 @@ describe('shedlock-orm --help', () => {
   it.each([[[]], [['sql']], [['prisma']], [['typeorm']], [['list']], [['release']], [['doctor']]])(
     'explains %j',
     async (command: readonly string[]) => {
-      const { status, stdout } = await runCli(cli, [...command, '--help'])
+      const { status, stdout } = await runCli([...command, '--help'])
       expect(status).toBe(0)
       expect(stdout).toContain(`Usage: ${['shedlock-orm', ...command].join(' ')}`)
     },
   )
 
   it('tells the exit statuses and the version', async () => {
-    expect((await runCli(cli, ['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
+    expect((await runCli(['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
     const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {
       version: string
     }
-    expect((await runCli(cli, ['--version'])).stdout).toBe(`${version}\n`)
+    expect((await runCli(['--version'])).stdout).toBe(`${version}\n`)
   })
 })
 
@@ -237,7 +235,7 @@ describe('passwords', () => {
     ['list', '--url', 'sqlserver://127.0.0.1:1;user=app;password={x;hunter2}'],
     ['list', '--urll=postgres://app:x@hunter2@127.0.0.1/app'],
   ])('are not printed: %j', async (...args) => {
-    const { status, stdout, stderr } = await runCli(cli, args)
+    const { status, stdout, stderr } = await runCli(args)
     expect(status).toBeGreaterThan(1)
     expect(stdout + stderr).not.toContain('hunter2')
     expect(stderr).not.toMatch(/\n\s+at /)

@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import { dialects, tableDefinition } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
-import { buildCli, runCli } from './built-cli'
+import { runCli } from './built-cli'
 
 const root = join(__dirname, '..', '..')
 /** Somewhere else, with the packages of this project. */
@@ -16,7 +17,6 @@ const project = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
 symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 const backends = availableBackends().filter(({ shared }) => shared)
 const PAUSE = ['pause', 'job', '--duration', '8h', '--reason', 'r']
-let cli: string
 
 /** What a project has installed, so that a command need not compile it. */
 function buildTypeOrm(file: string): void {
@@ -31,28 +31,18 @@ function buildTypeOrm(file: string): void {
   execFileSync(esbuild, [join(root, 'src/typeorm/index.ts'), ...options])
 }
 
-beforeAll(() => {
-  cli = buildCli()
-})
-
 describeBackends(backends)('which table a command works on, on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ database, dataSource } = await openDatabase(backend))
     for (const tableName of ['shedlock', 'job_locks'])
       await typeOrmLockProvider(dataSource, { tableName }).table.create()
   })
 
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
-  })
-
   const UNKNOWN = "shedlock-orm: Lock 'job' has never been acquired – check the name of the job.\n"
-  const run = (...args: readonly string[]) => runCli(cli, args, { env: { DATABASE_URL: database.url } })
+  const run = (...args: readonly string[]) => runCli(args, { env: { DATABASE_URL: database.url } })
   const isPaused = async (tableName: string): Promise<boolean> => {
     const lock = await typeOrmLockProvider(dataSource, { tableName }).table.find('job')
     return lock?.paused ?? false
@@ -75,7 +65,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     return `shedlock-orm: table ${name}${inside.database === undefined ? '' : `, database ${inside.database}`}, ${dialect} at ${server}\n`
   }
 
-  it('is said before it is changed', async () => {
+  it('is printed before a command changes it', async () => {
     expect(await run(...PAUSE)).toMatchObject({ status: 0, stderr: line('shedlock') + UNKNOWN })
     expect((await run('resume', 'job')).stderr).toBe(line('shedlock'))
     expect((await run('release', 'job', '--yes')).stderr).toBe(line('shedlock'))
@@ -89,7 +79,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     )
   })
 
-  it('is in the JSON of what was changed', async () => {
+  it('is part of the JSON of a change', async () => {
     const paused = await run(...PAUSE, '--table-name', 'job_locks', '--json')
     expect(JSON.parse(paused.stdout)).toMatchObject({
       name: 'job',
@@ -107,7 +97,7 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
     })
   })
 
-  it('is that of the entity in the file of the DataSource, unless flags name another', async () => {
+  it('is the table of the entity in the file of the DataSource, unless flags name another', async () => {
     const file = join(project, 'data-source.cjs')
     buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
     const names = { tableName: 'job_locks', columnNames: { lockUntil: 'until' } }
@@ -122,19 +112,19 @@ const { DataSource } = require('typeorm')
 const { shedLockEntity } = require('./shedlock-typeorm.cjs')
 module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entities: [shedLockEntity(${JSON.stringify(names)})] })`,
     )
-    const { status, stderr } = await runCli(cli, [...PAUSE, '-d', file], {})
+    const { status, stderr } = await runCli([...PAUSE, '-d', file], {})
     expect({ status, stderr: stderr.replace('mariadb at', 'mysql at') }).toEqual({
       status: 0,
       stderr: line('job_locks') + UNKNOWN,
     })
     expect(await isPaused('shedlock')).toBe(false)
     const flags = ['-d', file, '--table-name', 'shedlock', '--column-names', 'lockUntil=lock_until']
-    expect(await runCli(cli, [...PAUSE, ...flags], {})).toMatchObject({ status: 0 })
+    expect(await runCli([...PAUSE, ...flags], {})).toMatchObject({ status: 0 })
     expect(await isPaused('shedlock')).toBe(true)
-    expect((await runCli(cli, ['doctor', '-d', file], {})).stdout).toContain('job_locks')
+    expect((await runCli(['doctor', '-d', file], {})).stdout).toContain('job_locks')
   })
 
-  it('has the names that the DataSource gives to entities, and is one of several', async () => {
+  it('has the entityPrefix of the DataSource, and is the first of several entities', async () => {
     const file = join(project, 'prefix.cjs')
     buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
     const second = { tableName: 'locks', columnNames: { lockUntil: 'until' } }
@@ -151,33 +141,36 @@ const entities = [shedLockEntity(${JSON.stringify(second)}), shedLockEntity()]
 module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entityPrefix: 'job_', entities })`,
     )
     const stderr = async (...flags: string[]) =>
-      (await runCli(cli, [...PAUSE, '-d', file, ...flags], {})).stderr.replace('mariadb at', 'mysql at')
+      (await runCli([...PAUSE, '-d', file, ...flags], {})).stderr.replace('mariadb at', 'mysql at')
     expect(await stderr()).toBe(line('job_shedlock') + UNKNOWN)
     expect(await stderr('--table-name', 'locks')).toBe(line('job_locks') + UNKNOWN)
   })
 
-  itIf(backend.dialect === 'postgres', 'a search path')('is told when a search path found it', async () => {
-    await dataSource.query('create schema app')
-    const url = `${database.url}?options=${encodeURIComponent('-c search_path=app,public')}`
-    expect((await run(...PAUSE, '--url', url)).stderr).toContain(line('shedlock', 'public'))
-    expect((await run('doctor', '--url', url)).stdout).toMatch(
-      /\nwarning +table: .*found in schema 'public', .* in 'app'/,
-    )
-    const exec = [
-      'exec',
-      'job',
-      '--wait',
-      '1m',
-      '--table-name',
-      'new_locks',
-      '--create-table',
-      '--url',
-      url,
-      '--',
-      'true',
-    ]
-    expect((await run(...exec)).stderr).toBe(line('new_locks', 'app'))
-  })
+  itIf(backend.dialect === 'postgres', 'a search path')(
+    'is printed with its schema if a search path found it',
+    async () => {
+      await dataSource.query('create schema app')
+      const url = `${database.url}?options=${encodeURIComponent('-c search_path=app,public')}`
+      expect((await run(...PAUSE, '--url', url)).stderr).toContain(line('shedlock', 'public'))
+      expect((await run('doctor', '--url', url)).stdout).toMatch(
+        /\nwarning +table: .*found in schema 'public', .* in 'app'/,
+      )
+      const exec = [
+        'exec',
+        'job',
+        '--wait',
+        '1m',
+        '--table-name',
+        'new_locks',
+        '--create-table',
+        '--url',
+        url,
+        '--',
+        'true',
+      ]
+      expect((await run(...exec)).stderr).toBe(line('new_locks', 'app'))
+    },
+  )
 
   itIf(backend.dialect === 'postgres', 'a server that takes any password')(
     'and a password that is a word of JSON does not change what is printed',
@@ -216,9 +209,7 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entity
     writeFileSync(file, `DATABASE_URL=${database.url}\nOTHER=1\n`)
     expect((await run('list', '--env', file, '--url', database.url)).status).toBe(0)
     // What is named wins over what is exported.
-    expect(
-      await runCli(cli, [...PAUSE, '--url', database.url], { env: { DATABASE_URL: other } }),
-    ).toMatchObject({
+    expect(await runCli([...PAUSE, '--url', database.url], { env: { DATABASE_URL: other } })).toMatchObject({
       status: 0,
       stderr: line('shedlock') + UNKNOWN,
     })

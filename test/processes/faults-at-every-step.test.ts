@@ -15,7 +15,7 @@ describeBackends(backends)('a process with --unhandled-rejections=strict on $nam
       process.execPath,
       [
         '--unhandled-rejections=strict',
-        program(join(__dirname, 'every-step.ts')),
+        program(join(__dirname, 'faults-at-every-step.ts')),
         JSON.stringify({ dialect: backend.dialect, options: { ...database.typeOrm, poolSize: 3 } }),
       ],
       { timeout: 150_000 },

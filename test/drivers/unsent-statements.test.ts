@@ -135,15 +135,15 @@ describeBackends(clients)('A statement for $name by $client', ({ backend, client
   const sent = async (changes: object): Promise<DriverError> =>
     failure((await open(title, at(url, changes), backend)).client)
 
-  it('was not sent where nobody listens', async () => {
+  it('was not sent if no server listens', async () => {
     expect(await sent({ port: await freePort() })).toEqual(NOT_SENT)
   })
 
-  it('was not sent to a host that has no address', async () => {
+  it('was not sent to a host without an address', async () => {
     expect(await sent({ hostname: 'nowhere.invalid' })).toEqual(NOT_SENT)
   })
 
-  it('was not sent by a user that the server does not let in', async () => {
+  it('was not sent by a user whom the server refuses', async () => {
     expect(await sent({ username: 'nobody', password: 'wrong' })).toEqual(NOT_SENT)
   })
 
@@ -153,7 +153,7 @@ describeBackends(clients)('A statement for $name by $client', ({ backend, client
     expect(await failure(client)).toEqual(NOT_SENT)
   })
 
-  it('was sent where the connection ended later', async () => {
+  it('was sent if the connection ends later', async () => {
     const { client } = await open(title, url, backend)
     expect(await failure(client, endOf(backend))).toEqual(SENT)
   })
@@ -216,7 +216,7 @@ describeBackends(servers)('A statement for $name by TypeORM', (backend) => {
     expect(await failure(client)).toEqual(NOT_SENT)
   })
 
-  it('was not sent once nobody listens, and when the server hangs up without a greeting', async () => {
+  it('was not sent after the server stopped listening, or if it hangs up without a greeting', async () => {
     const proxy = await cuttingProxy(Number(new URL(backend.url).port))
     const { client, hold } = await open({ host: '127.0.0.1', port: proxy.port, poolSize: 2 })
     // The one that would break in use.
@@ -229,7 +229,7 @@ describeBackends(servers)('A statement for $name by TypeORM', (backend) => {
     expect(await failure(client)).toEqual(NOT_SENT)
   })
 
-  it('was sent where the connection ended later', async () => {
+  it('was sent if the connection ends later', async () => {
     const { client } = await open({})
     expect(await failure(client, endOf(backend))).toEqual(SENT)
   })
@@ -271,7 +271,7 @@ describe('A statement by mssql', () => {
     return port
   }
 
-  it('was not sent where nobody listens, nor where nobody greets', async () => {
+  it('was not sent if no server listens or greets', async () => {
     expect(await failure(poolAt(await freePort()).client)).toEqual(NOT_SENT)
     const port = await listener((socket) => socket.destroy())
     expect(await failure(poolAt(port).client)).toEqual(NOT_SENT)
@@ -285,11 +285,11 @@ describe('A statement by mssql', () => {
     expect(await failure(client)).toEqual(NOT_SENT)
   })
 
-  it('was sent where the server hangs up', async () => {
+  it('was sent if the server hangs up', async () => {
     expect(await failure(poolAt(await server()).client, 'hang up')).toEqual(SENT)
   })
 
-  it('was not sent by TypeORM once nobody listens', async () => {
+  it('was not sent by TypeORM after the server stopped listening', async () => {
     const { port, close } = await tdsServer(() => ({ rows: [{ name: 'dbo' }] }))
     const dataSource = await new DataSource({
       type: 'mssql',
@@ -308,7 +308,7 @@ describe('A statement by mssql', () => {
 })
 
 describe('A statement by oracledb', () => {
-  it('was not sent where nobody listens', async () => {
+  it('was not sent if no server listens', async () => {
     const { getConnection } = requireUntyped('oracledb') as {
       getConnection: (options: object) => Promise<{ execute(text: string): Promise<{ rows: [] }> }>
     }

@@ -6,7 +6,7 @@ import { expect } from '@jest/globals'
 import { lockPage, nodeHandler } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
 import { afterTest } from '../after-test'
-import { parsedBody, sentBody, type SentBody } from './bodies'
+import { parsedBody, sentBody, type SentBody } from './arbitrary-bodies'
 import { newProvider } from './open-page'
 
 /** The page's handler, which counts its rejections. */

@@ -2,20 +2,14 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import {
-  dialects,
-  tableDefinition,
-  type DialectName,
-  type LockRecord,
-  type SqlLockProvider,
-} from '../../src/sql/internal'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
+import { type DialectName, type LockRecord, type SqlLockProvider } from '../../src/sql/internal'
 import { drivers } from '../../src/drivers/internal'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { hostileNamesOn } from '../sql/hostile-names'
-import { buildCli, runCli, type Finished, type RunOptions } from './built-cli'
+import { migrated, openDatabase } from '../backends/open-database'
+import { builtCli, runCli, type Finished, type RunOptions } from './built-cli'
 
 const root = join(__dirname, '..', '..')
 /** Somewhere else, with the packages of this project. */
@@ -23,11 +17,6 @@ const project = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
 symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 
 const backends = availableBackends().filter(({ shared }) => shared)
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
 
 /** Runs a command in a terminal of its own, and types once it asks. What is typed before could be lost or mean something else. */
 function answerOnTerminal(
@@ -64,27 +53,17 @@ describeBackends(backends)('the command line on $name', (backend) => {
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration()],
-    }).initialize()
-    await dataSource.runMigrations()
+    ;({ database, dataSource } = await openDatabase(backend, migrated()))
     provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
   })
 
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
-  })
-
   const run = (args: readonly string[], options?: RunOptions): Promise<Finished> =>
-    runCli(cli, [...args, '--url', database.url], options)
+    runCli([...args, '--url', database.url], options)
 
   const held = async (name: string): Promise<boolean | undefined> =>
     (await provider.table.list()).find((lock) => lock.name === name)?.held
 
-  it('lists who holds what', async () => {
+  it('lists the locks and their holders', async () => {
     expect((await run(['list'])).stdout).toBe('There are no locks.\n')
     await provider.lock({ name: 'report', lockAtMostFor: '90m' })
     const free = await provider.lock({ name: 'cleanup', lockAtMostFor: '1h' })
@@ -106,15 +85,11 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(locks[1]).toMatchObject(JSON.parse(JSON.stringify(shown)) as object)
   })
 
-  it('takes the URL from DATABASE_URL', async () => {
-    expect((await runCli(cli, ['list'], { env: { DATABASE_URL: database.url } })).status).toBe(0)
-  })
-
   it('reads a .env file', async () => {
     const file = join(project, '.env')
     writeFileSync(file, `DATABASE_URL="${database.url}"\n`)
-    expect(await runCli(cli, ['list', '--env', file])).toMatchObject({ status: 0, stderr: '' })
-    expect((await runCli(cli, ['list', '--env', `${file}.missing`])).status).toBe(2)
+    expect(await runCli(['list', '--env', file])).toMatchObject({ status: 0, stderr: '' })
+    expect((await runCli(['list', '--env', `${file}.missing`])).status).toBe(2)
   })
 
   it('shows one lock, or says that there is none', async () => {
@@ -133,7 +108,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     })
   })
 
-  it('shows whatever others wrote as text that steers no terminal, and as JSON the same value', async () => {
+  it('escapes control characters that other programs wrote, and prints the same value as JSON', async () => {
     const name = 'a\u001b[2J\u202eb\u009b31m\u2028\n9 errors'
     const { placeholder } = drivers[backend.dialect]
     const forEver = `${backend.dialect === 'oracle' ? 'timestamp ' : ''}'9999-12-31 23:59:59.999'`
@@ -165,7 +140,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     }
   })
 
-  it('releases a held lock when it is told to', async () => {
+  it('releases a held lock with --yes', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect(await run(['release', 'report', '--yes'])).toMatchObject({ status: 0 })
     expect(await held('report')).toBe(false)
@@ -176,7 +151,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('asks before it releases', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['release', 'report'])).status).toBe(2)
-    const command = [process.execPath, cli, 'release', 'report', '--url', database.url]
+    const command = [process.execPath, builtCli(), 'release', 'report', '--url', database.url]
     const ask = (typed: string): Promise<number | null> => answerOnTerminal(typed, command)
     const [controlC, controlD] = ['\u0003', '\u0004']
     expect(await ask('n\n')).toBe(1)
@@ -193,26 +168,6 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(await held('report')).toBe(true)
     expect(await ask('y\n')).toBe(0)
     expect(await held('report')).toBe(false)
-  })
-
-  it('finds the table under any names', async () => {
-    const hostileNames = hostileNamesOn(backend.dialect)
-    for (const statement of tableDefinition(dialects[backend.dialect], hostileNames).up)
-      await dataSource.query(statement)
-    provider = typeOrmLockProvider(dataSource, hostileNames)
-    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    const { tableName, columnNames } = hostileNames
-    const { stdout } = await run([
-      ...['list', '--table-name', tableName, '--column-names', `name=${columnNames.name}`],
-      ...[
-        '--column-names',
-        `lockUntil=${columnNames.lockUntil}`,
-        '--column-names',
-        `lockedAt=${columnNames.lockedAt}`,
-      ],
-      ...['--column-names', `lockedBy=${columnNames.lockedBy}`],
-    ])
-    expect(stdout).toContain('report')
   })
 
   for (const name of DRIVERS[backend.dialect] ?? []) {
@@ -232,12 +187,6 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(stderr).toMatch(
       /^shedlock-orm: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
     )
-  })
-
-  it('says in one line that there is no table', async () => {
-    const { status, stderr } = await run(['list', '--table-name', 'other'])
-    expect(status).toBe(3)
-    expect(stderr).toMatch(/^shedlock-orm: There is no lock table 'other' .*\n$/)
   })
 
   // What a file exports is read alike for each.
@@ -262,7 +211,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     )
 
     const env: Record<string, string> = extension === 'ts' ? { NODE_OPTIONS: '--import tsx' } : {}
-    const { stdout, stderr, status } = await runCli(cli, ['list', '--data-source', file], { env })
+    const { stdout, stderr, status } = await runCli(['list', '--data-source', file], { env })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain('report')
     // Neither synchronize nor dropSchema was obeyed.
@@ -301,7 +250,7 @@ export default new DataSource({ ...options, entities: [Order] } as DataSourceOpt
 `,
     )
     const env = { NODE_OPTIONS: `--require ${register}` }
-    const { stdout, stderr, status } = await runCli(cli, ['list', '--data-source', file], { env })
+    const { stdout, stderr, status } = await runCli(['list', '--data-source', file], { env })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain('report')
   })

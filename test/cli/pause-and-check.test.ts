@@ -1,23 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { DataSource } from 'typeorm'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-import { buildCli, runCli, type Finished } from './built-cli'
+import { builtCli, runCli, type Finished } from './built-cli'
 
 const root = join(__dirname, '..', '..')
 const backends = availableBackends().filter(({ shared }) => shared)
 const SLOT = ['--slot', '2026-11-21T10:00:00Z']
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
 
 describeBackends(backends)('the command line on $name', (backend) => {
   let database: TestDatabase
@@ -25,22 +21,16 @@ describeBackends(backends)('the command line on $name', (backend) => {
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource(database.typeOrm).initialize()
+    ;({ database, dataSource } = await openDatabase(backend))
     provider = typeOrmLockProvider(dataSource, { lockedBy: 'host-1/42' })
     await provider.table.create()
   })
 
-  afterEach(async () => {
-    await dataSource.destroy()
-    await database.drop()
-  })
-
   const run = (...args: readonly string[]): Promise<Finished> =>
-    runCli(cli, args, { env: { DATABASE_URL: database.url } })
+    runCli(args, { env: { DATABASE_URL: database.url } })
   const isPaused = async (): Promise<boolean> => (await provider.table.list()).some(({ paused }) => paused)
 
-  it('says which jobs are overdue', async () => {
+  it('reports which jobs are overdue', async () => {
     const lock = await provider.lock({ name: 'a=b', lockAtMostFor: '1m', slot: Date.now() - 7_200_000 })
     await lock?.unlock()
     const inTime = await run('check', 'a=b=3h')
@@ -58,7 +48,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(json.status).toBe(1)
   })
 
-  it('tells how the last run ended, and whether it succeeded', async () => {
+  it('reports how the last run ended, and whether it succeeded', async () => {
     const limits = ['check', 'job=1h', '--must-have-succeeded', '--running-at-most', '1ms']
     const end = async (outcome?: 'succeeded' | 'failed'): Promise<void> => {
       await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock({ outcome })
@@ -88,7 +78,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect((await run('check', 'job=1h', '--must-have-succeeded')).status).toBe(1)
   })
 
-  it('tells a time that lies in the future: show, check and doctor', async () => {
+  it('warns of a time in the future: list, check and doctor', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: Date.now() })
     await lock?.unlock()
     const calm = await run('list', 'job')
@@ -183,7 +173,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('waits for the lock, and does once what succeeded', async () => {
     const lock = await provider.lock({ name: 'job', lockAtMostFor: '1m', slot: 5_000 })
     const exec = ['exec', 'job', '--wait', '1m', '--url', database.url, ...SLOT, '--']
-    const child = spawn(process.execPath, [cli, ...exec, 'sh', '-c', 'exit 4'], { cwd: root })
+    const child = spawn(process.execPath, [builtCli(), ...exec, 'sh', '-c', 'exit 4'], { cwd: root })
     const ended = once(child, 'exit')
     let lines = ''
     child.stderr.on('data', (chunk) => (lines += String(chunk)))
@@ -206,7 +196,7 @@ describeBackends(backends)('the command line on $name', (backend) => {
   it('stops waiting when it is told to', async () => {
     await provider.lock({ name: 'job', lockAtMostFor: '1m' })
     const exec = ['exec', 'job', '--wait', '1m', '--url', database.url, '--', 'true']
-    const child = spawn(process.execPath, [cli, ...exec], { cwd: root })
+    const child = spawn(process.execPath, [builtCli(), ...exec], { cwd: root })
     const ended = once(child, 'exit')
     let lines = ''
     child.stderr.on('data', (chunk) => (lines += String(chunk)))
@@ -232,6 +222,6 @@ it.each([
   [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
   [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], 'a time with its zone'],
 ] as const)('%j is refused', async (args, message) => {
-  const { status, stderr } = await runCli(cli, args)
+  const { status, stderr } = await runCli(args)
   expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) })
 })

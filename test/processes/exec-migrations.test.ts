@@ -3,19 +3,14 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { buildCli } from '../cli/built-cli'
+import { builtCli } from '../cli/built-cli'
 import { eventually } from '../eventually'
 
 const root = join(__dirname, '..', '..')
 const backends = availableBackends().filter(({ shared }) => shared)
 const EXEC = ['exec', 'migrate', '--wait', '5m', '--create-table', '--slot', '2026-11-21T10:00:00Z']
-let cli: string
-
-beforeAll(() => {
-  cli = buildCli()
-})
 
 describeBackends(backends)('instances that start together on an empty database: $name', (backend) => {
   let database: TestDatabase
@@ -49,7 +44,7 @@ describeBackends(backends)('instances that start together on an empty database: 
     const migration = 'echo $PPID >> begun; until [ -e go ]; do sleep 0.1; done; echo $PPID >> done'
     errors = Array<string>(count).fill('')
     children = errors.map((_, index) => {
-      const child = spawn(process.execPath, [cli, ...EXEC, ...options, '--', 'sh', '-c', migration], {
+      const child = spawn(process.execPath, [builtCli(), ...EXEC, ...options, '--', 'sh', '-c', migration], {
         cwd: folder,
         env: { ...process.env, DATABASE_URL: database.url, NODE_PATH: join(root, 'node_modules') },
         detached: true,

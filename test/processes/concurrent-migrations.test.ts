@@ -9,7 +9,7 @@ import { availableBackends, describeBackends, type TestDatabase } from '../backe
 import { openDatabase } from '../backends/open-database'
 import { hasClient, startScript } from '../backends/database-client'
 import { itIf } from '../it-if'
-import type { MigratingOrder } from './migrating-worker'
+import type { MigratingOrder } from './concurrent-migrations-worker'
 import { program } from './program'
 
 const PROCESSES = 10
@@ -25,7 +25,7 @@ const tellAll = (message: MigratingOrder | 'go'): Promise<unknown[]> => {
 const all = (answer: unknown): unknown[] => Array<unknown>(PROCESSES).fill(answer)
 
 beforeAll(async () => {
-  const worker = program(join(__dirname, 'migrating-worker.ts'))
+  const worker = program(join(__dirname, 'concurrent-migrations-worker.ts'))
   children = Array.from({ length: PROCESSES }, () => fork(worker))
   await answers()
 })
