@@ -76,6 +76,26 @@ export async function acquireWhenFree(
   }, `lock '${configuration.name}' is acquired`)
 }
 
+/**
+ * Acquires a lock and extends it to `factor` times its first lease, in milliseconds. A busy machine may be too slow for a lease of two
+ * seconds, so it retries with a longer one if the lease ended before the answer.
+ */
+export async function acquireAndExtend(
+  provider: LockProvider,
+  configuration: LockConfiguration,
+  factor: number,
+): Promise<{ lock: Acquisition; extended: Acquisition['lease']; first: number }> {
+  for (let first = 2_000; ; first *= 2) {
+    const lock = await acquireWhenFree(provider, { ...configuration, lockAtMostFor: first })
+    const extended = await lock.extend(factor * first, undefined).catch((error: unknown) => {
+      if (lock.lease.remaining() > 0) throw error
+      return undefined
+    })
+    if (extended) return { lock, extended, first }
+    assert.equal(lock.lease.remaining(), 0, 'the extension was refused, although the lock was held')
+  }
+}
+
 export async function expectRefused(
   provider: LockProvider,
   configuration: LockConfiguration,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Lease, type Acquisition, type LockConfiguration } from '../core/internal'
 import {
   acquire,
+  acquireAndExtend,
   acquireWhenFree,
   expectFree,
   expectHeld,
@@ -54,13 +55,11 @@ function released(expected: 'free' | 'kept', ...releases: readonly Release[]): C
   }
 }
 
-/** Creates a case in which a lock is never released: it expires, but not while its holder trusts it. */
-function expires(lockAtMostFor: string, extension?: number): Cases[string] {
+/** Creates a case in which an extended lock is never released: it expires, but not while its holder trusts it. */
+function expires(factor: number): Cases[string] {
   return async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor })
-    const dead = await acquire(provider, configuration)
-    assert(dead.lease.remaining() > 0, 'the lease was over at once')
-    const extended = extension === undefined ? dead.lease : await dead.extend(extension, undefined)
+    const { provider, other, configuration } = await prepare(environment)
+    const { lock: dead, extended } = await acquireAndExtend(provider, configuration, factor)
     const next = await acquireWhenFree(other, configuration)
     expectOver(dead.lease)
     expectOver(extended)
@@ -71,20 +70,28 @@ function expires(lockAtMostFor: string, extension?: number): Cases[string] {
 
 /** Cases about how long a lock stays held. */
 export const leaseCases: Cases = {
-  'lets a lock expire that is never released, but not while its holder trusts it': expires('2s'),
-  'lets an extended lock expire, but not while its holder trusts it': expires('2s', 3_000),
-  'does not shorten a lease that is extended by less than what is left': expires('3s', 100),
-  'extends a lock beyond its first lease, three times, with the same fencing token': async (environment) => {
+  'lets a lock expire that is never released, but not while its holder trusts it': async (environment) => {
     const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
-    const lock = await acquire(provider, configuration)
-    const first = new Lease(2_000)
+    const dead = await acquire(provider, configuration)
+    const next = await acquireWhenFree(other, configuration)
+    expectOver(dead.lease)
+    assert(next.lease.remaining() > 0, 'the next lease was over at once')
+    await expectHeld(environment, configuration.name)
+  },
+  'lets an extended lock expire, but not while its holder trusts it': expires(1.5),
+  'does not shorten a lease that is extended by less than what is left': expires(0.05),
+  'extends a lock beyond its first lease, three times, with the same fencing token': async (environment) => {
+    const { provider, other, configuration } = await prepare(environment)
+    const { lock, extended, first } = await acquireAndExtend(provider, configuration, 30)
+    const firstEnd = new Lease(first)
+    assert(extended.remaining() > first, 'the holder has no longer lease')
     const token = await tokenOf(lock)
-    for (let time = 1; time <= 3; time++) {
-      const extended = await lock.extend(time * MINUTE, undefined)
-      assert(Number(extended?.remaining()) > 2_000, 'the holder has no longer lease')
+    for (const factor of [60, 90]) {
+      const longer = await lock.extend(factor * first, undefined)
+      assert(Number(longer?.remaining()) > first, 'the holder has no longer lease')
       assert.equal(await tokenOf(lock), token)
     }
-    await until(() => first.remaining() === 0, 'the first lease is over')
+    await until(() => firstEnd.remaining() === 0, 'the first lease is over')
     await expectRefused(other, configuration)
     await lock.unlock(undefined)
     await expectFree(environment, configuration.name)

@@ -124,8 +124,10 @@ export const ownershipCases: Cases = {
     environment,
   ) => {
     const { provider, other, configuration } = await prepare(environment)
-    const late = await acquire(provider, { ...configuration, lockAtMostFor: '2s' })
-    const first = await tokenOf(late)
+    const released = await acquire(provider, configuration)
+    const first = await tokenOf(released)
+    await released.unlock(undefined)
+    const late = await acquireWhenFree(provider, { ...configuration, lockAtMostFor: '2s' })
     await untilFree(environment, configuration.name)
     await expectLost(tokenOf(late))
     const successor = await acquireWhenFree(other, configuration)
