@@ -47,8 +47,8 @@ const putBack: readonly Mutant[] = [
     what: 'put back',
     breaks: 'waiting does not stop at the shutdown',
     file: 'src/core/locking-task-executor.ts',
-    find: 'const stopped = this.#stop.signal',
-    replace: 'const { signal: stopped } = new AbortController()',
+    find: 'const run: TaskRun = { event, stopped: this.#stop.signal }',
+    replace: 'const run: TaskRun = { event, stopped: new AbortController().signal }',
   },
   {
     what: 'put back',

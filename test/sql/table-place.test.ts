@@ -38,7 +38,7 @@ it('of a server that does not know its own name the rest is said', async () => {
     query: (statement) => {
       if (JSON.stringify(statement).includes('inet_server_addr'))
         return Promise.reject(new DriverError('42883', 'unknown function'))
-      return Promise.resolve([{ place_database: 'app', place_schema: 'jobs' }])
+      return Promise.resolve([{ place_database: 'app', place_schema: 'jobs', column_name: 'name' }])
     },
   }
   const executor = { ...refuses, execute: () => Promise.resolve(1) }
