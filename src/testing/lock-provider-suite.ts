@@ -20,7 +20,11 @@ import type { LockProviderEnvironment } from './expectations'
  */
 export function lockProviderSuite(
   environment: LockProviderEnvironment,
-): { readonly title: string; readonly run: () => Promise<void> }[] {
+): {
+  readonly title: string
+  /** Rejects with an `AssertionError` if the provider does not do what the title says. */
+  readonly run: () => Promise<void>
+}[] {
   const cases = { ...ownershipCases, ...leaseCases, ...slotCases, ...raceCases }
   return Object.entries(cases).map(([title, run]) => ({ title, run: () => run(environment) }))
 }
