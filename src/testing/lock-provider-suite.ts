@@ -18,9 +18,7 @@ import type { LockProviderEnvironment } from './expectations'
  * @returns the title of each test, which is what the provider must do, and a function that rejects with an `AssertionError` if the
  *   provider does not do it
  */
-export function lockProviderSuite(
-  environment: LockProviderEnvironment,
-): {
+export function lockProviderSuite(environment: LockProviderEnvironment): {
   readonly title: string
   /** Rejects with an `AssertionError` if the provider does not do what the title says. */
   readonly run: () => Promise<void>
