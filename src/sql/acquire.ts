@@ -46,16 +46,14 @@ export const readUpdateInsert = {
   ],
 }
 
-/** Reads who holds the lock, if it is held. If the session must be examined, the result is a row in any case. */
+/** Reads who holds the lock, if it is held. If the session must be examined, aggregates return a row in any case. */
 export function readHolder(dialect: Expressions, lock: LockSql): Sql {
-  const { table, lockUntil, lockedBy, isNamed, now } = lock
-  const until = dialect.epochMilliseconds(lockUntil)
-  const from = dialect.autocommit
-    ? sql`from (select 1 as shedlock_one) shedlock_one left join ${table} on`
-    : sql`from ${table} where`
+  const { table, isNamed, now } = lock
+  const read = (column: Sql): Sql => (dialect.autocommit ? sql`max(${column})` : column)
+  const until = dialect.epochMilliseconds(read(lock.lockUntil))
   return sql`
-    select ${textAs(dialect, lockedBy, 'owner')}, ${until} ${as(dialect, 'lock_until')}${sessionColumns(dialect)}
-    ${from} ${isNamed} and ${lockUntil} > ${now}`
+    select ${textAs(dialect, read(lock.lockedBy), 'owner')}, ${until} ${as(dialect, 'lock_until')}${sessionColumns(dialect)}
+    from ${table} where ${isNamed} and ${lock.lockUntil} > ${now}`
 }
 
 /**

@@ -10,12 +10,20 @@ type MySqlResult = SqlRow[] | { affectedRows: number }
 interface MySqlConnectionLike {
   /** Takes a callback, because mysql2's promise API captures a stack trace on each call, which doubles the cost. */
   execute?(
-    statement: { sql: string; values: unknown[] },
+    statement: string | ({ readonly sql: string } & typeof PLAIN_RESULTS),
+    values: unknown[],
     callback: (error: Error | null, result: MySqlResult) => void,
   ): unknown
   query?: unknown
   destroy?(): void
+  readonly config?: {
+    readonly typeCast?: unknown
+    readonly rowsAsArray?: unknown
+    readonly nestTables?: unknown
+  }
 }
+
+const PLAIN_RESULTS = { typeCast: true, rowsAsArray: false, nestTables: false }
 
 /**
  * Runs statements that are prepared on the server, where their values are bound. With TypeORM's own `query` the driver writes them
@@ -64,12 +72,14 @@ function statementsOn(connection: object): Map<string, string> {
 
 function execute(connection: MySqlConnectionLike, text: string, values: unknown[]): Promise<StatementResult> {
   return new Promise((resolve, reject) => {
-    // The app's settings for its own results must not change what a lock reads.
-    const statement = { sql: text, values, typeCast: true, rowsAsArray: false, nestTables: false }
-    connection.execute?.(statement, (error, result) => {
+    const answer = (error: Error | null, result: MySqlResult): void => {
       if (error) reject(error)
       else resolve(Array.isArray(result) ? { rows: result } : { rows: [], changed: result.affectedRows })
-    })
+    }
+    const { typeCast = true, rowsAsArray, nestTables } = connection.config ?? {}
+    // The app's settings for its own results must not change what a lock reads. But options cost a fifth of a statement's time.
+    if (typeCast === true && !rowsAsArray && !nestTables) connection.execute?.(text, values, answer)
+    else connection.execute?.({ sql: text, ...PLAIN_RESULTS }, values, answer)
   })
 }
 

@@ -4,11 +4,12 @@
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
-select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
-    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+select hex(convert(rtrim(max(`locked_by`)) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', max(`lock_until`)) div 1000 as `lock_until`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
     @@autocommit + 0 as `autocommit`
-  from (select 1 as shedlock_one) shedlock_one left join `shedlock` on `name` = :name
+  from `shedlock`
+  where `name` = :name
     and `lock_until` > utc_timestamp(3);
 -- Step 2 of 4: if it changes a row, the lock is acquired
 update `shedlock`
@@ -22,11 +23,12 @@ update `shedlock`
   where `name` = :name
     and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy);
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
-select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
-    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
+select hex(convert(rtrim(max(`locked_by`)) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', max(`lock_until`)) div 1000 as `lock_until`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
     @@autocommit + 0 as `autocommit`
-  from (select 1 as shedlock_one) shedlock_one left join `shedlock` on `name` = :name
+  from `shedlock`
+  where `name` = :name
     and `lock_until` > utc_timestamp(3);
 -- Step 4 of 4: if it changes a row, the lock is acquired
 insert into `shedlock` (`name`, `lock_until`, `locked_at`, `locked_by`)
