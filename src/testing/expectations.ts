@@ -77,22 +77,25 @@ export async function acquireWhenFree(
 }
 
 /**
- * Acquires a lock and extends it to `factor` times its first lease, in milliseconds. A busy machine may be too slow for a lease of two
- * seconds, so it retries with a longer one if the lease ended before the answer.
+ * Acquires a lock for two seconds and takes a step with it. A busy machine may be too slow for that, so it retries with a longer lease
+ * if the lease ended before the answer.
+ *
+ * @param step resolves to `undefined` if the lease was over
+ * @returns also how long the first lease was, in milliseconds
  */
-export async function acquireAndExtend(
+export async function acquireBriefly<T>(
   provider: LockProvider,
   configuration: LockConfiguration,
-  factor: number,
-): Promise<{ lock: Acquisition; extended: Acquisition['lease']; first: number }> {
+  step: (lock: Acquisition, first: number) => Promise<T | undefined>,
+): Promise<{ lock: Acquisition; answer: T; first: number }> {
   for (let first = 2_000; ; first *= 2) {
     const lock = await acquireWhenFree(provider, { ...configuration, lockAtMostFor: first })
-    const extended = await lock.extend(factor * first, undefined).catch((error: unknown) => {
+    const answer = await step(lock, first).catch((error: unknown) => {
       if (lock.lease.remaining() > 0) throw error
       return undefined
     })
-    if (extended) return { lock, extended, first }
-    assert.equal(lock.lease.remaining(), 0, 'the extension was refused, although the lock was held')
+    if (answer !== undefined) return { lock, answer, first }
+    assert.equal(lock.lease.remaining(), 0, 'the step was refused, although the lock was held')
   }
 }
 

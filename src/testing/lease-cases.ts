@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Lease, type Acquisition, type LockConfiguration } from '../core/internal'
 import {
   acquire,
-  acquireAndExtend,
+  acquireBriefly,
   acquireWhenFree,
   expectFree,
   expectHeld,
@@ -59,7 +59,9 @@ function released(expected: 'free' | 'kept', ...releases: readonly Release[]): C
 function expires(factor: number): Cases[string] {
   return async (environment) => {
     const { provider, other, configuration } = await prepare(environment)
-    const { lock: dead, extended } = await acquireAndExtend(provider, configuration, factor)
+    const { lock: dead, answer: extended } = await acquireBriefly(provider, configuration, (lock, first) =>
+      lock.extend(factor * first, undefined),
+    )
     const next = await acquireWhenFree(other, configuration)
     expectOver(dead.lease)
     expectOver(extended)
@@ -82,14 +84,18 @@ export const leaseCases: Cases = {
   'does not shorten a lease that is extended by less than what is left': expires(0.05),
   'extends a lock beyond its first lease, three times, with the same fencing token': async (environment) => {
     const { provider, other, configuration } = await prepare(environment)
-    const { lock, extended, first } = await acquireAndExtend(provider, configuration, 30)
+    const { lock, answer, first } = await acquireBriefly(provider, configuration, async (acquired, lease) => {
+      const token = await tokenOf(acquired)
+      const extended = await acquired.extend(30 * lease, undefined)
+      return extended && { token, extended }
+    })
     const firstEnd = new Lease(first)
-    assert(extended.remaining() > first, 'the holder has no longer lease')
-    const token = await tokenOf(lock)
+    assert(answer.extended.remaining() > first, 'the holder has no longer lease')
+    assert.equal(await tokenOf(lock), answer.token)
     for (const factor of [60, 90]) {
       const longer = await lock.extend(factor * first, undefined)
       assert(Number(longer?.remaining()) > first, 'the holder has no longer lease')
-      assert.equal(await tokenOf(lock), token)
+      assert.equal(await tokenOf(lock), answer.token)
     }
     await until(() => firstEnd.remaining() === 0, 'the first lease is over')
     await expectRefused(other, configuration)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   acquire,
+  acquireBriefly,
   acquireWhenFree,
   expectFree,
   expectGrowing,
@@ -124,14 +125,14 @@ export const ownershipCases: Cases = {
     environment,
   ) => {
     const { provider, other, configuration } = await prepare(environment)
-    const released = await acquire(provider, configuration)
-    const first = await tokenOf(released)
-    await released.unlock(undefined)
-    const late = await acquireWhenFree(provider, { ...configuration, lockAtMostFor: '2s' })
+    const { lock: late, answer } = await acquireBriefly(provider, configuration, async (lock) => {
+      const token = await tokenOf(lock)
+      return lock.lease.remaining() > 0 ? { token } : undefined
+    })
     await untilFree(environment, configuration.name)
     await expectLost(tokenOf(late))
     const successor = await acquireWhenFree(other, configuration)
     await expectLost(tokenOf(late))
-    expectGrowing([first, await tokenOf(successor)])
+    expectGrowing([answer.token, await tokenOf(successor)])
   },
 }
