@@ -46,8 +46,8 @@ const AT_MOST = 1_000
  */
 export class BackgroundReleases {
   readonly #entries = new Map<BackgroundRelease, Entry>()
-  /** `closed`: nothing more is sent until the caller acquires again, which sets this to `open`. */
-  state: 'open' | 'draining' | 'closed' = 'open'
+  /** `closed`: nothing more is sent until the caller acquires again, which opens the queue again. */
+  #state: 'open' | 'draining' | 'closed' = 'open'
   /** Ends the wait in `drain`. */
   #drained: (() => void) | undefined
   #interval = FIRST_INTERVAL
@@ -62,19 +62,19 @@ export class BackgroundReleases {
 
   /** Notes that an acquisition begins. Until it ends, `drain` waits for it, because it may leave something to release. */
   begin(): void {
-    this.state = 'open'
+    this.#state = 'open'
     this.#acquiring++
     this.busy.add(this)
   }
 
   end(): void {
     this.#acquiring--
-    this.#schedule()
+    this.#settle()
   }
 
   /** @param after how many milliseconds to wait before the first attempt */
   add(release: BackgroundRelease, after = 0): void {
-    if (this.state === 'closed') return
+    if (this.#state === 'closed') return
     const [oldest] = this.#entries.keys()
     if (oldest && this.#entries.size >= AT_MOST) this.#entries.delete(oldest)
     this.#entries.set(release, { due: time.now() + after, interval: FIRST_INTERVAL })
@@ -99,7 +99,7 @@ export class BackgroundReleases {
    * then drops the rest, and sends nothing more.
    */
   async drain(timeout: number): Promise<void> {
-    this.state = 'draining'
+    this.#state = 'draining'
     this.#interval = FIRST_INTERVAL
     this.#notBefore = 0
     const ended = new Promise<void>((end) => {
@@ -113,25 +113,28 @@ export class BackgroundReleases {
     this.#schedule()
     await inTime(ended, timeout, () => new Error('not drained')).catch(() => undefined)
     // Unless the caller has acquired a lock in the meantime.
-    if (this.#isDraining()) this.state = 'closed'
+    if (this.#isDraining()) this.#state = 'closed'
     this.#entries.clear()
     this.#schedule()
   }
 
-  /** A method, because the compiler does not know that `state` changes during a wait. */
+  /** A method, because the compiler does not know that `#state` changes during a wait. */
   #isDraining(): boolean {
-    return this.state === 'draining'
+    return this.#state === 'draining'
+  }
+
+  /** Ends the wait in `drain` if there is nothing left to wait for. */
+  #settle(): void {
+    if (this.#entries.size > 0 || this.#acquiring > 0) return
+    this.busy.delete(this)
+    this.#drained?.()
+    this.#drained = undefined
   }
 
   #schedule(): void {
     this.#cancelTimer?.()
-    if (this.#entries.size === 0) {
-      if (this.#acquiring > 0) return
-      this.busy.delete(this)
-      this.#drained?.()
-      this.#drained = undefined
-      return
-    }
+    this.#settle()
+    if (this.#entries.size === 0) return
     this.busy.add(this)
     if (this.#isSending) return
     const due = Math.min(...[...this.#entries.values()].map((entry) => entry.due))
