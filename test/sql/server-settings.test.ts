@@ -1,7 +1,22 @@
 import { expect, it } from '@jest/globals'
 import { dialects, render } from '../../src/sql/internal'
-import { availableBackends, describeBackends } from '../backends'
+import { availableBackends, describeBackends, type Backend } from '../backends'
 import { openDatabase } from '../backends/open-database'
+
+interface Judged {
+  readonly wrong: readonly string[]
+  readonly right: readonly string[]
+}
+
+/** Checks how values of a setting are judged, and returns the rows in which the server reports it. */
+async function judgedSetting(backend: Backend, name: string, { wrong, right }: Judged): Promise<object[]> {
+  const setting = dialects[backend.dialect].table.settings?.find((each) => each.name === name)
+  if (!setting) throw new Error(`There is no setting '${name}'.`)
+  for (const value of wrong) expect(value).toMatch(setting.wrong)
+  for (const value of right) expect(value).not.toMatch(setting.wrong)
+  const { dataSource } = await openDatabase(backend)
+  return dataSource.query<object[]>(render(setting.read))
+}
 
 /** Values under which a crash of the server may forget a lock; they are the server's own, so that no test sets them. */
 const FORGETFUL = {
@@ -17,14 +32,8 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
   (backend) => {
     const { settings = [] } = dialects[backend.dialect].table
 
-    it.each(Object.entries(FORGETFUL))('%s is read and judged', async (name, { wrong, right }) => {
-      const setting = settings.find((each) => each.name === name)
-      if (!setting) throw new Error(`There is no setting '${name}'.`)
-      for (const value of wrong) expect(value).toMatch(setting.wrong)
-      for (const value of right) expect(value).not.toMatch(setting.wrong)
-
-      const { dataSource } = await openDatabase(backend)
-      const rows = await dataSource.query<object[]>(render(setting.read))
+    it.each(Object.entries(FORGETFUL))('%s is read and judged', async (name, judged) => {
+      const rows = await judgedSetting(backend, name, judged)
       expect(String(Object.values(rows[0] ?? {}).at(-1))).toMatch(/^\d+$/)
     })
 
@@ -39,11 +48,6 @@ describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'
     })
   },
 )
-
-interface Judged {
-  readonly wrong: readonly string[]
-  readonly right: readonly string[]
-}
 
 /** What a server or a user says of itself that lets two hold a lock after a failover; what a test may set is in the next table. */
 const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
@@ -65,17 +69,10 @@ const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
 describeBackends(
   availableBackends().filter(({ dialect }) => ['postgres', 'mysql', 'mariadb'].includes(dialect)),
 )('What $name says of a failover', (backend) => {
-  const { settings = [] } = dialects[backend.dialect].table
-
   it.each(Object.entries(FAILOVER[backend.dialect === 'postgres' ? 'postgres' : 'mysql'] ?? {}))(
     '%s is read and judged',
-    async (name, { wrong, right }) => {
-      const setting = settings.find((each) => each.name === name)
-      if (!setting) throw new Error(`There is no setting '${name}'.`)
-      for (const value of wrong) expect(value).toMatch(setting.wrong)
-      for (const value of right) expect(value).not.toMatch(setting.wrong)
-      const { dataSource } = await openDatabase(backend)
-      const rows = await dataSource.query<object[]>(render(setting.read))
+    async (name, judged) => {
+      const rows = await judgedSetting(backend, name, judged)
       // Without its plugin there is no consistency of a group.
       for (const row of rows) expect(String(Object.values(row).at(-1))).toMatch(/^[\w ,]+$/)
     },
