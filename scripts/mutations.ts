@@ -257,7 +257,7 @@ export const mutations: readonly Mutation[] = [
     rule: 9,
     breaks: 'the signal of a task does not abort when its lock is lost',
     file: 'src/core/held-lock.ts',
-    find: 'if (this.#controller) this.#controller.abort(this.#errorOf(end))',
+    find: 'this.#controller?.abort(this.#errorOf(end))',
     replace: '',
     tests: [...CORE, 'test/core/keep-alive.test.ts'],
     backend: 'sqlite',

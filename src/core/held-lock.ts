@@ -238,7 +238,7 @@ export class HeldLock implements Lock {
     this.#cancelExpiry?.()
     this.#cancelKeepAlive?.()
     for (const cancel of this.#cancelStops) cancel()
-    if (this.#controller) this.#controller.abort(this.#errorOf(end))
+    this.#controller?.abort(this.#errorOf(end))
     return end
   }
 

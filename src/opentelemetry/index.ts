@@ -4,5 +4,4 @@
  * @module shedlock-orm/opentelemetry
  */
 export { openTelemetryListener } from './open-telemetry-listener'
-
 export { openTelemetryTracingListener } from './open-telemetry-tracing-listener'

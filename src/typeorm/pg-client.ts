@@ -61,7 +61,7 @@ export function pgConnection(named: boolean): DriverConnection {
       // Only statements about a single lock are sent often.
       const isNamed =
         preparation.isOn && parameters.includes('name') && client.connection?.parsedStatements !== undefined
-      const name = isNamed ? (state.names.get(text) ?? nameAmong(state.names, text)) : undefined
+      const name = isNamed ? nameAmong(state.names, text) : undefined
       const result =
         name === undefined
           ? await runText(on.queryRunner, text, values)

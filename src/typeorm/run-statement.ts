@@ -83,6 +83,7 @@ export class Preparation {
       return result
     } catch (error) {
       broadcast('AfterQuery', false, Date.now() - started, undefined, error)
+      // A statement that could not be prepared has not failed: it is sent again.
       if (!isNotPrepared(error)) {
         log(() => logger?.logQueryError(error as Error, text, values, queryRunner))
         throw error
