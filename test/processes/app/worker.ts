@@ -4,6 +4,7 @@ import {
   leaderElection,
   LockingTaskExecutor,
   LockProvider,
+  type Acquisition,
   type ActiveLock,
   type CheckedLockConfiguration,
   type LockConfiguration,
@@ -76,12 +77,14 @@ class Witness extends LockProvider {
       const at = monotonic()
       if ('reason' in acquired) record({ type: 'refused', at, asked, name, reason: acquired.reason })
       // A lock whose lease is over when the answer arrives is not given to the caller, so it is not recorded.
-      else if (acquired.lease.remaining() > 0)
+      else if (acquired.lease.remaining() > 0) {
+        const run = (acquired as LockRow).lockedBy
         record({
           ...{ type: 'acquired', at, asked, name, lockAtMostFor },
-          ...{ run: (acquired as LockRow).lockedBy, until: at + acquired.lease.remaining() },
-          notBefore: asked + lockAtLeastFor,
+          ...{ run, until: at + acquired.lease.remaining(), notBefore: asked + lockAtLeastFor },
         })
+        recordUnused(acquired, run)
+      }
       return acquired
     } catch (error) {
       const { code, message } = error as LockError
@@ -91,6 +94,18 @@ class Witness extends LockProvider {
   }
 
   override drain = (timeout?: Duration): Promise<void> => this.provider.drain?.(timeout) ?? Promise.resolve()
+}
+
+/** Records the end of a lock whose task does not run, because its executor was shut down meanwhile. */
+function recordUnused(acquired: Acquisition, run: string): void {
+  const unlock = acquired.unlock.bind(acquired)
+  acquired.unlock = (outcome) => {
+    if (outcome === 'unused') {
+      record({ type: 'ended', at: monotonic(), run })
+      record({ type: 'outcome', at: monotonic(), run, own: true })
+    }
+    return unlock(outcome)
+  }
 }
 
 /** The locks that this process holds, by name. */

@@ -1,0 +1,40 @@
+import { expect } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { availableBackends, testBackends } from '../../backends'
+import { migrated, openDatabase } from '../../backends/open-database'
+import { eventually } from '../../eventually'
+import { afterTest } from '../../after-test'
+import { AppProcess } from './app-process'
+
+const ASKING =
+  "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+
+testBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
+  'a lock that is acquired only after its process was asked to stop counts as held until its release: $name',
+  async (backend) => {
+    const { database, dataSource } = await openDatabase(backend, migrated())
+    const directory = mkdtempSync(join(tmpdir(), 'shedlock-worker-'))
+    afterTest(() => rmSync(directory, { recursive: true }))
+    const job = { name: 'job', every: 10, lockAtMostFor: '10m', runsFor: [0, 1] } as const
+    const connection = { dialect: backend.dialect, url: database.url }
+    const worker = new AppProcess({
+      ...{ process: '0', file: join(directory, '0.jsonl'), seed: 0 },
+      ...{ orm: 'typeorm', connection, work: { kind: 'jobs', jobs: [job] } },
+    })
+    await eventually(() => expect(worker.events().map(({ type }) => type)).toContain('ended'))
+    let stopped = Promise.resolve()
+    await dataSource.transaction(async (transaction) => {
+      await transaction.query('lock table shedlock in access exclusive mode')
+      await eventually(async () => expect(await dataSource.query(ASKING)).toHaveLength(1), { interval: 5 })
+      stopped = worker.stop()
+      // Its executor has refused to start another run by the time that it is told of the lock.
+      await transaction.query('select pg_sleep(0.2)')
+    })
+    await stopped
+    const events = worker.events()
+    const acquired = events.filter(({ type }) => type === 'acquired')
+    expect(events.filter(({ type }) => type === 'ended')).toHaveLength(acquired.length)
+  },
+)
