@@ -35,7 +35,7 @@ export const readUpdateInsert = {
   acquire: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readHolder(dialect, lock) },
     { answer: 'acquired', statement: updateRow(lock, takeFree(dialect, lock)) },
-    { answer: 'refusal', statement: readHolder(dialect, lock) },
+    { answer: 'refusal', statement: readHolderOrNobody(dialect, lock) },
     { answer: 'acquired', statement: insertNew(lock, lock.now) },
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
@@ -46,14 +46,18 @@ export const readUpdateInsert = {
   ],
 }
 
-/** Reads who holds the lock, if it is held. If the session must be examined, aggregates return a row in any case. */
-export function readHolder(dialect: Expressions, lock: LockSql): Sql {
+/** Reads who holds the lock, if it is held. */
+export function readHolder(dialect: Expressions, lock: LockSql, read = (column: Sql): Sql => column): Sql {
   const { table, isNamed, now } = lock
-  const read = (column: Sql): Sql => (dialect.autocommit ? sql`max(${column})` : column)
   const until = dialect.epochMilliseconds(read(lock.lockUntil))
   return sql`
     select ${textAs(dialect, read(lock.lockedBy), 'owner')}, ${until} ${as(dialect, 'lock_until')}${sessionColumns(dialect)}
     from ${table} where ${isNamed} and ${lock.lockUntil} > ${now}`
+}
+
+/** The same before an insert. If the session must be examined, aggregates return a row even if nobody holds the lock. */
+function readHolderOrNobody(dialect: Expressions, lock: LockSql): Sql {
+  return readHolder(dialect, lock, dialect.autocommit && ((column) => sql`max(${column})`))
 }
 
 /**
@@ -81,12 +85,17 @@ interface Taking {
   readonly condition: Sql
 }
 
-/** @param row the columns of the row as it was, if they need a qualifier */
+/**
+ * A session that does not commit by itself changes nothing.
+ *
+ * @param row the columns of the row as it was, if they need a qualifier
+ */
 export function takeFree(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {
   const { now, owner } = lock
+  const commits = dialect.autocommit ? sql` and ${dialect.autocommit} = 1` : sql``
   return {
     assignments: assignments(lock, row, nextToken(dialect, row.lockedAt)),
-    condition: sql`(${row.lockUntil} <= ${now} or ${row.lockedBy} = ${owner})`,
+    condition: sql`(${row.lockUntil} <= ${now} or ${row.lockedBy} = ${owner})${commits}`,
   }
 }
 

@@ -4,8 +4,8 @@
 -- Acquires a lock without a slot.
 -- Round trips: 1 if it is refused, 2 if its row is free, 4 if it has no row yet.
 -- Step 1 of 4: reads whether something refuses the lock: if so, there is no further step
-select hex(convert(rtrim(max(`locked_by`)) using utf8mb4)) as `owner_hex`,
-    timestampdiff(microsecond, '1970-01-01', max(`lock_until`)) div 1000 as `lock_until`,
+select hex(convert(rtrim(`locked_by`) using utf8mb4)) as `owner_hex`,
+    timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000 as `lock_until`,
     @@global.read_only not in ('0', 'OFF') as `read_only`,
     @@autocommit + 0 as `autocommit`
   from `shedlock`
@@ -21,7 +21,8 @@ update `shedlock`
     else `locked_at` + interval 1 * 1000 microsecond end,
     `locked_by` = :lockedBy
   where `name` = :name
-    and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy);
+    and (`lock_until` <= utc_timestamp(3) or `locked_by` = :lockedBy)
+    and @@autocommit + 0 = 1;
 -- Step 3 of 4: reads whether something refuses the lock: if so, there is no further step
 select hex(convert(rtrim(max(`locked_by`)) using utf8mb4)) as `owner_hex`,
     timestampdiff(microsecond, '1970-01-01', max(`lock_until`)) div 1000 as `lock_until`,
