@@ -1,7 +1,7 @@
 import { checkLockName, LockError } from '../core/internal'
 import { displayedOwner, type LockRecord, type SqlLockProvider } from '../sql/internal'
 import { page, plainText, type Subject } from './answer'
-import { link, markup, moment, until, type Markup } from './markup'
+import { link, lockedAt, markup, until, type Markup } from './markup'
 
 /** The text above the button. */
 const ACTIONS = {
@@ -85,7 +85,7 @@ export async function act(
     }
   } catch (error) {
     if (!(error instanceof LockError) || error.code !== 'INVALID_CONFIGURATION') throw error
-    return confirmation(request, lock, { status: 400, why: error.message })
+    return confirmation(request, lock, WRONG_PAUSE, fields)
   }
   const changed = await readLock(request)
   return changed instanceof Response ? changed : confirmation(request, changed, CHANGED)
@@ -103,32 +103,41 @@ function perform(
 }
 
 const CHANGED = { status: 409, why: 'The lock has changed since you looked.' }
+/** In the words of the form, whose fields are not named as the options of `pause`. */
+const WRONG_PAUSE = {
+  status: 400,
+  why: 'Say how long the pause lasts, such as 30m, 8h or 2d, at most a hundred years; and give a reason, in one line of at most 120 characters.',
+}
 
-/** @param refusal why the form was refused; a changed lock is always a reason */
+/**
+ * @param refusal why the form was refused; a changed lock is always a reason
+ * @param typed what was typed into it
+ */
 function confirmation(
   request: ActionRequest,
   lock: LockRecord | undefined,
   refusal?: typeof CHANGED,
+  typed = new URLSearchParams({ for: '1h' }),
 ): Response {
   const { subject, action, name } = request
   const isSame = isUnchanged(request, lock)
   const { status, why } = isSame ? (refusal ?? { status: 200, why: undefined }) : CHANGED
   const main = markup`${why && markup`<div class="alert" role="alert"><strong>Not done.</strong> ${why}</div>`}
-${lock && details(lock)}${isSame && form(action)}
+${lock && details(lock)}${isSame && form(action, typed)}
 <p><a href="${link({})}">All locks</a></p>`
   return page({ status, subject, heading: `${action} ${name}`, main })
 }
 
 function details(lock: LockRecord): Markup {
-  const { held, paused, lockedAt, now } = lock
+  const { held, paused } = lock
   const owner = displayedOwner(lock)
   return markup`<dl>${owner && markup`<dt>${paused ? 'Pause' : held ? 'Owner' : 'Last owner'}</dt><dd>${owner}</dd>`}
-<dt>Locked at</dt><dd>${moment(lockedAt, now)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
+<dt>Locked at</dt><dd>${lockedAt(lock)}</dd>${held && markup`<dt>Until</dt><dd>${until(lock)}</dd>`}</dl>`
 }
 
-function form(action: Action): Markup {
-  const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="1h" required pattern="[0-9]+[smhd]" title="A whole number and a unit: 30m, 8h or 2d"></label>
-<label>Reason, for others who wonder why it does not run<input name="reason" required maxlength="120"></label>`
+function form(action: Action, typed: URLSearchParams): Markup {
+  const fields = markup`<label>For how long, such as 30m, 8h or 2d<input name="for" value="${typed.get('for') ?? ''}" required pattern="[0-9]+[smhd]" title="A whole number and a unit: 30m, 8h or 2d"></label>
+<label>Reason, for others who wonder why it does not run<input name="reason" value="${typed.get('reason') ?? ''}" required maxlength="120"></label>`
   return markup`<p>${ACTIONS[action]}</p>
 <form method="post">${action === 'pause' && fields}<button${action === 'release' && markup` class="danger"`}>${action}</button></form>`
 }

@@ -1,8 +1,16 @@
 import { LockError, warn } from '../core/internal'
-import { describePlace, overdueLock, type LockRecord, type SqlLockProvider } from '../sql/internal'
+import {
+  describePlace,
+  foreignClock,
+  overdueLock,
+  type LockRecord,
+  type SqlLockProvider,
+} from '../sql/internal'
 
 /** What matters most about a lock. The page shows the locks in this order, trouble first. */
-export const LOCK_STATES = ['overdue', 'died', 'failed', 'held', 'paused', 'free'] as const
+export const LOCK_STATES = ['overdue', 'died', 'failed', 'ahead', 'held', 'paused', 'free'] as const
+/** States that need somebody's attention. */
+export const TROUBLE: readonly LockState[] = ['overdue', 'died', 'failed', 'ahead']
 type LockState = (typeof LOCK_STATES)[number]
 
 /** A lock as the page shows it. */
@@ -73,9 +81,14 @@ function pageLock(provider: string, record: LockRecord, overdueAfter: number | u
   const isOverdue = overdueAfter !== undefined && overdueLock(name, overdueAfter, record) !== undefined
   const { outcome } = lastRun ?? {}
   // A lock may stay held after its run, so its outcome comes first.
-  const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : 'free'
+  const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : free(record)
   const state = isOverdue ? 'overdue' : paused ? 'paused' : ended
   return { provider, name, state, overdueAfter, record }
+}
+
+/** A job with slots does not run before a `lockedAt` in the future, so such a lock is not free. */
+function free(record: LockRecord): LockState {
+  return foreignClock(record) > 0 ? 'ahead' : 'free'
 }
 
 function troubleFirst(one: PageLock, other: PageLock): number {

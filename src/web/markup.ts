@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/internal'
-import { isHeldForEver, printable, type LockRecord } from '../sql/internal'
+import { isHeldForEver, printable, wasAcquired, type LockRecord } from '../sql/internal'
 
 /** HTML created by `markup`, which inserts it unchanged. Everything else is escaped. */
 export class Markup {
@@ -27,8 +27,13 @@ export function link(parameters: Readonly<Record<string, string>>): string {
   return `?${new URLSearchParams(filled).toString()}`
 }
 
+/** Shows when a lock was last acquired. */
+export function lockedAt(record: LockRecord | undefined): Part {
+  return record && wasAcquired(record) ? moment(record.lockedAt, record.now) : 'never'
+}
+
 /** Shows a time, and how long ago it was or how far ahead it is. */
-export function moment(at: Date, now: Date): Markup {
+function moment(at: Date, now: Date): Markup {
   const ahead = at.getTime() - now.getTime()
   return markup`<span>${ahead > 0 ? `in ${formatDuration(ahead)}` : `${formatDuration(-ahead)} ago`}</span><small>${time(at)}</small>`
 }

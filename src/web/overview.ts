@@ -1,9 +1,9 @@
 import { formatDuration } from '../core/internal'
-import { displayedOwner, wasAcquired, type LastRun } from '../sql/internal'
+import { displayedOwner, type LastRun } from '../sql/internal'
 import { actionFor, NOTHING_DONE, seen } from './action'
 import { page } from './answer'
-import { LOCK_STATES, type Overview, type PageLock } from './locks'
-import { link, markup, moment, time, until, type Markup, type Part } from './markup'
+import { LOCK_STATES, TROUBLE, type Overview, type PageLock } from './locks'
+import { link, lockedAt, markup, time, until, type Markup, type Part } from './markup'
 
 /** In seconds. */
 const REFRESH = 15
@@ -40,7 +40,7 @@ export function overviewPage(overview: Overview, { parameters, mayAct, title, do
   const first = (number - 1) * ROWS_OF_A_PAGE
   const shown = found.slice(first, first + ROWS_OF_A_PAGE)
   const now = locks.find(({ record }) => record)?.record?.now
-  const trouble = locks.filter(({ state }) => ['overdue', 'died', 'failed'].includes(state)).length
+  const trouble = locks.filter(({ state }) => TROUBLE.includes(state)).length
   const same = { q, refresh, page: number > 1 ? String(number) : '' }
   const main = markup`<p class="dim">${now && markup`Read at ${time(now)} UTC. `}${isFiltering ? filtering(same) : refreshing(same)}</p>
 ${done && markup`<div class="done" role="status"><strong>Done.</strong> ${done}</div>`}
@@ -122,10 +122,10 @@ const COLUMNS: Readonly<Record<string, (lock: PageLock) => Part>> = {
     markup`<span><span class="state ${state}">${state}</span></span>`,
     state === 'overdue' &&
       markup`<small>${record?.held && 'held, '}limit ${formatDuration(overdueAfter)}</small>`,
+    state === 'ahead' && markup`<small>another clock wrote it</small>`,
   ],
   Owner: ({ record }) => record && displayedOwner(record),
-  'Locked at': ({ record }) =>
-    record && wasAcquired(record) ? moment(record.lockedAt, record.now) : 'never',
+  'Locked at': ({ record }) => lockedAt(record),
   Until: ({ record }) => record?.held && until(record),
   'Last run': ({ record }) => record?.lastRun && lastRun(record.lastRun),
 }

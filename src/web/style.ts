@@ -50,13 +50,14 @@ th, td { padding: 8px 12px; vertical-align: top; white-space: nowrap }
 tr + tr td { border-top: 1px solid var(--line) }
 td:nth-child(1), td:nth-child(3) { white-space: normal; overflow-wrap: anywhere; min-width: 9em }
 td:nth-child(1) { font-weight: 600 }
+h1, dd, td:nth-child(1) span, td:nth-child(3) { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
 .state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
-.overdue, .died, .failed { background: var(--red-bg); color: var(--red) }
+.overdue, .died, .failed, .ahead { background: var(--red-bg); color: var(--red) }
 .held { background: var(--blue-bg); color: var(--blue) }
 .paused { background: var(--gold-bg); color: var(--gold) }
 .free { background: var(--green-bg); color: var(--green) }
 footer { font-size: 13px; margin-top: 16px; overflow-wrap: anywhere }
-@media (max-width: 900px) {
+@media (max-width: 1100px) {
   table, tbody, tr { display: block }
   table { border: 0; background: none }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }

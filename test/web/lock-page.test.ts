@@ -308,22 +308,39 @@ describe('the page', () => {
     expect([done.status, (await provider.table.find('job'))?.held]).toEqual([303, false])
   })
 
+  it('says of a lock that was only ever paused that it was never locked', async () => {
+    const { provider, html } = await openPage()
+    await provider.table.pause('job', { duration: '1h', reason: 'r' })
+    const [, link = ''] = /href="([^"]*action=resume[^"]*)"/.exec(await html()) ?? []
+    expect(await html(link.replaceAll('&#38;', '&'))).toContain('<dt>Locked at</dt><dd>never</dd>')
+  })
+
+  it('shows a lock that was locked in the future as ahead, and not as free', async () => {
+    const { provider, json, html } = await openPage()
+    await provider.insert('job', { owner: 'host-1/42', at: 3_600, until: -1 })
+    expect((await json()).locks).toMatchObject([{ name: 'job', state: 'ahead' }])
+    expect(await html()).toContain('<title>Locks: 1 in trouble</title>')
+  })
+
   it('explains why a pause is refused', async () => {
     const { provider, post } = await openPage()
     const pause = async (fields: Record<string, string>): Promise<[number, string]> => {
       const answer = await post({ action: 'pause', name: 'job' }, fields)
       return [answer.status, await answer.text()]
     }
-    for (const [fields, why] of [
-      [{ for: '1h' }, 'no reason'],
-      [{ reason: 'r' }, 'not a duration'],
-      [{ for: '60', reason: 'r' }, 'has no unit'],
-      [{ for: '-1h', reason: 'r' }, 'negative'],
-      [{ for: '1h', reason: 'r'.repeat(300) }, 'characters'],
-    ] as const) {
+    for (const fields of [
+      { for: '1h', reason: ' ' },
+      { for: '', reason: 'r' },
+      { for: '60', reason: 'r' },
+      { for: '-1h', reason: 'r' },
+      { for: '1h', reason: 'r'.repeat(300) },
+    ]) {
       const [status, html] = await pause(fields)
       expect(status).toBe(400)
-      expect(html).toContain(why)
+      expect(html).toContain('Say how long the pause lasts')
+      // What was typed is still there.
+      expect(html).toContain(`name="for" value="${fields.for}"`)
+      expect(html).toContain(`name="reason" value="${fields.reason}"`)
       expect(html).toContain('<button>pause</button>')
     }
     expect(await provider.table.list()).toEqual([])

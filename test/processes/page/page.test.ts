@@ -113,6 +113,20 @@ describe.each([390, 1280])('at %d pixels', (width) => {
   })
 })
 
+it('the page fits its window at every width, with the widest rows', async () => {
+  const server = await serve({ overdueAfter: OVERDUE_AFTER })
+  await insertTwelve(server)
+  await server.insert('locked in the future', { owner: 'api-7f9c4d/1', at: 3_600 * 24 * 99, until: -1 })
+  const { page } = await visit(server.url)
+  const tooWide: number[] = []
+  for (let width = 320; width <= 1_920; width += 20) {
+    await page.setViewportSize({ width, height: 800 })
+    const fits = await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')
+    if (fits !== true) tooWide.push(width)
+  }
+  expect(tooWide).toEqual([])
+})
+
 it('a job is paused and resumed, and a lock released, without scripts', async () => {
   const server = await serve()
   await insertTwelve(server)
