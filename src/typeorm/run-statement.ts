@@ -88,7 +88,7 @@ export class Preparation {
         log(() => logger?.logQueryError(error as Error, text, values, queryRunner))
         throw error
       }
-      if (this.isOn) logger?.log('warn', this.warning((error as Error).message))
+      if (this.isOn) log(() => logger?.log('warn', this.warning((error as Error).message)))
       this.isOn = false
       throw new DriverError(NOT_PREPARED, error)
     }
