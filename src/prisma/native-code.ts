@@ -87,11 +87,16 @@ function driverErrors(error: unknown): object[] {
   return [{ code: originalCode, errno: Number(originalCode), message: originalMessage }, error as object]
 }
 
-/** The message with which PostgreSQL or a pooler refused the statement's name, so that nothing was executed; else `undefined`. */
+/**
+ * The message with which PostgreSQL, a pooler or pg itself refused the statement's name, so that nothing was executed; else
+ * `undefined`.
+ */
 export function refusalOfName(error: unknown): string | undefined {
   const { originalCode: code, originalMessage: message } = adapterError(error) ?? {}
-  // The adapter sets an original code only on errors from the server, so the severity that it drops may be assumed.
-  return isNotPrepared({ severity: 'ERROR', code, message }) ? String(message) : undefined
+  // Prisma passes on pg's own errors. The adapter sets an original code only on errors from the server, so the severity that it
+  // drops may be assumed.
+  const refusal = (error as Error).name === 'Error' ? (error as Error) : { severity: 'ERROR', code, message }
+  return isNotPrepared(refusal) ? String(refusal.message) : undefined
 }
 
 function adapterError(error: unknown): AdapterError | undefined {

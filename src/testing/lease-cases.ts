@@ -130,6 +130,7 @@ export const leaseCases: Cases = {
     'free',
     { lockAtLeastFor: '1s', age: 1_500, outcome: 'succeeded' },
     { extended: [5 * MINUTE, 1_000], age: 1_500 },
+    { lockAtLeastFor: '1s', extended: [5 * MINUTE, undefined], age: 1_500 },
     { lockAtLeastFor: '1s', age: 1_500, ahead: MINUTE / 2 },
   ),
   'counts lockAtLeastFor from the acquisition, not from the slot, also after an extension': released(

@@ -122,6 +122,12 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
     const error = await taken.$queryRawUnsafe('select 1').then(undefined, (thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(Error)
     expect(refusalOfName(error)).toBe('prepared statement "shedlock_x" already exists')
+    const twoTexts = await database.connect({ max: 1, statementNameGenerator: () => 'shedlock_y' })
+    await twoTexts.$queryRawUnsafe('/* request 1 */ select 1')
+    const ofClient = await twoTexts
+      .$queryRawUnsafe('/* request 2 */ select 1')
+      .then(undefined, (thrown: unknown) => thrown)
+    expect(refusalOfName(ofClient)).toMatch(/^Prepared statements must be unique/)
     const killed = await taken
       .$queryRawUnsafe('select pg_terminate_backend(pg_backend_pid())')
       .then(undefined, (thrown: unknown) => thrown)

@@ -23,12 +23,15 @@ const BLOCKS: Partial<Record<DialectName, readonly string[]>> = {
   mysql: ['begin', "select * from shedlock where name = 'job' for update"],
   sqlite: ['begin immediate'],
 }
+/** A read waits for no row, but for this. */
+const BLOCKS_READS = 'lock tables shedlock write'
 
 const job = { name: 'job', lockAtMostFor: '5m' }
 /** How long a statement may take in all. MySQL limits only those that read. */
 const STATEMENT_LIMIT: typeof PATIENCE = {
   postgres: { statement_timeout: '200ms' },
   mariadb: { max_statement_time: 1 },
+  mysql: { max_execution_time: 200 },
 }
 /** How an operator finds and cancels a statement that waits. SQLite has no such thing. */
 const KILL = {
@@ -46,16 +49,17 @@ const CANCEL: Partial<Record<DialectName, typeof KILL>> = {
 const clients = [PATIENCE, STATEMENT_LIMIT].flatMap((limits) =>
   everyClient().flatMap((client) => {
     const settings = limits[client.dialect]
-    return settings ? [{ ...client, settings }] : []
+    const blocks = settings?.['max_execution_time'] ? [BLOCKS_READS] : (BLOCKS[client.dialect] ?? [])
+    return settings ? [{ ...client, settings, blocks }] : []
   }),
 )
 
 /** Keeps everybody else from writing until it is ended. */
-async function block(observer: DataSource, dialect: DialectName): Promise<() => Promise<void>> {
+async function block(observer: DataSource, blocks: readonly string[]): Promise<() => Promise<void>> {
   const queryRunner = observer.createQueryRunner()
-  for (const statement of BLOCKS[dialect] ?? []) await queryRunner.query(statement)
+  for (const statement of blocks) await queryRunner.query(statement)
   return async () => {
-    await queryRunner.query('rollback')
+    await queryRunner.query(blocks.includes(BLOCKS_READS) ? 'unlock tables' : 'rollback')
     await queryRunner.release()
   }
 }
@@ -71,7 +75,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     const { listener, heard } = recorder()
     const provider = client.createProvider({ timeLimit: '1500ms' })
     const executor = new LockingTaskExecutor(provider, { listeners: [listener] })
-    const unblock = await block(client.observer, each.dialect)
+    const unblock = await block(client.observer, each.blocks)
     await expect(executor.executeWithLock(job, () => 'not run')).rejects.toMatchObject({
       code: 'TIMEOUT',
       lockName: 'job',
@@ -85,7 +89,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
   it('is acquired although an operator cancels a statement that waits', async () => {
     const provider = client.createProvider()
     await provider.table.list()
-    const unblock = await block(client.observer, each.dialect)
+    const unblock = await block(client.observer, each.blocks)
     const locking = provider.lock(job)
     const { find, cancel } = CANCEL[each.dialect] ?? {}
     if (find && cancel)
@@ -110,7 +114,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
       })
     const provider = new SqlLockProvider(network, dialects[each.dialect], { timeLimit: '1m' })
     await provider.table.list()
-    const unblock = await block(client.observer, each.dialect)
+    const unblock = await block(client.observer, each.blocks)
     const locking = provider.lock(job)
     await eventually(() => expect(failed).toBeGreaterThan(1))
     await unblock()

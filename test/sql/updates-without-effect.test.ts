@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
+import { raw } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
+import { everyClient } from '../conformance/every-client'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 
@@ -73,22 +75,27 @@ describeBackends(backendsOf('postgres'))('row-level security on $name', (backend
   })
 })
 
+const ONE_CONNECTION = { TypeORM: { poolSize: 1 }, Prisma: { connectionLimit: 1 } } as const
+const mysqlLike = everyClient().filter(({ dialect }) => dialect === 'mariadb' || dialect === 'mysql')
+
 describe.each(['a lock', 'a slot'])('%s', (what) => {
   const job = what === 'a slot' ? { ...JOB, slot: new Date() } : JOB
-  describeBackends(backendsOf('mariadb', 'mysql'))('on $name', (backend) => {
+  describeBackends(mysqlLike)('by $title', (each) => {
     it('is refused to a session that has switched autocommit off since the first one', async () => {
-      const { dataSource, connect } = await openDatabase(backend, migrated())
-      const pooled = await connect({ poolSize: 1 })
-      const provider = typeOrmLockProvider(pooled)
+      const client = await each.open({}, ONE_CONNECTION[each.orm])
+      afterTest(() => client.close())
+      const switchTo = (autocommit: 0 | 1) =>
+        client.executor.execute(raw(`set autocommit = ${autocommit}`), {})
+      const provider = client.createProvider()
       await (await provider.lock({ name: 'first', lockAtMostFor: '1m' }))?.unlock()
-      await pooled.query('set autocommit = 0')
+      await switchTo(0)
       // One lock has a row, and the other none.
       for (const name of ['first', job.name])
         await expect(provider.lock({ ...job, name })).rejects.toEqual(
           lockError('INVALID_CLIENT', /Autocommit is off/),
         )
-      await pooled.query('set autocommit = 1')
-      expect(await typeOrmLockProvider(dataSource).lock(job)).toBeDefined()
+      await switchTo(1)
+      expect(await typeOrmLockProvider(client.observer).lock(job)).toBeDefined()
     })
   })
 })

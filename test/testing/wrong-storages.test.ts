@@ -142,6 +142,10 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
     'counts it from the release': [KEPT_UNTIL, 'Date.now() + lockAtLeastFor'],
     'keeps the lock for its whole lease': [KEPT_UNTIL, 'Math.max(freeAt, row.until)'],
     'counts it from the extension': [AT_LEAST, 'if (atLeast !== undefined) freeAt = Date.now() + atLeast'],
+    'counts it from any extension': [
+      EXTENDED_UNTIL,
+      `freeAt = Date.now() + lockAtLeastFor; ${EXTENDED_UNTIL}`,
+    ],
   },
   'counts lockAtLeastFor from the acquisition, not from the slot, also after an extension': {
     'counts it from the slot': ['now + lockAtLeastFor', '(slot ?? now) + lockAtLeastFor'],

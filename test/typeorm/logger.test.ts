@@ -91,6 +91,28 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     warning.mockRestore()
   })
 
+  it('loses no lock if it throws when it is warned of a statement that could not be prepared', async () => {
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    const dataSource = await opened.connect({ poolSize: 1 })
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock(job))?.unlock()
+    const fail = () => {
+      throw new Error('the disk is full')
+    }
+    Object.assign(dataSource, { logger: { logQuery: () => undefined, log: fail } })
+    const queryRunner = dataSource.createQueryRunner()
+    const client = (await queryRunner.connect()) as Record<string, unknown>
+    const refusal = Object.assign(new Error('refused'), { errno: 1461, code: '26000' })
+    client['execute'] = (_: unknown, __: unknown, done: (error: Error) => void) => done(refusal)
+    if (backend.dialect === 'postgres') client['query'] = () => Promise.reject(refusal)
+    await queryRunner.release()
+    const lock = await provider.lock(job)
+    expect(lock).toBeDefined()
+    await lock?.unlock()
+    expect(warning).toHaveBeenCalledTimes(1)
+    warning.mockRestore()
+  })
+
   it('loses no lock if it throws', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const quiet = await opened.connect({})

@@ -8,6 +8,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
+import { Log } from './log'
 
 const backends = availableBackends().filter(({ name }) => name === 'mariadb' || name === 'mysql')
 
@@ -60,6 +61,47 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     }
     await executeOfApp()
     expect((await counted('Com_stmt_prepare')) - (await counted('Com_stmt_close'))).toBe(MOST_PREPARED + 1)
+  })
+
+  interface Connection {
+    execute: (statement: unknown, values: unknown[], done: unknown) => unknown
+    query(text: string, done: unknown): unknown
+    readonly _statements: { values(): Iterable<{ close(): void }> }
+  }
+  const signal = (errno: number) => (connection: Connection) => {
+    const refusal = `signal sqlstate 'HY000' set mysql_errno = ${errno}, message_text = 'refused'`
+    connection.execute = (_statement, _values, done) => connection.query(refusal, done)
+  }
+
+  it.each([
+    [
+      'that the server has forgotten',
+      (connection: Connection) => {
+        for (const statement of connection._statements.values()) statement.close()
+      },
+    ],
+    ['that a pooler does not know (1243)', signal(1243)],
+    ['that the protocol does not support (1295)', signal(1295)],
+    ['that are too many for the server (1461)', signal(1461)],
+    ['that need to be prepared again (1615)', signal(1615)],
+  ])('%s are sent unprepared, with one warning', async (_, refuse) => {
+    await observeLockTable(observer, backend.dialect).createTable()
+    const log = new Log(['warn'])
+    Object.assign(dataSource, { logger: log })
+    const provider = typeOrmLockProvider(dataSource)
+    const job = { name: 'job', lockAtMostFor: '10m' }
+    const lock = await provider.lock(job)
+    await lock?.extend('20m')
+    const queryRunner = dataSource.createQueryRunner()
+    refuse((await queryRunner.connect()) as Connection)
+    await queryRunner.release()
+    await lock?.extend('30m')
+    expect(await provider.lock(job)).toBeUndefined()
+    await lock?.unlock()
+    await (await provider.lock(job))?.unlock()
+    expect(log.seen).toEqual([
+      expect.stringMatching(/^warn: .* unprepared from now on, because one could not be prepared: /),
+    ])
   })
 
   it.each([

@@ -186,6 +186,23 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     expect(isNotPrepared(error)).toBe(true)
   })
 
+  it('are sent without names if a pooler does not know them, and one warning is logged', async () => {
+    const provider = provide()
+    await everyQuestion(provider)
+    const queryRunner = dataSource.createQueryRunner()
+    const client = (await queryRunner.connect()) as { query: (statement: object | string) => unknown }
+    const query = client.query.bind(client)
+    // As PgBouncer says it, with a code that any violation of the protocol has.
+    const refusal = "errcode = '08P01', message = 'prepared statement did not exist'"
+    client.query = (statement) =>
+      typeof statement === 'string'
+        ? query(statement)
+        : query(`do $$ begin raise exception using ${refusal}; end $$`)
+    await queryRunner.release()
+    await everyQuestion(provider)
+    expect(warnings.seen).toEqual([expect.stringMatching(REFUSED)])
+  })
+
   it('count as refused if the server planned them for another result', async () => {
     const queryRunner = dataSource.createQueryRunner()
     const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }
