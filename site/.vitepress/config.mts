@@ -8,7 +8,7 @@ import { contents, MAINTAINERS } from './contents.mts'
 import { firstParagraph } from './first-paragraph.mts'
 import { linksOutOfTheSite, repository } from './links.mts'
 import { writeForLanguageModels } from './llms.mts'
-import { picturesOfBothSchemes } from './pictures.mts'
+import { picturesOfBothSchemes, sizesOfPictures } from './pictures.mts'
 import { searchOptions } from './search.mts'
 import { absolute, siteUrl } from './site-url.mts'
 
@@ -56,6 +56,7 @@ export default defineConfig({
     config: (md) => {
       linksOutOfTheSite(md)
       picturesOfBothSchemes(md)
+      sizesOfPictures(md)
     },
     anchor: { slugify: slug },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

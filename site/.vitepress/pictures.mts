@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'
 
 const SOURCE = /<source media="\(prefers-color-scheme: ?dark\)" srcset="([^"]+)" ?\/?>/
@@ -16,6 +18,20 @@ export function picturesOfBothSchemes(md: MarkdownRenderer): void {
         (_, dark: string, img: string) =>
           `<p><img class="only-light" loading="lazy" ${img}><img class="only-dark" loading="lazy" ${img.replace(/src="[^"]*"/, `src="${dark}"`)}></p>`,
       )
+    }
+  })
+}
+
+/** Gives each SVG of the text its size, so that nothing below it moves when it has been loaded, and links to headings land on them. */
+export function sizesOfPictures(md: MarkdownRenderer): void {
+  md.core.ruler.push('sizes-of-pictures', ({ tokens, env }) => {
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      const src = token.attrGet('src')
+      if (token.type !== 'image' || !src?.endsWith('.svg')) continue
+      const svg = readFileSync(join(dirname((env as { path: string }).path), decodeURI(src)), 'utf8')
+      const [, width, height] = /<svg[^>]*? width="(\d+)" height="(\d+)"/.exec(svg) ?? []
+      if (width) token.attrSet('width', width)
+      if (height) token.attrSet('height', height)
     }
   })
 }

@@ -28,7 +28,7 @@ export const sentences = {
   ],
   late: [
     'Late clock',
-    'The clock of A is 1.5 s late: A runs again what has run, unless the lock has a slot.',
+    'The clock of A is 1.1 s late: A runs again what has run. Set lockAtLeastFor to 1800ms, or a slot, and it skips.',
     cases,
   ],
   right: [

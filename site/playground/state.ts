@@ -39,7 +39,7 @@ const KEPT = 60_000
 export function newState(): State {
   const instance = { alive: true, paused: false, late: false }
   return {
-    settings: { lock: true, takes: 800, lockAtMostFor: '5s', lockAtLeastFor: '1s', slot: false },
+    settings: { lock: true, takes: 800, lockAtMostFor: '5s', lockAtLeastFor: '0s', slot: false },
     cut: false,
     instances: ['A', 'B', 'C'].map((name) => ({ ...instance, name, items: [] })),
   }

@@ -7,8 +7,8 @@ import type { Report, Wanted } from './instance'
 import Worker from './instance?worker&inline'
 import { happened, rowRead, type Instance, type State } from './state'
 
-/** By how many milliseconds a clock is late: less than a tick, and more than a short run. */
-const LATE = 1_500
+/** By how many milliseconds a clock is late: more than a short run, and so little that the late run is over before the next tick. */
+const LATE = 1_100
 
 /**
  * Starts the database and the instances, each in a worker, and keeps them in line with the state.

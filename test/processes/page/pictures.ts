@@ -5,7 +5,7 @@ import { insertTwelve, OVERDUE_AFTER } from './rows'
 const [, , FOLDER = join(__dirname, '../../../docs/page')] = process.argv
 
 const SIZES = [
-  { prefix: '', width: 1_000, height: 720 },
+  { prefix: '', width: 1_200, height: 800 },
   { prefix: 'phone-', width: 390, height: 800 },
 ] as const
 

@@ -113,6 +113,29 @@ it('without the lock three instances run at each tick, with it one', async () =>
   expect(await threeTicks(page, ({ what, at }) => what === 'skips' && at > unlocked)).toEqual([one, one, one])
 })
 
+it('a late clock runs each tick again, until lockAtLeastFor or a slot keeps it from that', async () => {
+  const page = await open()
+  const choose = (name: string, option: number) =>
+    page.getByRole('combobox', { name }).selectOption({ index: option })
+  const twice = (seen: readonly Seen[]): number[] => {
+    const runs = seen.filter(({ what }) => what === 'begins').map(({ due = 0 }) => due)
+    return runs.filter((due, index) => runs.indexOf(due) < index)
+  }
+  await press(page, 'Late clock A')
+  for (const [name, cure] of [
+    ['lockAtLeastFor', 2],
+    ['slot', 1],
+  ] as const) {
+    const before = await page.evaluate<number>('seen.length')
+    await until(page, (seen) => (twice(seen.slice(before)).length > 2 ? true : undefined))
+    await choose(name, cure)
+    const cured = Math.max(...(await page.evaluate<Seen[]>('seen')).flatMap(({ due }) => due ?? []))
+    const one = ['begins', 'skips', 'skips']
+    expect(await threeTicks(page, ({ due = 0 }) => due > cured)).toEqual([one, one, one])
+    await choose(name, 0)
+  }
+})
+
 it('after a kill nobody runs until the lock expires, then another instance', async () => {
   const page = await open()
   const killed = await duringARun(page, 'Kill', 'Start')

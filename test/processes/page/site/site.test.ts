@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -78,6 +78,23 @@ it('the switch of the site decides which picture is shown, whatever the system s
   expect(await shown()).toEqual(['only-light', 'only-light'])
   await page.getByRole('switch').first().click()
   expect(await shown()).toEqual(['only-dark', 'only-dark'])
+})
+
+it('each picture has its size, so that links to headings land where they point', () => {
+  const pages = readdirSync(SITE, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.html'),
+  )
+  const pictures = pages.flatMap((file) =>
+    [...readFileSync(join(SITE, file), 'utf8').matchAll(/<img [^>]*>/g)].map(
+      ([picture]) => [file, picture] as const,
+    ),
+  )
+  // The logo in the top bar has its size from the style.
+  const inText = pictures.filter(([, picture]) => !/class="[^"]*logo/i.test(picture))
+  expect(inText.length).toBeGreaterThan(10)
+  expect(
+    inText.filter(([, picture]) => !/ width="\d+"/.test(picture) || !/ height="\d+"/.test(picture)),
+  ).toEqual([])
 })
 
 it('each page has a description, a picture, and itself as Markdown; llms.txt leads to all of them', () => {
