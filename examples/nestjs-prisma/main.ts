@@ -12,8 +12,9 @@ import { PrismaClient } from './generated/client'
 class PrismaService extends PrismaClient implements OnApplicationShutdown {
   constructor() {
     const connectionString = process.env['DATABASE_URL']
-    // pg waits for ever by default.
-    super({ adapter: new PrismaPg({ connectionString, connectionTimeoutMillis: 4_000 }) })
+    // pg waits for ever by default. The second limit is that of every query.
+    const limits = { connectionTimeoutMillis: 4_000, query_timeout: 4_000 }
+    super({ adapter: new PrismaPg({ connectionString, ...limits }) })
   }
 
   // Not onModuleDestroy: that comes before the running tasks were stopped and their locks freed.

@@ -8,8 +8,12 @@ import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
 import { prismaBackends } from './clients'
 
-/** A pool that lends its connections in turns, as mariadb's does; the last one leads to a server that is read-only. */
-function pool(size: number) {
+/**
+ * A pool that lends its connections in turns, as mariadb's does.
+ *
+ * @param stale whether the last one leads to a server that is read-only
+ */
+function pool(size: number, stale = true) {
   const killed: string[] = []
   let next = 0
   const $transaction = async (work: (transaction: unknown) => Promise<unknown>): Promise<unknown> => {
@@ -17,7 +21,7 @@ function pool(size: number) {
     return work({
       $queryRawUnsafe: (text: string) =>
         Promise.resolve(
-          text.startsWith('show') ? [] : [{ id: BigInt(id), read_only: id === size - 1 ? 1n : 0n }],
+          text.startsWith('show') ? [] : [{ id: BigInt(id), read_only: stale && id === size - 1 ? 1n : 0n }],
         ),
       $executeRawUnsafe: (text: string) => {
         killed.push(text)
@@ -39,6 +43,13 @@ it('ends none where it finds none', async () => {
   const { client, killed } = pool(100)
   await endReadOnlyConnection(client)
   expect(killed).toEqual([])
+})
+
+it('leaves the pool to others as soon as it lends a connection again', async () => {
+  const { client, killed, lent } = pool(3, false)
+  await endReadOnlyConnection(client)
+  expect(killed).toEqual([])
+  expect(lent()).toBe(4)
 })
 
 const backends = prismaBackends().filter(({ name }) => ['mariadb', 'mysql'].includes(name))

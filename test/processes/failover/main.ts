@@ -1,3 +1,4 @@
+import { generateClients } from '../../prisma/generate-clients'
 import { writeEvents } from '../history/events'
 import { count, type Figures } from './count'
 import type { Cluster } from './cluster'
@@ -132,6 +133,7 @@ async function countAll({ databases, orms, settings, json }: FailoverOptions): P
   const rows: (readonly (string | number)[])[] = [
     ['database', 'client', 'settings', 'calls', 'connections opened', 'left', 's'],
   ]
+  await generateClients()
   for (const database of databases) {
     if (!isSingle(database)) throw new WrongUsage(`'${database}' is not a single server.`)
     const server = await singleServer(database, 0)

@@ -1,7 +1,7 @@
 import { startPgBouncer } from '../../backends/pgbouncer'
 import { TcpProxy } from '../servers/tcp-proxy'
 import type { Settings } from './client'
-import { APP, type Cluster } from './cluster'
+import { APP, type Cluster, type Fault } from './cluster'
 import { postgresPair } from './postgres-pair'
 
 /** Starts a pair with PgBouncer in front of it, whose own address never changes. */
@@ -10,6 +10,14 @@ export async function pgBouncerPair(settings: Settings): Promise<Cluster> {
   const retry = settings === 'default' ? {} : { server_login_retry: 1 }
   const pooler = await startPgBouncer(`postgres://${APP}@127.0.0.1:${pair.address.port}`, retry)
   const port = Number(new URL(pooler.url).port)
+  // PgBouncer knows only one of the pair's addresses, so both of its own are reachable as soon as that one is.
+  const behindPooler =
+    (fault: Fault): Fault =>
+    (reachable, nameLeadsTo) =>
+      fault((address) => {
+        if (address === undefined || address === pair.address) reachable()
+      }, nameLeadsTo)
+  const faults = Object.entries(pair.faults).map(([name, fault]) => [name, behindPooler(fault)])
   const addresses = [await TcpProxy.listen(port), await TcpProxy.listen(port)]
   return {
     title: `PgBouncer, ${pair.title}`,
@@ -17,7 +25,7 @@ export async function pgBouncerPair(settings: Settings): Promise<Cluster> {
     version: pair.version,
     loses: pair.loses,
     addresses,
-    faults: pair.faults,
+    faults: Object.fromEntries(faults) as Cluster['faults'],
     heldRows: () => pair.heldRows(),
     close: async () => {
       await Promise.all(addresses.map((address) => address.close()))
