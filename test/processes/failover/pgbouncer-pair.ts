@@ -7,8 +7,8 @@ import { postgresPair } from './postgres-pair'
 /** Starts a pair with PgBouncer in front of it, whose own address never changes. */
 export async function pgBouncerPair(settings: Settings): Promise<Cluster> {
   const pair = await postgresPair()
-  const retry = settings === 'default' ? {} : { server_login_retry: 1 }
-  const pooler = await startPgBouncer(`postgres://${APP}@127.0.0.1:${pair.address.port}`, retry)
+  const limits = settings === 'default' ? {} : { server_login_retry: 1, server_connect_timeout: 4 }
+  const pooler = await startPgBouncer(`postgres://${APP}@127.0.0.1:${pair.address.port}`, limits)
   const port = Number(new URL(pooler.url).port)
   // PgBouncer knows only one of the pair's addresses, so both of its own are reachable as soon as that one is.
   const behindPooler =
