@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { invalid, LockError } from '../core/internal'
+import { checkShutdown, invalid, Lease, LockError } from '../core/internal'
 import { schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
@@ -56,15 +56,18 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Uses the last hook in which the database is still connected: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
-    const { shutdownTimeout: timeout } = this.options
-    const ending = this.executors.all().map((executor) => executor.shutdown(timeout))
+    const shutdown = checkShutdown(this.options.shutdown ?? {})
+    const lease = new Lease(shutdown.timeout)
+    const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))
     const late = (await Promise.all(ending)).flat()
     if (late.length > 0)
       this.#logger.warn(
         `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
       )
     // Locks acquired by hand and by executeOnce use the providers directly, and may still have releases in the background.
-    await Promise.all(Array.from(this.providers.values(), async (provider) => provider.drain?.(timeout)))
+    await Promise.all(
+      Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
+    )
   }
 
   /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */
