@@ -1,5 +1,4 @@
 import {
-  aBoolean,
   aDuration,
   aString,
   checkLockName,
@@ -43,11 +42,11 @@ export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[
    */
   readonly slot?: false | ((this: This, ...args: Arguments) => Date | number) | undefined
   /**
-   * Whether the application runs the method at its start for the time at which it was last due, if no instance ran it for that time.
-   * Beware: after a long outage, and for a new name, this happens at a different time of day from the one you scheduled. Needs slots.
-   * The method is called without arguments, and the start does not wait for it. Default `false`.
+   * How late a missed run may be made up for: the application runs the method at its start for the time at which it was last due, if
+   * that is not longer ago than this, and no instance ran it for that time. This also applies to a new name. Needs slots. The method
+   * is called without arguments, and the start does not wait for it. Default: missed runs are not made up for.
    */
-  readonly catchUp?: boolean | undefined
+  readonly catchUp?: Duration | undefined
 }
 
 export type SchedulerLockDefaultsOptions = Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>
@@ -63,7 +62,7 @@ const OPTIONS = {
   name: checkNameOrFunction,
   ...DEFAULTS,
   slot: checkSlotOption,
-  catchUp: aBoolean,
+  catchUp: aDuration,
 } satisfies OptionChecks<SchedulerLockOptions>
 
 /** @throws LockError `INVALID_CONFIGURATION` */

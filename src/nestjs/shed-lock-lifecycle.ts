@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { checkShutdown, invalid, Lease, LockError } from '../core/internal'
+import { aDuration, checkShutdown, checkSlot, invalid, Lease, LockError, time } from '../core/internal'
 import { schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
@@ -75,7 +75,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
     const { slots } = this.executors
     const hasSlots = slot === undefined ? slots?.hasSlots(instance, key) === true : slot !== false
-    const option = untilSucceeded ? 'untilSucceeded' : catchUp ? 'catchUp' : undefined
+    const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
     // A method without a lock may override this one, and need no slots.
     if (option && !hasSlots && isLocked(instance, key))
       throw invalid(
@@ -85,17 +85,28 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.executors
       .get(provider)
       .wrap({ ...configuration, untilSucceeded, slot: untilSucceeded ? () => 1 : undefined }, () => undefined)
-    if (!catchUp || !hasSlots) return
-    this.#catchUps.push(async () => {
-      // There is nothing to catch up with before its @Cron is due for the first time, or if the scheduler does not run it here.
-      if (slot || (slots?.isScheduled(instance, key) && slots.slotOf(instance, key) !== undefined))
-        await this.#catchUp(instance, key)
-    })
+    if (catchUp === undefined || !hasSlots) return
+    const lastDue = (): number | undefined => {
+      if (slot) return checkSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
+      // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
+      return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
+    }
+    this.#catchUps.push(() => this.#catchUp(instance, key, lastDue, aDuration(catchUp, 'catchUp')))
   }
 
-  /** Runs the method for the time at which it was last due, unless an instance already did. Never rejects. */
-  async #catchUp(instance: object, key: PropertyKey): Promise<void> {
+  /**
+   * Runs the method for the time at which it was last due, unless an instance already did. Never rejects.
+   *
+   * @param atMost how many milliseconds ago that may be
+   */
+  async #catchUp(
+    instance: object,
+    key: PropertyKey,
+    lastDue: () => number | undefined,
+    atMost: number,
+  ): Promise<void> {
     try {
+      if (time.wall() - (lastDue() ?? -Infinity) > atMost) return
       await (instance as Record<PropertyKey, () => unknown>)[key]?.()
     } catch (error) {
       // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.

@@ -73,7 +73,9 @@ testBackends(backends)(
 test('at shutdown a run that does not stop is waited for only so long, and named', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
   const application = await startApplication({
-    imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), shutdown: { timeout: 20 } })],
+    imports: [
+      ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), shutdown: { timeout: 20 } }),
+    ],
     providers: [Jobs],
   })
   const jobs = application.get(Jobs)

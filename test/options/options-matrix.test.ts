@@ -251,7 +251,7 @@ const variants: Readonly<Record<Option, readonly Variant[]>> = {
   ],
   catchUp: [
     {
-      tried: () => ({ catchUp: true }),
+      tried: () => ({ catchUp: '36500d' }),
       others: { slot: SLOT },
       effect: async ({ task }, start) => {
         await start()
