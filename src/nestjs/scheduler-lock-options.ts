@@ -40,7 +40,8 @@ export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[
    * the time at which its `@Cron` was last due, if the module has `cronTime`, otherwise no slot. `@Interval` and `@Timeout` have no
    * slots, because each instance counts from its own start.
    */
-  readonly slot?: false | ((this: This, ...args: Arguments) => Date | number) | undefined
+  readonly slot?:
+    false | ((this: This, ...args: Arguments) => NonNullable<TaskConfiguration['slot']>) | undefined
   /**
    * How late a missed run may be made up for: the application runs the method at its start for the time at which it was last due, if
    * that is not longer ago than this, and no instance ran it for that time. This also applies to a new name. Needs slots. The method

@@ -148,7 +148,13 @@ const isPartOfOther = (type: string): boolean =>
     type,
   )
 
-const passed = passedObjects().filter(({ type }) => !(type in others) && !isPartOfOther(type))
+/** A `Temporal.Duration`, or a time of Temporal. */
+const isOfTemporal = (properties: readonly string[]): boolean =>
+  properties.includes('blank') || properties.includes('epochMilliseconds')
+
+const passed = passedObjects().filter(
+  ({ type, properties }) => !(type in others) && !isPartOfOther(type) && !isOfTemporal(properties),
+)
 
 /** Wrong for every option but these. */
 const WRONG = ['wrong']
