@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   const job = new Cron('*/2 * * * * *', send)
   process.once('SIGTERM', () => {
     job.stop()
-    void executor.shutdown('10s').then(() => dataSource.destroy())
+    void executor.shutdown().then(() => dataSource.destroy())
   })
   console.log('ready')
 }

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { LockingTaskExecutor } from 'shedlock-orm'
@@ -15,15 +16,20 @@ app.post('/jobs/report', async (_request, response) => {
   response.json({ executed })
 })
 
+async function shutdown(server: Server): Promise<void> {
+  // No new connections; requests in flight are answered.
+  const closed = new Promise((resolve) => server.close(resolve))
+  await executor.shutdown()
+  await closed
+  await dataSource.destroy()
+}
+
 async function main(): Promise<void> {
   await dataSource.initialize()
   const server = app.listen(Number(process.env['PORT'] ?? 3000), () => {
     console.log(`ready ${(server.address() as AddressInfo).port}`)
   })
-  process.once('SIGTERM', () => {
-    server.close()
-    void executor.shutdown('10s').then(() => dataSource.destroy())
-  })
+  process.once('SIGTERM', () => void shutdown(server))
 }
 
 void main()

@@ -13,15 +13,17 @@ const send = executor.wrap(
   () => sendReport(activeLock()?.signal),
 )
 
+const job = new Cron('*/2 * * * * *', { paused: true }, send)
 server.addHook('onReady', async () => {
   await dataSource.initialize()
-  const job = new Cron('*/2 * * * * *', send)
-  server.addHook('onClose', async () => {
-    job.stop()
-    await executor.shutdown('10s')
-    await dataSource.destroy()
-  })
+  job.resume()
 })
+// Before Fastify waits for requests in flight, which may run a job.
+server.addHook('preClose', async () => {
+  job.stop()
+  await executor.shutdown()
+})
+server.addHook('onClose', () => dataSource.destroy())
 
 process.once('SIGTERM', () => void server.close())
 void server.listen({ port: Number(process.env['PORT'] ?? 3000) }).then(() => {

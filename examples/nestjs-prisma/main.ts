@@ -17,7 +17,7 @@ class PrismaService extends PrismaClient implements OnApplicationShutdown {
     super({ adapter: new PrismaPg({ connectionString, ...limits }) })
   }
 
-  // Not onModuleDestroy: that comes before the running tasks were stopped and their locks freed.
+  // Not onModuleDestroy: that comes before the running tasks have ended and their locks are freed.
   async onApplicationShutdown(): Promise<void> {
     await this.$disconnect()
   }
@@ -47,7 +47,7 @@ class AppModule {}
 
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule)
-  // So that SIGTERM stops the running task and frees its lock.
+  // So that SIGTERM waits for the running task and frees its lock.
   app.enableShutdownHooks()
   console.log('ready')
 }

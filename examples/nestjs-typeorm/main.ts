@@ -29,7 +29,7 @@ class AppModule {}
 
 async function main(): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule)
-  // So that SIGTERM stops the running task and frees its lock.
+  // So that SIGTERM waits for the running task and frees its lock.
   app.enableShutdownHooks()
   console.log('ready')
 }

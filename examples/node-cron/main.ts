@@ -19,7 +19,7 @@ async function main(): Promise<void> {
 
 async function shutdown(): Promise<void> {
   // node-cron cannot stop a run, so it is waited for; then its lock is free.
-  await coordinator.shutdown('10s')
+  await coordinator.shutdown()
   await cron.shutdown()
   await dataSource.destroy()
 }

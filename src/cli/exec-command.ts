@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { checkLockConfiguration, executeOnce, LockError } from '../core/internal'
+import { aDuration, checkLockConfiguration, executeOnce, LockError } from '../core/internal'
 import type { SqlLockProvider } from '../sql/internal'
 import { ExitCode, wrongUsage } from './command-error'
 import { announce, withConnection } from './connect'
@@ -10,7 +10,7 @@ import { endSoon, runCommand, Signals, statusOf } from './run-command'
 
 const OPTIONS = [
   ...(['lockAtMostFor', 'lockAtLeastFor', 'keepAlive', 'keepAliveAtMost'] as const),
-  ...(['skippedExitCode', 'wait', 'slot', 'createTable', 'quiet'] as const),
+  ...(['skippedExitCode', 'wait', 'slot', 'abortAfter', 'createTable', 'quiet'] as const),
 ]
 type ExecFlags = Flags<(typeof OPTIONS)[number] | ConnectionOption>
 
@@ -22,7 +22,7 @@ export function addExecCommand(program: Command): void {
     .usage('<name> [options] -- <command...>')
     .summary('run a command under a lock, or skip it, or wait for the lock')
     .description(
-      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded elsewhere. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command. Durations need a unit. Set --lock-at-most-for or --wait.",
+      "Runs a command if the lock can be acquired, and releases the lock when the command ends. The exit status is the command's own, with three exceptions. It is 75 when somebody else held the lock, so the command was skipped. It is 76 when the lock was lost while the command ran: the command is then stopped with SIGTERM, and after 10 seconds with SIGKILL. With --slot it is 0 when the command has already succeeded elsewhere. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the command; with --abort-after, SIGTERM only after this time. Durations need a unit. Set --lock-at-most-for or --wait.",
     )
   addOptions(exec, ...OPTIONS, ...CONNECTION_OPTIONS).action(
     (name: string, command: [string, ...string[]], flags: ExecFlags) => {
@@ -56,7 +56,7 @@ async function runLocked(
   provider: SqlLockProvider,
   name: string,
   [command, ...args]: [string, ...string[]],
-  { wait, slot, skippedExitCode, quiet = false, ...flags }: ExecFlags,
+  { wait, slot, abortAfter = '0s', skippedExitCode, quiet = false, ...flags }: ExecFlags,
   signals: Signals,
 ): Promise<number> {
   const { lockAtMostFor, lockAtLeastFor, keepAliveAtMost: atMost } = flags
@@ -78,7 +78,7 @@ async function runLocked(
         listeners: [{ onUnlockFailed, onLockLost }],
       },
       async ({ signal }) => {
-        const status = await runCommand(command, args, signal, signals)
+        const status = await runCommand(command, args, signal, signals, aDuration(abortAfter, 'abortAfter'))
         if (signal.aborted) throw new CommandFailed(ExitCode.lockLost)
         if (status !== 0) throw new CommandFailed(status)
       },

@@ -91,6 +91,11 @@ export const OPTIONS = {
     read: readDuration,
   },
   keepAlive: { flags: '--keep-alive', says: 'extend the lock while the command runs' },
+  abortAfter: {
+    flags: '--abort-after <duration>',
+    says: 'how long the command may go on after SIGTERM before the signal is passed on (default: it is passed on at once)',
+    read: readDuration,
+  },
   skippedExitCode: {
     flags: '--skipped-exit-code <code>',
     says: 'the exit status when the command is skipped',

@@ -14,6 +14,7 @@ const NOT_EXECUTABLE = 126
  * Runs a command with this process's own input and output, passes signals on to it, and stops it when `stop` aborts. Does not start
  * the command if a signal has arrived or `stop` has aborted.
  *
+ * @param abortAfter for how many milliseconds the command may go on before SIGTERM is passed on
  * @returns its exit status, as a shell would return it
  */
 export async function runCommand(
@@ -21,6 +22,7 @@ export async function runCommand(
   args: readonly string[],
   stop: AbortSignal,
   signals: Signals,
+  abortAfter: number,
 ): Promise<number> {
   if (signals.received) return statusOf(signals.received)
   if (stop.aborted) return statusOf('SIGTERM')
@@ -30,7 +32,9 @@ export async function runCommand(
     setTimeout(() => child.kill('SIGKILL'), KILL_AFTER).unref()
   }
   signals.command = child
-  signals.tell((signal) => child.kill(signal))
+  signals.tell((signal) => {
+    setTimeout(() => child.kill(signal), signal === 'SIGTERM' ? abortAfter : 0).unref()
+  })
   stop.addEventListener('abort', kill)
   const status = await new Promise<number>((resolve) => {
     child.on('error', (error: NodeJS.ErrnoException) => {

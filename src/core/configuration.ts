@@ -1,4 +1,4 @@
-import { aDuration } from './duration'
+import { aDuration, isTemporal } from './duration'
 import { invalid, optionOf } from './errors'
 import type { LockEvent } from './listener'
 import type { CheckedLockConfiguration, Duration, LockConfiguration, Skip } from './lock'
@@ -196,7 +196,8 @@ export function checkWait(
   option: string,
   lockName?: string,
 ): { readonly atMost: number; readonly interval: number } {
-  if (typeof wait !== 'object') return { atMost: aDuration(wait, option, lockName), interval: 500 }
+  if (typeof wait !== 'object' || isTemporal(wait))
+    return { atMost: aDuration(wait, option, lockName), interval: 500 }
   const what = optionOf(option, lockName)
   const { atMost, interval = 500 } = checkOptions(
     wait,

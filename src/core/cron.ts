@@ -1,4 +1,6 @@
 import { invalid } from './errors'
+import type { LockConfiguration } from './lock'
+import { timeOf } from './slots'
 import { time } from './time'
 
 /** A cron expression that can list the times at which it was due: croner's `Cron`, version 10 or later. */
@@ -46,17 +48,20 @@ const LONGEST_INTERVAL = 8 * 366 * 86_400 * SECOND
  * ```
  *
  * @param cron croner's `Cron`, or a `CronTime` of the package `cron`: `job.cronTime`
- * @param now milliseconds since 1970, or a `Date`. Default: the clock of this process
+ * @param now a time, as for a slot. Default: the clock of this process
  * @throws LockError `INVALID_CONFIGURATION` if the expression was never due, for a croner job with the option `interval`, or for
  *   anything but such an object
  */
-export function slotOf(cron: CronLike | CronTimeLike, now: Date | number = time.wall()): Date {
+export function slotOf(
+  cron: CronLike | CronTimeLike,
+  now: NonNullable<LockConfiguration['slot']> = time.wall(),
+): Date {
   const given = (typeof cron === 'object' ? cron : {}) as Partial<CronLike & CronTimeLike> | null
   if (typeof (given?.previousRuns ?? given?.getNextDateFrom) !== 'function')
     throw invalid(
       "slotOf needs croner's Cron, or a CronTime of the package cron, not an expression – pass the object.",
     )
-  const slot = lastDue(cron, Number(now))
+  const slot = lastDue(cron, Number(timeOf(now)))
   if (slot !== undefined) return new Date(slot)
   throw invalid(
     'The cron expression was never due, so there is no slot – leave slot out, or correct the expression.',

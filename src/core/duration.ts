@@ -29,18 +29,24 @@ const ISO =
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function aDuration(duration: Duration, option: string, lockName?: string): number {
-  const value = Math.trunc(typeof duration === 'number' ? duration : parse(duration))
+  const given = isTemporal(duration) ? duration.toString() : duration
+  const value = Math.trunc(typeof given === 'number' ? given : parse(given))
   if (value >= 0 && value <= MAX_DURATION) return value
-  throw invalid(`${optionOf(option, lockName)} ${mistakeOf(duration, value)}.`, lockName)
+  throw invalid(`${optionOf(option, lockName)} ${mistakeOf(given, value)}.`, lockName)
 }
 
-function mistakeOf(duration: Duration, value: number): string {
+/** Whether this is a `Temporal.Duration`, whose string is in ISO 8601. */
+export function isTemporal(value: unknown): value is Exclude<Duration, number | string> {
+  return typeof value === 'object' && value !== null && 'sign' in value && 'blank' in value
+}
+
+function mistakeOf(duration: unknown, value: number): string {
   const number = typeof duration === 'string' && WITHOUT_UNIT.exec(duration)?.[1]
   if (number) return `has no unit – write ${number}s or ${number}m`
   if (!Number.isFinite(value))
     return `is ${describe(duration)}, which is not a duration – pass a number of milliseconds, or a string such as '14m', '30s', '500ms' or 'PT14M'`
-  if (value < 0) return `is negative (${duration}) – set it to 0 or more`
-  return `is longer than a hundred years (${duration}) – make it shorter`
+  if (value < 0) return `is negative (${String(duration)}) – set it to 0 or more`
+  return `is longer than a hundred years (${String(duration)}) – make it shorter`
 }
 
 /**

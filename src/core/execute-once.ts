@@ -12,7 +12,7 @@ export interface ExecuteOnceConfiguration extends Omit<TaskConfiguration, 'until
    * When the task was due, the same on every instance; for migrations, the time at which this release was built. The task runs once
    * for each slot, and never for an earlier one. Default: no slot, so every instance runs the task, one after another.
    */
-  readonly slot?: Date | number | undefined
+  readonly slot?: TaskConfiguration['slot']
   /** How long to wait while another instance runs the task. Default 5 minutes. */
   readonly wait?: TaskConfiguration['wait']
   /** How long the other instances wait if the one that runs the task dies. Default 1 minute. */

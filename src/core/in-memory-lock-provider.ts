@@ -13,6 +13,9 @@ interface Entry {
   readonly succeeded: boolean
 }
 
+/** Acquisitions that no other process can take over. A `guard` checks only whether they are still held. */
+export const inMemory = new WeakSet<Acquisition>()
+
 /**
  * Keeps locks in this object, for unit tests and for apps that are a single process: the locks end with the process, and no other
  * process sees them. Tasks exclude each other only if they share one provider. Names that were locked with a slot are remembered
@@ -81,7 +84,7 @@ export class InMemoryLockProvider extends LockProvider {
     let atLeast = new Lease(lockAtLeastFor, this.#clock)
     const isOwnEntry = (): boolean => this.#entries.get(name) === entry && this.isLocked(name)
     this.#entries.set(name, entry)
-    return {
+    const acquisition: Acquisition = {
       lease: entry.lease,
       // eslint-disable-next-line @typescript-eslint/require-await
       extend: async (duration, newAtLeast) => {
@@ -106,6 +109,8 @@ export class InMemoryLockProvider extends LockProvider {
         })
       },
     }
+    inMemory.add(acquisition)
+    return acquisition
   }
 
   /**

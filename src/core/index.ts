@@ -37,6 +37,7 @@ export type {
   LockingTaskExecutorListener,
   LockingTaskExecutorOptions,
   Refusal,
+  ShutdownOptions,
   Skip,
   Task,
   TaskConfiguration,

@@ -4,7 +4,7 @@ import { warn } from './errors'
 import { checkListeners, type LockingTaskExecutorListener } from './listener'
 import type { ActiveLock, Duration, TaskContext } from './lock'
 import type { LockProvider } from './lock-provider'
-import { LockingTaskExecutor } from './locking-task-executor'
+import { checkShutdown, LockingTaskExecutor, type ShutdownOptions } from './locking-task-executor'
 import { aFunction, checkOptions, mustBe } from './options'
 import { outsideOfScopes } from './scope'
 import { sleep } from './time'
@@ -27,13 +27,13 @@ export interface LeaderElection {
   isLeader(): boolean
   /**
    * Steps down for good, and releases the lock for the next leader when `onStepDown` and `onElected` have ended. Call it before you
-   * disconnect from the database.
+   * disconnect from the database. The signal aborts at once, because a leader's work does not end by itself.
    *
-   * @param timeout how long to wait at most. Default 10 seconds
+   * @param options how long to wait at most. Default 10 seconds
    * @returns the name of the lock if they did not end within the timeout: it stays held until they end or the process does
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  shutdown(timeout?: Duration): Promise<readonly string[]>
+  shutdown(options?: Pick<ShutdownOptions, 'timeout'>): Promise<readonly string[]>
 }
 
 /**
@@ -128,10 +128,10 @@ export function leaderElection(
 
   return {
     isLeader: () => leading !== undefined && leading.remaining() > 0 && !leading.signal.aborted,
-    shutdown: async (timeout) => {
-      if (timeout !== undefined) aDuration(timeout, 'timeout', name)
+    shutdown: async (options = {}) => {
+      const { timeout } = checkShutdown(options)
       stopped.abort()
-      return executor.shutdown(timeout)
+      return executor.shutdown({ timeout, abortAfter: 0 })
     },
   }
 }

@@ -2,11 +2,12 @@ import type { Lease } from './time'
 
 /**
  * A length of time: a number of milliseconds; a string of a whole number and a unit (`'500ms'`, `'30s'`, `'14m'`, `'2h'`, `'60d'`,
- * also `us` and `ns`); or a string in ISO 8601 (`'PT14M'`, `'P1DT2H'`). Case does not matter: `'14M'` is fourteen minutes.
- * Fractions of a millisecond are cut off. A string without a unit, such as `'10'`, is refused at run time; the type is `string` so
- * that a value from `process.env` fits.
+ * also `us` and `ns`); a string in ISO 8601 (`'PT14M'`, `'P1DT2H'`); or a `Temporal.Duration` of days or smaller units. Case does
+ * not matter: `'14M'` is fourteen minutes. Fractions of a millisecond are cut off. A string without a unit, such as `'10'`, is
+ * refused at run time; the type is `string` so that a value from `process.env` fits.
  */
-export type Duration = number | string
+export type Duration =
+  number | string | { readonly sign: number; readonly blank: boolean; toString(): string }
 
 /**
  * What to lock, for how long, and how to acquire the lock. Durations count from each acquisition, so one object can be used again
@@ -29,11 +30,12 @@ export interface LockConfiguration {
    */
   readonly lockAtLeastFor?: Duration | undefined
   /**
-   * When this run was due: a `Date`, or whole milliseconds since 1970, the same on every instance. The lock is acquired once for
+   * When this run was due, the same on every instance: a `Date`, whole milliseconds since 1970, or a `Temporal.Instant` or
+   * `Temporal.ZonedDateTime`. The lock is acquired once for
    * each slot, and never for a slot before the last one. A slot more than a minute ahead of the storage's clock is refused with
    * `INVALID_CONFIGURATION`, because one of the clocks is wrong. Default: no slot; the lock is acquired whenever it is free.
    */
-  readonly slot?: Date | number | undefined
+  readonly slot?: Date | number | { readonly epochMilliseconds: number } | undefined
   /**
    * Whether the same slot may be acquired again until a run of it has succeeded. The lock must be free, its last run must have
    * failed, died, or been unlocked without an outcome, and no later slot may have been acquired. Needs `slot`, which then counts in

@@ -6,7 +6,7 @@ import {
   type TaskConfiguration,
 } from './configuration'
 import { aDuration } from './duration'
-import { shutdownError, skipError, warn } from './errors'
+import { invalid, shutdownError, skipError, warn } from './errors'
 import type { HeldLock } from './held-lock'
 import {
   checkListeners,
@@ -20,7 +20,7 @@ import type { Duration, Skip, Task, TaskContext, TaskResult } from './lock'
 import { acquireLock, checkProvider, type LockProvider, type Run } from './lock-provider'
 import { checkOptions, type OptionChecks } from './options'
 import { lendLock, runInScope, scopesOf } from './scope'
-import { inTime, Lease, time } from './time'
+import { inTime, Lease, time, whenOver } from './time'
 import { wrappedTask, type WrapConfiguration } from './wrapped-task'
 
 /** Options of a `LockingTaskExecutor`: defaults for all its tasks, and listeners to its events. */
@@ -38,6 +38,34 @@ export const EXECUTOR_OPTIONS = {
   defaultLockAtLeastFor: aDuration,
   listeners: checkListeners,
 } satisfies OptionChecks<LockingTaskExecutorOptions>
+
+/** How a shutdown ends the tasks that are running. */
+export interface ShutdownOptions {
+  /** How long to wait at most until the running tasks have ended and their locks are released. Default 10 seconds. */
+  readonly timeout?: Duration | undefined
+  /**
+   * How long the running tasks may go on before their signals abort; 0 aborts them at once. They have the rest of the timeout to
+   * stop. Default: 5 seconds less than the timeout, or half of a timeout that is shorter than 10 seconds.
+   */
+  readonly abortAfter?: Duration | undefined
+}
+
+/** How long before the timeout the signals abort by default. In milliseconds. */
+const TIME_TO_STOP = 5_000
+
+/**
+ * @returns the options in milliseconds, with their defaults
+ * @throws LockError `INVALID_CONFIGURATION`
+ */
+export function checkShutdown(options: ShutdownOptions): { timeout: number; abortAfter: number } {
+  const checked = checkOptions(options, { timeout: aDuration, abortAfter: aDuration }, 'shutdown options')
+  const { timeout = 10_000 } = checked
+  const { abortAfter = Math.max(timeout - TIME_TO_STOP, timeout / 2) } = checked
+  if (abortAfter <= timeout) return { timeout, abortAfter }
+  throw invalid(
+    `abortAfter (${abortAfter} ms) must not be longer than timeout (${timeout} ms), because a shutdown ends with its timeout.`,
+  )
+}
 
 /** One run of a task, from its attempt to acquire the lock until the lock is released. */
 interface TaskRun extends Run {
@@ -179,24 +207,30 @@ export class LockingTaskExecutor {
   }
 
   /**
-   * Stops this executor for good. Call it at the end of the process, before you disconnect from the database. It aborts the signals
-   * of the running tasks with a `LockError` `SHUTDOWN`, skips every new task, and leaves it to other instances. It waits until the
-   * running tasks have ended and all locks are released, including those in the background. Afterwards it sends nothing to the
-   * database, except for the release of a task that ends after the timeout. Other users of its provider are not affected: for locks
-   * acquired by hand, call `provider.drain()`.
+   * Stops this executor for good. Call it at the end of the process, before you disconnect from the database. It skips every new
+   * task, and leaves it to other instances. Tasks that are running go on; after `abortAfter` their signals abort with a `LockError`
+   * `SHUTDOWN`. It waits until they have ended and all locks are released, including those in the background. Afterwards it sends
+   * nothing to the database, except for the release of a task that ends after the timeout. Other users of its provider are not
+   * affected: for locks acquired by hand, call `provider.drain()`. A second call with `abortAfter: 0` aborts the signals at once.
    *
-   * @param timeout how long to wait at most. Default 10 seconds
+   * @param options how long to wait. Default: 10 seconds, of which the signals are aborted for the last 5
    * @returns the names of the locks whose tasks were still running at the timeout; they stay held until their tasks end or they
    *   expire
-   * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
+   * @throws LockError `INVALID_CONFIGURATION` for wrong durations, and for an `abortAfter` that is longer than the timeout
    */
-  async shutdown(timeout: Duration = '10s'): Promise<readonly string[]> {
-    const lease = new Lease(aDuration(timeout, 'timeout'))
+  async shutdown(options: ShutdownOptions = {}): Promise<readonly string[]> {
+    const { timeout, abortAfter } = checkShutdown(options)
+    const lease = new Lease(timeout)
+    const goingOn = lease.lasting(abortAfter)
     this.#stop.abort()
     const runs = [...this.#runs]
-    for (const [, { lock }] of runs) lock?.stop(shutdownError(lock.name))
+    const abort = (): void => {
+      for (const [, { lock }] of runs) lock?.stop(shutdownError(lock.name))
+    }
+    const cancelAbort = whenOver(() => goingOn.remaining(), abort)
     const ended = Promise.allSettled(runs.map(([end]) => end))
-    await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(() => undefined)
+    await inTime(ended, lease.remaining(), () => new Error('not ended')).catch(abort)
+    cancelAbort()
     const late = runs.filter(([end]) => this.#runs.has(end)).map(([, { event }]) => event.name)
     await this.#locks?.drain?.(lease.remaining())
     // A nested task has the name of the task around it.

@@ -139,8 +139,14 @@ export function assertLocked(name?: unknown): void {
   )
 }
 
+/** Returns whether assertions about locks pass without a lock. */
+export function doAllAssertsPass(): boolean {
+  return state.allAssertsPass
+}
+
 /**
- * Makes every `assertLocked()` of this process pass (`true`), or check again (`false`). For a whole test file:
+ * Makes every `assertLocked()` of this process pass (`true`), or check again (`false`); so does every `guard` without a lock in a
+ * SQL table. For a whole test file:
  *
  * ```ts
  * beforeAll(() => makeAllAssertsPass(true))

@@ -3,19 +3,24 @@ import { mustBe } from './options'
 /** The last millisecond of the year 9999, which the calendar of every database includes. */
 export const LAST_TIME = Date.UTC(10_000, 0) - 1
 
+/** Returns a `Date` and an object of Temporal in milliseconds since 1970, and any other value as it is. */
+export function timeOf(value: unknown): unknown {
+  // `instanceof` would refuse a `Date` of another realm, as test runners create them.
+  if (Object.prototype.toString.call(value) === '[object Date]') return (value as Date).getTime()
+  return (value as { epochMilliseconds?: unknown } | null | undefined)?.epochMilliseconds ?? value
+}
+
 /**
  * Checks a slot, and returns it in milliseconds since 1970.
  *
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkSlot(slot: unknown, option: string, lockName?: string): number {
-  // `instanceof` would refuse a `Date` of another realm, as test runners create them.
-  const isDate = Object.prototype.toString.call(slot) === '[object Date]'
-  const time = isDate ? (slot as Date).getTime() : slot
+  const time = timeOf(slot)
   if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= LAST_TIME) return time
   throw mustBe(
     option,
-    'the time at which the run was due: a valid Date, or whole milliseconds since 1970',
+    'the time at which the run was due: a valid Date, whole milliseconds since 1970, or a Temporal.Instant',
     lockName,
   )
 }

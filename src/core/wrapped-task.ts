@@ -25,7 +25,7 @@ export interface WrapConfiguration<This = unknown, Arguments extends unknown[] =
    * A function that derives the slot, the time at which the run was due, from the arguments that the scheduler passes. If it
    * returns nothing, the call is refused. Default: no slots.
    */
-  readonly slot?: ((this: This, ...args: Arguments) => Date | number) | undefined
+  readonly slot?: ((this: This, ...args: Arguments) => NonNullable<TaskConfiguration['slot']>) | undefined
   /**
    * Called with every error, including those of the task. The wrapped function then never rejects, and resolves to `undefined`. Set
    * it if a rejection would crash the process, as with `setInterval` and croner.
@@ -60,7 +60,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name
       // A slot function that returns nothing must not turn the call into one without a slot. NaN is refused.
-      const due = slot && ((slot.apply(this, args) as Date | number | undefined) ?? NaN)
+      const due = slot && ((slot.apply(this, args) as TaskConfiguration['slot']) ?? NaN)
       const ofCall = { ...rest, name: lockName, slot: due }
       const result = await executeJob(ofCall, (call) => execute(call, () => task.apply(this, args)))
       return onError ? undefined : result

@@ -1,5 +1,4 @@
 import {
-  aBoolean,
   aDuration,
   aString,
   checkLockName,
@@ -41,13 +40,14 @@ export interface SchedulerLockOptions<This = unknown, Arguments extends unknown[
    * the time at which its `@Cron` was last due, if the module has `cronTime`, otherwise no slot. `@Interval` and `@Timeout` have no
    * slots, because each instance counts from its own start.
    */
-  readonly slot?: false | ((this: This, ...args: Arguments) => Date | number) | undefined
+  readonly slot?:
+    false | ((this: This, ...args: Arguments) => NonNullable<TaskConfiguration['slot']>) | undefined
   /**
-   * Whether the application runs the method at its start for the time at which it was last due, if no instance ran it for that time.
-   * Beware: after a long outage, and for a new name, this happens at a different time of day from the one you scheduled. Needs slots.
-   * The method is called without arguments, and the start does not wait for it. Default `false`.
+   * How late a missed run may be made up for: the application runs the method at its start for the time at which it was last due, if
+   * that is not longer ago than this, and no instance ran it for that time. This also applies to a new name. Needs slots. The method
+   * is called without arguments, and the start does not wait for it. Default: missed runs are not made up for.
    */
-  readonly catchUp?: boolean | undefined
+  readonly catchUp?: Duration | undefined
 }
 
 export type SchedulerLockDefaultsOptions = Omit<SchedulerLockOptions, 'name' | 'slot' | 'catchUp'>
@@ -63,7 +63,7 @@ const OPTIONS = {
   name: checkNameOrFunction,
   ...DEFAULTS,
   slot: checkSlotOption,
-  catchUp: aBoolean,
+  catchUp: aDuration,
 } satisfies OptionChecks<SchedulerLockOptions>
 
 /** @throws LockError `INVALID_CONFIGURATION` */

@@ -1,4 +1,4 @@
-import { type Duration, executeJob, invalid } from '../core/internal'
+import { type Duration, executeJob, invalid, type TaskConfiguration } from '../core/internal'
 import { executorsOf, injectExecutors, reserveExecutors } from './locking-task-executors'
 import {
   checkSchedulerLockDefaults,
@@ -102,7 +102,7 @@ function lockedMethod(method: Method, key: PropertyKey, options: SchedulerLockOp
     const lockName = typeof name === 'function' ? name.apply(this, args) : name
     // A slot function that returns nothing must not turn the call into one without a slot. NaN is refused.
     const due = slot
-      ? ((slot.apply(this, args) as Date | number | undefined) ?? NaN)
+      ? ((slot.apply(this, args) as TaskConfiguration['slot']) ?? NaN)
       : slot === false
         ? undefined
         : executors.slots?.slotOf(this, key)

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common'
-import { invalid, LockError } from '../core/internal'
+import { aDuration, checkShutdown, checkSlot, invalid, Lease, LockError, time } from '../core/internal'
 import { schedulerOf } from './cron-slot'
 import { instancesOf, lockProvidersFor, placesOf, type LockProviders, type Modules } from './lock-providers'
 import { bindExecutors, type LockingTaskExecutors } from './locking-task-executors'
@@ -56,15 +56,18 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
 
   /** Uses the last hook in which the database is still connected: TypeORM closes its pool in `onApplicationShutdown`. */
   async beforeApplicationShutdown(): Promise<void> {
-    const { shutdownTimeout: timeout } = this.options
-    const ending = this.executors.all().map((executor) => executor.shutdown(timeout))
+    const shutdown = checkShutdown(this.options.shutdown ?? {})
+    const lease = new Lease(shutdown.timeout)
+    const ending = this.executors.all().map((executor) => executor.shutdown(shutdown))
     const late = (await Promise.all(ending)).flat()
     if (late.length > 0)
       this.#logger.warn(
         `Tasks did not end within the shutdown timeout; their locks stay held until they end, or until they expire: ${late.join(', ')}`,
       )
     // Locks acquired by hand and by executeOnce use the providers directly, and may still have releases in the background.
-    await Promise.all(Array.from(this.providers.values(), async (provider) => provider.drain?.(timeout)))
+    await Promise.all(
+      Array.from(this.providers.values(), async (provider) => provider.drain?.(lease.remaining())),
+    )
   }
 
   /** Checks a locked method's configuration with the defaults of the module, and schedules its run to catch up. */
@@ -72,7 +75,7 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     const { provider, slot, catchUp, untilSucceeded, ...configuration } = configurationOf(instance, lock)
     const { slots } = this.executors
     const hasSlots = slot === undefined ? slots?.hasSlots(instance, key) === true : slot !== false
-    const option = untilSucceeded ? 'untilSucceeded' : catchUp ? 'catchUp' : undefined
+    const option = untilSucceeded ? 'untilSucceeded' : catchUp !== undefined ? 'catchUp' : undefined
     // A method without a lock may override this one, and need no slots.
     if (option && !hasSlots && isLocked(instance, key))
       throw invalid(
@@ -82,17 +85,28 @@ export class ShedLockLifecycle implements OnModuleInit, OnApplicationBootstrap, 
     this.executors
       .get(provider)
       .wrap({ ...configuration, untilSucceeded, slot: untilSucceeded ? () => 1 : undefined }, () => undefined)
-    if (!catchUp || !hasSlots) return
-    this.#catchUps.push(async () => {
-      // There is nothing to catch up with before its @Cron is due for the first time, or if the scheduler does not run it here.
-      if (slot || (slots?.isScheduled(instance, key) && slots.slotOf(instance, key) !== undefined))
-        await this.#catchUp(instance, key)
-    })
+    if (catchUp === undefined || !hasSlots) return
+    const lastDue = (): number | undefined => {
+      if (slot) return checkSlot((slot as () => unknown).call(instance) ?? NaN, 'slot')
+      // Undefined before its @Cron is due for the first time, and if the scheduler does not run it here.
+      return slots?.isScheduled(instance, key) ? slots.slotOf(instance, key) : undefined
+    }
+    this.#catchUps.push(() => this.#catchUp(instance, key, lastDue, aDuration(catchUp, 'catchUp')))
   }
 
-  /** Runs the method for the time at which it was last due, unless an instance already did. Never rejects. */
-  async #catchUp(instance: object, key: PropertyKey): Promise<void> {
+  /**
+   * Runs the method for the time at which it was last due, unless an instance already did. Never rejects.
+   *
+   * @param atMost how many milliseconds ago that may be
+   */
+  async #catchUp(
+    instance: object,
+    key: PropertyKey,
+    lastDue: () => number | undefined,
+    atMost: number,
+  ): Promise<void> {
     try {
+      if (time.wall() - (lastDue() ?? -Infinity) > atMost) return
       await (instance as Record<PropertyKey, () => unknown>)[key]?.()
     } catch (error) {
       // Expected with `onSkip: 'throw'` if an instance ran the method or is running it.

@@ -1,11 +1,10 @@
 import {
   aBoolean,
-  aDuration,
   anObject,
   checkOptions,
   checkProvider,
+  checkShutdown,
   type CronTimeLike,
-  type Duration,
   EXECUTOR_OPTIONS,
   invalid,
   LockingTaskExecutor,
@@ -13,6 +12,7 @@ import {
   type LockProvider,
   mustBe,
   type OptionChecks,
+  type ShutdownOptions,
 } from '../core/internal'
 
 /** Options of `ShedLockModule.forRoot`: where the locks are kept, and the options of the executors. */
@@ -30,8 +30,11 @@ export interface ShedLockModuleOptions extends LockingTaskExecutorOptions {
    * `@SchedulerLock` runs once for each time at which it is due, even if the instances' clocks differ. Default: no slots.
    */
   readonly cronTime?: (new (...args: never[]) => CronTimeLike) | undefined
-  /** How long the application's shutdown waits for running tasks after their signals have aborted. Default 10 seconds. */
-  readonly shutdownTimeout?: Duration | undefined
+  /**
+   * How long the application's shutdown waits for running tasks, and when it aborts their signals. Default:
+   * `{ timeout: '10s', abortAfter: '5s' }`.
+   */
+  readonly shutdown?: ShutdownOptions | undefined
   /**
    * Whether the application warns at its start about each method that has `@Cron` or `@Interval` but no `@SchedulerLock`. `except`
    * lists the methods that need no lock, such as `['Cache.clear']`. Default `false`.
@@ -49,7 +52,7 @@ const OPTIONS = {
   lockProvider: checkLockProvider,
   lockProviders: checkLockProviders,
   cronTime: checkCronTime,
-  shutdownTimeout: aDuration,
+  shutdown: checkShutdown,
   warnOfUnlockedCrons: checkWarnOfUnlockedCrons,
   allowInMemory: aBoolean,
 } satisfies OptionChecks<ShedLockModuleOptions>

@@ -25,8 +25,8 @@ const MODULES = { token: ModulesContainer, optional: true }
  * `LockingTaskExecutor` and `LockingTaskExecutors`.
  *
  * At start-up, it logs where the locks are kept and throws if the configuration of a locked method can never work. At shutdown, it
- * aborts the signals of running tasks with a `LockError` `SHUTDOWN`, waits up to `shutdownTimeout` for them to end, and releases
- * their locks before TypeORM closes its pool.
+ * waits for running tasks and the releases of their locks before TypeORM closes its pool; after `shutdown.abortAfter` the tasks'
+ * signals abort with a `LockError` `SHUTDOWN`.
  */
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- Nest's modules are classes
 export class ShedLockModule {

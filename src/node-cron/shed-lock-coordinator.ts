@@ -7,7 +7,7 @@ import {
   LockingTaskExecutor,
   type LockingTaskExecutorListener,
   type LockProvider,
-  type Duration,
+  type ShutdownOptions,
 } from '../core/internal'
 
 /**
@@ -46,13 +46,14 @@ export function shedLockCoordinator(
   onComplete(key: string): Promise<void>
   /**
    * Skips further fires, and waits until the runs have ended and their locks are released. Call it at the end of the process, before
-   * the database is disconnected: `cron.shutdown()` alone does not wait for the locks.
+   * the database is disconnected: `cron.shutdown()` alone does not wait for the locks. node-cron gives its runs no signal, so none
+   * aborts.
    *
-   * @param timeout how long to wait at most. Default 10 seconds
+   * @param options how long to wait at most. Default 10 seconds
    * @returns the names of the tasks still running at the timeout; their locks stay held until they end or `distributedLease` is over
    * @throws LockError `INVALID_CONFIGURATION` for a wrong timeout
    */
-  shutdown(timeout?: Duration): Promise<readonly string[]>
+  shutdown(options?: Pick<ShutdownOptions, 'timeout'>): Promise<readonly string[]>
 } {
   checkOptions(options, { listeners: checkListeners }, 'shedLockCoordinator options')
   const executor = new LockingTaskExecutor(withoutOutcome(checkProvider(provider)), options)
@@ -88,7 +89,7 @@ export function shedLockCoordinator(
       runs.delete(key)
       await end?.()
     },
-    shutdown: (timeout) => executor.shutdown(timeout),
+    shutdown: (options) => executor.shutdown(options),
   }
 }
 

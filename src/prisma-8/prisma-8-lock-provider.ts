@@ -3,7 +3,7 @@ import {
   dialects,
   guardTransaction,
   SQL_LOCK_PROVIDER_OPTIONS,
-  rowOf,
+  rowToPin,
   SqlLockProvider,
   type Dialect,
   type SqlLockProviderOptions,
@@ -59,7 +59,8 @@ export async function guard(
   transaction: Prisma8TransactionLike,
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
-  const row = rowOf(lock)
+  const row = await rowToPin(lock)
+  if (!row) return
   if (typeof (transaction as Partial<Prisma8TransactionLike> | undefined)?.invalidated !== 'boolean')
     throw invalidClient(
       'guard needs an open transaction of Prisma 8 – pass the tx that db.transaction passes to its callback.',

@@ -1,5 +1,5 @@
 import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
-import { guardTransaction, rowOf } from '../sql/internal'
+import { guardTransaction, rowToPin } from '../sql/internal'
 import { adapterOf, type RawClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
 
@@ -35,7 +35,8 @@ export async function guard(
   transaction: TransactionClientLike,
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
-  const row = rowOf(lock)
+  const row = await rowToPin(lock)
+  if (!row) return
   const client = transaction as RawClientLike & { $connect?: unknown }
   if (typeof client.$connect === 'function' || typeof client.$queryRawUnsafe !== 'function') {
     throw invalidClient(

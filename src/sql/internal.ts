@@ -2,7 +2,7 @@
 export { Attempt } from './calls'
 export type { Dialect, DialectName } from './dialect'
 export { dialectNamed, dialects } from './dialects'
-export { guard, guardTransaction, rowOf } from './guard'
+export { guard, guardTransaction, rowToPin } from './guard'
 export { idleConnection } from './idle-connection'
 export type { LockRow } from './lock-row'
 export { isPause, readableOwner } from './owner'

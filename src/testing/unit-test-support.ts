@@ -3,6 +3,7 @@ import {
   type Acquisition,
   type CheckedLockConfiguration,
   type Duration,
+  inMemory,
   InMemoryLockProvider,
   Lease,
   LockingTaskExecutor,
@@ -11,7 +12,7 @@ import {
 } from '../core/internal'
 
 /**
- * Runs code that calls `assertLocked` or `activeLock` as if under a lock, but without a database:
+ * Runs code that calls `assertLocked`, `activeLock` or `guard` as if under a lock, but without a database:
  *
  * ```ts
  * await assumeLocked(() => reports.sendAll())
@@ -53,7 +54,7 @@ export class FakeClock {
 
 /**
  * Creates a lock provider that grants every lock, so no task excludes another. Tasks run as under a real lock, with a `signal`,
- * `assertLocked()` and `extend`, and their leases end after `lockAtMostFor`.
+ * `assertLocked()`, `guard` and `extend`, and their leases end after `lockAtMostFor`.
  */
 export function alwaysFree(): LockProvider {
   return new AlwaysFree()
@@ -65,11 +66,13 @@ class AlwaysFree extends LockProvider {
 
   acquire({ lockAtMostFor }: CheckedLockConfiguration): Promise<Acquisition> {
     const token = ++this.#lastToken
-    return Promise.resolve({
+    const acquisition: Acquisition = {
       lease: new Lease(lockAtMostFor),
       extend: (duration) => Promise.resolve(new Lease(duration)),
       fencingToken: () => Promise.resolve(token),
       unlock: () => Promise.resolve(),
-    })
+    }
+    inMemory.add(acquisition)
+    return Promise.resolve(acquisition)
   }
 }

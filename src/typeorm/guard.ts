@@ -1,5 +1,5 @@
 import { activeLock, type ActiveLock, invalidClient } from '../core/internal'
-import { guardTransaction, rowOf } from '../sql/internal'
+import { guardTransaction, rowToPin } from '../sql/internal'
 import type { QueryRunnerLike } from './data-source-like'
 import { givenQueryRunner } from './query-runner-client'
 
@@ -27,7 +27,8 @@ export async function guard(
   transaction: QueryRunnerLike | { readonly queryRunner?: QueryRunnerLike | undefined },
   lock: ActiveLock | undefined = activeLock(),
 ): Promise<void> {
-  const row = rowOf(lock)
+  const row = await rowToPin(lock)
+  if (!row) return
   const queryRunner = 'connect' in transaction ? transaction : transaction.queryRunner
   if (!queryRunner?.isTransactionActive) {
     throw invalidClient(

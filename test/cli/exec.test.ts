@@ -191,6 +191,32 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(await held()).toBe(false)
   })
 
+  it.each([
+    ['1h', 'SIGTERM', 0],
+    ['20ms', 'SIGTERM', 7],
+    ['1h', 'SIGINT', 7],
+  ] as const)(
+    'with --abort-after %s and %s, the command ends with %i',
+    async (abortAfter, signal, status) => {
+      const script = `for (const each of ['SIGTERM', 'SIGINT']) process.on(each, () => process.exit(7))
+      process.stdin.on('data', () => process.exit(0))
+      console.log('up')`
+      const args = [...LOCK, '--abort-after', abortAfter, '--url', database.url, ...node(script)]
+      const child = spawn(process.execPath, [builtCli(), ...args], { cwd: root })
+      const ended = once(child, 'exit')
+      await once(child.stdout, 'data')
+      child.kill(signal)
+      // The command has ended by then if the signal was passed on at once.
+      if (status === 0) {
+        child.kill('SIGUSR1')
+        await new Promise(setImmediate)
+        child.stdin.end('stop')
+      }
+      expect(await ended).toEqual([status, null])
+      expect(await held()).toBe(false)
+    },
+  )
+
   it.each(['SIGUSR1', 'SIGUSR2'] as const)('passes %s on, and goes on', async (signal) => {
     const script = `process.on('${signal}', () => console.log('got it')); process.stdin.on('data', () => process.exit(0)); console.log('up')`
     const child = spawn(process.execPath, [builtCli(), ...LOCK, '--url', database.url, ...node(script)], {

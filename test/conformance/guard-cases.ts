@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { InMemoryLockProvider, LockingTaskExecutor, type Lock } from '../../src/core/internal'
 import type { DialectName, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
+import { providerOf } from '../core/provider-of'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 
@@ -116,7 +117,10 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
   })
 
   it('refuses to work without a lock, and with a lock that is not in SQL', async () => {
-    const elsewhere = await new InMemoryLockProvider().lock(job)
+    const inMemory = new InMemoryLockProvider()
+    // A copy, as if from a storage that is neither SQL nor in memory.
+    const storage = providerOf(async (wanted) => ({ ...(await inMemory.acquire(wanted)) }))
+    const elsewhere = await storage.lock(job)
     await client().transaction(async (transaction) => {
       await expect(transaction.guard()).rejects.toMatchObject({ code: 'NOT_LOCKED' })
       await expect(transaction.guard(elsewhere)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })

@@ -123,7 +123,7 @@ describe('a task that is nested in its own lock', () => {
         ended = true
       })
       const signal = await running.promise
-      expect(await executor.shutdown()).toEqual([])
+      expect(await executor.shutdown({ abortAfter: 0 })).toEqual([])
       expect(ended).toBe(true)
       expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
       await nested
@@ -138,7 +138,7 @@ describe('a task that is nested in its own lock', () => {
     const inner = new LockingTaskExecutor(provider)
     await outer.executeWithLock(lock, () =>
       inner.executeWithLock(lock, async ({ signal }) => {
-        expect(await outer.shutdown(0)).toEqual(['job'])
+        expect(await outer.shutdown({ timeout: 0 })).toEqual(['job'])
         expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
       }),
     )

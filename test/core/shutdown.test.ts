@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { assertLocked, LockError, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
 import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
@@ -14,14 +14,85 @@ beforeEach(() => {
   ;({ storage, provider, executor, heard } = faultyExecutor())
 })
 
+afterEach(() => {
+  jest.useRealTimers()
+})
+
 const locked = () => eventually(() => expect(storage.isLocked('job')).toBe(true))
 
 describe('shutdown', () => {
+  it('lets a running task finish, and waits until its lock is released', async () => {
+    const gate = promiseWithResolvers()
+    const run = executor.executeWithLock(job, async ({ signal }) => {
+      await gate.promise
+      return signal.aborted
+    })
+    await locked()
+    const shutdown = executor.shutdown()
+    expect(await executor.executeWithLock(job, () => 'new')).toEqual({ executed: false, reason: 'shutdown' })
+    gate.resolve()
+    expect(await shutdown).toEqual([])
+    expect(storage.isLocked('job')).toBe(false)
+    expect(await run).toEqual({ executed: true, value: false })
+  })
+
+  it.each([
+    [{}, 5_000],
+    [{ timeout: '30s' }, 25_000],
+    [{ timeout: '4s' }, 2_000],
+    [{ timeout: '30s', abortAfter: '12s' }, 12_000],
+    [{ timeout: '30s', abortAfter: '30s' }, 30_000],
+    [{ abortAfter: 0 }, 0],
+  ])('%j aborts the signals after %i ms', async (options, abortAfter) => {
+    jest.useFakeTimers()
+    let aborted: AbortSignal | undefined
+    const gate = promiseWithResolvers()
+    const run = executor.executeWithLock(job, ({ signal }) => {
+      aborted = signal
+      return gate.promise
+    })
+    await jest.advanceTimersByTimeAsync(0)
+    const shutdown = executor.shutdown(options)
+    if (abortAfter > 0) await jest.advanceTimersByTimeAsync(abortAfter - 1)
+    expect(aborted?.aborted).toBe(abortAfter === 0)
+    await jest.advanceTimersByTimeAsync(1)
+    expect(aborted?.reason).toMatchObject({ code: 'SHUTDOWN' })
+    gate.resolve()
+    await jest.advanceTimersByTimeAsync(0)
+    expect(await run).toMatchObject({ executed: true })
+    await shutdown
+    expect(jest.getTimerCount()).toBe(0)
+  })
+
+  it('aborts at once when it is called again with abortAfter 0', async () => {
+    const run = executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
+    await locked()
+    const first = executor.shutdown({ timeout: '1h' })
+    const outcome = expect(run).rejects.toMatchObject({ cause: { code: 'SHUTDOWN' } })
+    expect(await executor.shutdown({ abortAfter: 0 })).toEqual([])
+    expect(await first).toEqual([])
+    await outcome
+  })
+
+  it.each([
+    ['10s', /shutdown options must be an object; its options are timeout, abortAfter/],
+    [{ abortAfter: '20s' }, /abortAfter \(20000 ms\) must not be longer than timeout \(10000 ms\)/],
+    [{ timeout: '10' }, /timeout has no unit/],
+    [{ abortAfter: '10' }, /abortAfter has no unit/],
+  ])('refuses %j, and goes on', async (options, message) => {
+    const refused = executor.shutdown(options as { timeout: string })
+    await expect(refused).rejects.toMatchObject({
+      code: 'INVALID_CONFIGURATION',
+      message: expect.stringMatching(message),
+    })
+    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: true, value: 1 })
+  })
+
   it('aborts the tasks that run and waits until they have ended and are unlocked', async () => {
     const run = executor.executeWithLock(job, ({ signal }) => sleep(600_000, undefined, { signal }))
     await locked()
     const outcome = expect(run).rejects.toMatchObject({ name: 'AbortError', cause: { code: 'SHUTDOWN' } })
-    expect(await executor.shutdown()).toEqual([])
+    expect(await executor.shutdown({ abortAfter: 0 })).toEqual([])
     expect(storage.isLocked('job')).toBe(false)
     await outcome
   })
@@ -34,7 +105,7 @@ describe('shutdown', () => {
       return 'cleaned up'
     })
     await locked()
-    await executor.shutdown()
+    await executor.shutdown({ abortAfter: 0 })
     expect(await run).toEqual({ executed: true, value: 'cleaned up' })
   })
 
@@ -42,7 +113,7 @@ describe('shutdown', () => {
     const gate = promiseWithResolvers()
     const run = executor.executeWithLock(job, () => gate.promise)
     await locked()
-    expect(await executor.shutdown('20ms')).toEqual(['job'])
+    expect(await executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
     expect(storage.isLocked('job')).toBe(true)
     gate.resolve()
     expect(await run).toEqual({ executed: true, value: undefined })
@@ -93,11 +164,11 @@ describe('shutdown', () => {
     executor = new LockingTaskExecutor(providerOf((wanted) => storage.acquire(wanted), drain))
     const run = executor.executeWithLock(job, () => gate.promise)
     await locked()
-    expect(await executor.shutdown('20ms')).toEqual(['job'])
-    expect(await executor.shutdown(0)).toEqual(['job'])
+    expect(await executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
+    expect(await executor.shutdown({ timeout: 0 })).toEqual(['job'])
     gate.resolve()
     await run
-    await executor.shutdown('1h')
+    await executor.shutdown({ timeout: '1h' })
     const [first, second, last] = drain.mock.calls.map(([timeout]) => Number(timeout))
     expect(first).toBeLessThan(20)
     expect(second).toBe(0)
@@ -126,13 +197,13 @@ describe('shutdown', () => {
     provider.faults.unlock = provider.faults.lock
     const failing = executor.executeWithLock({ ...job, name: 'other' }, () => 'not run')
     const outcomes = Promise.allSettled([task, failing])
-    expect(await executor.shutdown()).toEqual([])
+    expect(await executor.shutdown({ abortAfter: 0 })).toEqual([])
     expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })
 
   it.each(['onLockAcquired', 'onTaskStarted'] as const)('stops the task if %s calls it', async (event) => {
     const ended: Promise<unknown>[] = []
-    const listener = { [event]: () => void ended.push(stopping.shutdown()) }
+    const listener = { [event]: () => void ended.push(stopping.shutdown({ abortAfter: 0 })) }
     const stopping = new LockingTaskExecutor(provider, { listeners: [listener] })
     await stopping.executeWithLock(job, ({ signal }) => {
       expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })

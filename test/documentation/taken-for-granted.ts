@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Test as TestOfNest } from '@nestjs/testing'
 import type { LockingTaskExecutor } from 'shedlock-orm'
 import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma-8'
@@ -19,6 +19,7 @@ declare global {
   const app: {
     post(path: string, handle: (request: object, response: { json(body: object): void }) => unknown): void
     use(path: string, handle: (request: AppRequest, response: ServerResponse) => unknown): void
+    listen(port: number): Server
   }
   interface AppUser {
     readonly name: string
@@ -40,6 +41,8 @@ declare global {
   const executor: LockingTaskExecutor
   /** A `FastifyInstance`, which is not installed here. */
   const fastify: {
+    addHook(name: 'preClose' | 'onClose', hook: () => Promise<void>): void
+    close(): Promise<void>
     all(
       path: string,
       handle: (request: AppFastifyRequest, reply: { raw: ServerResponse; hijack: () => unknown }) => unknown,

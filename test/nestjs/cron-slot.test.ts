@@ -85,14 +85,14 @@ describe('@SchedulerLock with catchUp', () => {
 
   class CatchingUp {
     @Cron('0 3 * * *')
-    @SchedulerLock({ name: 'nightly', lockAtMostFor: '1m', catchUp: true })
+    @SchedulerLock({ name: 'nightly', lockAtMostFor: '1m', catchUp: '25h' })
     nightly(): void {
       runs++
       throw new Error('boom')
     }
   }
   class WithoutSlots {
-    @SchedulerLock({ name: 'any time', lockAtMostFor: '1m', catchUp: true })
+    @SchedulerLock({ name: 'any time', lockAtMostFor: '1m', catchUp: '25h' })
     anyTime(): void {
       runs++
     }
@@ -108,6 +108,34 @@ describe('@SchedulerLock with catchUp', () => {
     expect(runs).toBe(1)
   })
 
+  test.each([
+    ['@Cron', undefined],
+    ['a slot function', () => new Date(2027, 0, 1)],
+  ])('runs only what is not later than that: slots of %s', async (_, slot) => {
+    jest.useFakeTimers({ now: new Date(2027, 0, 1, 2), doNotFake: ['nextTick', 'setImmediate'] })
+    afterTest(() => jest.useRealTimers())
+    const ran: string[] = []
+    class Jobs {
+      @Cron('0 0 1 1 *')
+      @SchedulerLock({ name: 'soon enough', lockAtMostFor: '1m', catchUp: '2h', slot })
+      soonEnough(): void {
+        ran.push('soon enough')
+      }
+
+      @Cron('0 0 1 1 *')
+      @SchedulerLock({ name: 'too late', lockAtMostFor: '1m', catchUp: '119m', slot })
+      tooLate(): void {
+        ran.push('too late')
+      }
+    }
+    const application = await startWith(
+      { lockProvider: new InMemoryLockProvider(), cronTime: CronTime },
+      Jobs,
+    )
+    await application.close()
+    expect(ran).toEqual(['soon enough'])
+  })
+
   test('takes a refusal for what it is, and any other error for an error', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
     afterTest(() => error.mockRestore())
@@ -120,7 +148,7 @@ describe('@SchedulerLock with catchUp', () => {
     let ran = 0
     class Throwing {
       @Cron('0 3 * * *')
-      @SchedulerLock({ name: 'throwing', lockAtMostFor: '1m', catchUp: true, onSkip: 'throw' })
+      @SchedulerLock({ name: 'throwing', lockAtMostFor: '1m', catchUp: '25h', onSkip: 'throw' })
       nightly(): void {
         ran++
         throw new Error('boom')
@@ -140,7 +168,7 @@ describe('@SchedulerLock with catchUp', () => {
       ran = 0
 
       @Cron(new Date(Date.now() + 3_600_000))
-      @SchedulerLock({ name: 'once', lockAtMostFor: '1m', catchUp: true })
+      @SchedulerLock({ name: 'once', lockAtMostFor: '1m', catchUp: '25h' })
       run(): void {
         this.ran++
       }
@@ -184,7 +212,7 @@ describe('@SchedulerLock with untilSucceeded', () => {
   }
   class CatchingUp extends Failing {
     @Cron('0 3 * * *')
-    @SchedulerLock({ name: 'nightly', ...untilSucceeded, catchUp: true })
+    @SchedulerLock({ name: 'nightly', ...untilSucceeded, catchUp: '25h' })
     nightly(): string {
       return this.fail()
     }

@@ -50,7 +50,7 @@ testBackends(backends)(
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => ({
             lockProvider: typeOrmLockProvider(dataSource),
-            shutdownTimeout: '20s',
+            shutdown: { timeout: '20s', abortAfter: 0 },
           }),
         }),
       ],
@@ -73,7 +73,9 @@ testBackends(backends)(
 test('at shutdown a run that does not stop is waited for only so long, and named', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined)
   const application = await startApplication({
-    imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), shutdownTimeout: 20 })],
+    imports: [
+      ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider(), shutdown: { timeout: 20 } }),
+    ],
     providers: [Jobs],
   })
   const jobs = application.get(Jobs)
@@ -84,4 +86,19 @@ test('at shutdown a run that does not stop is waited for only so long, and named
   expect(warn.mock.lastCall?.[0]).toContain('stubborn')
   jobs.stubborn.resolve(undefined)
   await run
+})
+
+test('at shutdown a run goes on before its signal aborts', async () => {
+  const application = await startApplication({
+    imports: [ShedLockModule.forRoot({ lockProvider: new InMemoryLockProvider() })],
+    providers: [Jobs],
+  })
+  const jobs = application.get(Jobs)
+  const run = jobs.notListening()
+  const stop = await jobs.started.promise
+  const closed = application.close()
+  jobs.stubborn.resolve(undefined)
+  await run
+  expect(stop.reason).not.toMatchObject({ code: 'SHUTDOWN' })
+  await closed
 })

@@ -80,7 +80,7 @@ describe.each(['legacy', 'standard'])('%s decorators', (kind) => {
 
     test('catchUp: runs the last slot at the start, once', async () => {
       let runs = 0
-      const job = jobOf({ catchUp: true }, () => ++runs)
+      const job = jobOf({ catchUp: '366d' }, () => ++runs)
       const lockProvider = new InMemoryLockProvider()
       await start(job, lockProvider)
       await eventually(() => expect(runs).toBe(1))

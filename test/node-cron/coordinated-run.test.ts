@@ -57,7 +57,7 @@ test('A run whose end node-cron does not tell ends with its lock: a shutdown doe
   const told = ['onLockAttempt', 'onLockAcquired', 'onTaskStarted', 'onLockLost', 'onTaskFinished']
   expect(heard).toEqual(told.map((each) => `${each} report`))
   // No time passes any more: it has nothing to wait for.
-  expect(await coordinator.shutdown('1h')).toEqual([])
+  expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
   await coordinator.onComplete(KEY)
   expect(heard).toHaveLength(told.length)
 })
@@ -74,7 +74,7 @@ test('A lock whose lease is over when the answer comes lets nothing run, and is 
   const coordinator = shedLockCoordinator(slow, { listeners: [listener] })
   await expect(coordinator.shouldRun(KEY, 60_000)).rejects.toMatchObject({ code: 'TIMEOUT' })
   expect(heard).toEqual(['onLockAttempt report', 'onLockFailed report'])
-  expect(await coordinator.shutdown('1h')).toEqual([])
+  expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
 })
 
 test('The release of a run records no outcome, because node-cron does not say whether it succeeded', async () => {

@@ -72,7 +72,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
     const coordinator = shedLockCoordinator(provider)
     expect(await coordinator.shouldRun(key(0), 30_000)).toBe(true)
     const asked = coordinator.shouldRun(key(0, 'asked'), 30_000)
-    const shutdown = coordinator.shutdown('20s')
+    const shutdown = coordinator.shutdown({ timeout: '20s' })
     expect(await asked).toBe(false)
     expect(await coordinator.shouldRun(key(0, 'late'), 30_000)).toBe(false)
     await coordinator.onComplete(key(0))
@@ -80,7 +80,7 @@ describeBackends(backends)('node-cron on $name', (backend) => {
     const another = shedLockCoordinator(provider)
     expect(await another.shouldRun(key(0, 'asked'), 30_000)).toBe(true)
     expect(await another.shouldRun(key(1), 30_000)).toBe(true)
-    expect(await another.shutdown(1)).toEqual(['asked', 'report'])
+    expect(await another.shutdown({ timeout: 1 })).toEqual(['asked', 'report'])
   })
 
   test('takes one row, however many fires there were', async () => {
@@ -154,7 +154,7 @@ describe('with node-cron itself', () => {
     await acquired.promise
     await task.stop()
     await lost.promise
-    expect(await coordinator.shutdown('1h')).toEqual([])
+    expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
     expect(runs).toBe(0)
   })
 

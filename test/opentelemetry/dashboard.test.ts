@@ -10,8 +10,8 @@ const dashboard = readFileSync(join(guides, 'grafana-dashboard.json'), 'utf8')
 const alerts = readFileSync(join(guides, 'prometheus-alerts.yaml'), 'utf8')
 const page = readFileSync(join(guides, 'operating.md'), 'utf8')
 
-/** The meters' names as OpenTelemetry's own exporter for Prometheus writes them. */
-let names: readonly string[]
+/** The names of the exported metrics in Prometheus. A Collector also adds the unit; OpenTelemetry's own exporter does not. */
+let names: Readonly<Record<'without a Collector' | 'through a Collector', readonly string[]>>
 let bounds: readonly number[]
 
 /** One of every event, so that every meter has a value. */
@@ -27,33 +27,38 @@ beforeAll(async () => {
   listener.onUnlockFailed?.(failure)
   listener.onTaskFinished?.({ ...failure, duration: 1, outcome: 'succeeded' })
   const metrics = await exported()
-  names = metrics.flatMap(({ descriptor, dataPointType, ...rest }) => {
-    const name = descriptor.name.replaceAll('.', '_')
-    if (dataPointType === DataPointType.HISTOGRAM) return [`${name}_bucket`, `${name}_count`, `${name}_sum`]
-    return 'isMonotonic' in rest && rest.isMonotonic ? [`${name}_total`] : [name]
-  })
+  const namesWith = (units: Readonly<Record<string, string>>): string[] =>
+    metrics.flatMap(({ descriptor, dataPointType, ...rest }) => {
+      const name = `${descriptor.name.replaceAll('.', '_')}${units[descriptor.unit] ?? ''}`
+      if (dataPointType === DataPointType.HISTOGRAM) return [`${name}_bucket`, `${name}_count`, `${name}_sum`]
+      return 'isMonotonic' in rest && rest.isMonotonic ? [`${name}_total`] : [name]
+    })
+  names = { 'without a Collector': namesWith({}), 'through a Collector': namesWith({ s: '_seconds' }) }
   const histogram = metrics.find(({ dataPointType }) => dataPointType === DataPointType.HISTOGRAM)
   bounds = (histogram?.dataPoints[0]?.value as Histogram).buckets.boundaries
   await meterProvider.shutdown()
 })
 
-/** A Collector adds the unit to the histogram's name; the queries take both. */
-const metricsIn = (text: string): string[] => [
-  ...new Set([...text.replaceAll('(_seconds)?', '').matchAll(/\bshedlock_[a-z_]+/g)].map(([name]) => name)),
-]
+/** What the queries of a text select: exact names, and regular expressions. */
+const selectorsIn = (text: string): RegExp[] =>
+  [...text.matchAll(/__name__=~\\?"([^"\\]+)|\b(shedlock_[a-z_]+)/g)].map(
+    ([, pattern, name]) => new RegExp(`^(?:${pattern ?? name ?? ''})$`),
+  )
 
-describe('the names of metrics', () => {
+describe.each(['without a Collector', 'through a Collector'] as const)('the names of metrics %s', (way) => {
+  const unknown = (text: string): RegExp[] =>
+    selectorsIn(text).filter((selector) => !names[way].some((name) => selector.test(name)))
+
   it('in the dashboard are all those that there are, and no others', () => {
-    const used = metricsIn(dashboard)
-    expect(used.filter((name) => !names.includes(name))).toEqual([])
-    const sums = names.filter((name) => name.endsWith('_sum'))
-    expect(names.filter((name) => !used.includes(name))).toEqual(sums)
+    expect(unknown(dashboard)).toEqual([])
+    const selectors = selectorsIn(dashboard)
+    const sums = names[way].filter((name) => name.endsWith('_sum'))
+    expect(names[way].filter((name) => !selectors.some((selector) => selector.test(name)))).toEqual(sums)
   })
 
   it('in the alerts are real, and so are the limits of the histogram', () => {
-    const used = metricsIn(alerts)
-    expect(used.length).toBeGreaterThan(8)
-    expect([...used, ...metricsIn(page)].filter((name) => !names.includes(name))).toEqual([])
+    expect(selectorsIn(alerts).length).toBeGreaterThan(8)
+    expect(unknown(alerts + page)).toEqual([])
     const limits = [...alerts.matchAll(/\ble=~"(\d+)/g)].map(([, limit]) => Number(limit))
     expect(limits.length).toBeGreaterThan(0)
     expect(limits.filter((limit) => !bounds.includes(limit))).toEqual([])

@@ -251,7 +251,7 @@ const variants: Readonly<Record<Option, readonly Variant[]>> = {
   ],
   catchUp: [
     {
-      tried: () => ({ catchUp: true }),
+      tried: () => ({ catchUp: '36500d' }),
       others: { slot: SLOT },
       effect: async ({ task }, start) => {
         await start()
@@ -444,7 +444,7 @@ describeBackends(backends)('the options of a task on $name', (backend) => {
     const { stdout } = await runCli(['exec', '--help'])
     const flags = [...stdout.matchAll(/^ +(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
     const others =
-      /^--(url|data-source|env|schema|table-name|column-names|create-table|quiet|skipped-exit-code|help)$/
+      /^--(url|data-source|env|schema|table-name|column-names|create-table|quiet|abort-after|skipped-exit-code|help)$/
     const rows = Object.keys(variants).map((option) => flagOf(option))
     expect(flags.length).toBeGreaterThan(10)
     expect(

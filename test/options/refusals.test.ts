@@ -72,6 +72,7 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
     executor.executeWithLock({ ...lock, wait: { atMost: '1s', ...change } }, task),
   'LockingTaskExecutor.wrap(configuration)': (change) =>
     executor.wrap({ ...lock, slot: () => 1, ...change } as typeof lock, task),
+  'LockingTaskExecutor.shutdown(options)': (change) => new LockingTaskExecutor(provider).shutdown(change),
   'LockProvider.lock(configuration)': async (change) => {
     for (const provider of [memory(), alwaysFree(), await sqlProvider()])
       await (await provider.lock({ ...lock, ...change }))?.unlock()
@@ -79,6 +80,7 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'Lock.unlock(options)': async (change) => (await memory().lock(lock))?.unlock(change),
   'leaderElection(configuration)': (change) => election(change, {}),
   'leaderElection(callbacks)': (change) => election({}, change),
+  'LeaderElection.shutdown(options)': (change) => election({}, {}).shutdown(change),
 
   'new SqlLockProvider(options)': (change) =>
     new SqlLockProvider(clientOf(unused), dialects.postgres, change),
@@ -103,12 +105,14 @@ const calls: Readonly<Record<string, (change: Change) => unknown>> = {
   'ShedLockModule.forRoot(options)': (change) => ShedLockModule.forRoot({ ...nest, ...change }),
   'ShedLockModuleOptions.warnOfUnlockedCrons': (change) =>
     ShedLockModule.forRoot({ ...nest, warnOfUnlockedCrons: { except: [], ...change } }),
+  'ShedLockModuleOptions.shutdown': (change) => ShedLockModule.forRoot({ ...nest, shutdown: change }),
   'ShedLockModule.forRootAsync(options)': (change) =>
     ShedLockModule.forRootAsync({ useFactory: () => nest, ...change }),
   'ShedLockModule.forRootAsync(options).useFactory()': (change) =>
     application(ShedLockModule.forRootAsync({ useFactory: () => ({ ...nest, ...change }) })),
 
   'shedLockCoordinator(options)': (change) => shedLockCoordinator(provider, change),
+  'shedLockCoordinator().shutdown(options)': (change) => shedLockCoordinator(provider).shutdown(change),
   'openTelemetryListener(options)': (change) => openTelemetryListener(change),
   'openTelemetryTracingListener(options)': (change) => openTelemetryTracingListener(change),
   'lockPage(options)': async (change) => lockPage(await sqlProvider(), { authorize: () => true, ...change }),
@@ -144,7 +148,13 @@ const isPartOfOther = (type: string): boolean =>
     type,
   )
 
-const passed = passedObjects().filter(({ type }) => !(type in others) && !isPartOfOther(type))
+/** A `Temporal.Duration`, or a time of Temporal. */
+const isOfTemporal = (properties: readonly string[]): boolean =>
+  properties.includes('blank') || properties.includes('epochMilliseconds')
+
+const passed = passedObjects().filter(
+  ({ type, properties }) => !(type in others) && !isPartOfOther(type) && !isOfTemporal(properties),
+)
 
 /** Wrong for every option but these. */
 const WRONG = ['wrong']

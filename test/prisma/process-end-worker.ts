@@ -11,7 +11,7 @@ async function main(backend: string, url: string, timeout: string | undefined): 
   await prisma.$executeWithLock(job, () => undefined)
   const cut = prisma.$executeWithLock({ ...job, name: 'to be cut' }, () => 'not run')
   console.log(await cut.then(String, (error: unknown) => (error as LockError).code))
-  if (timeout) console.log((await prisma.$lockingTaskExecutor.shutdown(timeout)).length)
+  if (timeout) console.log((await prisma.$lockingTaskExecutor.shutdown({ timeout })).length)
   await prisma.$disconnect()
   console.log('disconnected')
 }

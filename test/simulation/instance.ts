@@ -217,9 +217,9 @@ export class Instance extends LockProvider {
     // Some processes drain their provider without waiting for callers that still hold or request a lock.
     this.process.isHasty = this.process.random.chance(0.3)
     await Promise.all([
-      this.executor.shutdown(timeout),
-      this.coordinator.shutdown(timeout),
-      ...this.elections.map((election) => election.shutdown(timeout)),
+      this.executor.shutdown({ timeout, abortAfter: this.process.isHasty ? 0 : timeout / 3 }),
+      this.coordinator.shutdown({ timeout }),
+      ...this.elections.map((election) => election.shutdown({ timeout })),
       ...(this.process.isHasty ? [this.provider.drain(timeout)] : []),
     ])
     // Callers that use the provider directly are not affected by a shutdown, so wait for them.

@@ -1,4 +1,5 @@
 import {
+  acquisitionOf,
   activeLock,
   assertLocked,
   executeOnce,
@@ -6,7 +7,7 @@ import {
   type ActiveLock,
   type Lock,
 } from '../../src/core/internal'
-import { guardTransaction, rowOf } from '../../src/sql/internal'
+import { guardTransaction, type LockRow } from '../../src/sql/internal'
 import { SimulatedSqlClient } from './network'
 import type { Instance } from './instance'
 import type { Job } from './plan'
@@ -214,7 +215,7 @@ export class Work {
       const transaction = database.begin(process)
       const inTransaction = new SimulatedSqlClient(process, database, instance.sql.quality, transaction)
       try {
-        const acquisition = rowOf(lock)
+        const acquisition = acquisitionOf(lock) as LockRow
         await guardTransaction(inTransaction, acquisition)
         transaction.guarded.set(this.name, acquisition.lockedBy)
         await process.sleep(process.random.next() * plan.latency * 4)

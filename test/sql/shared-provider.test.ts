@@ -51,7 +51,7 @@ const USERS: Readonly<Record<string, Begin>> = {
     const ended = promiseWithResolvers()
     const executor = new LockingTaskExecutor(provider)
     const run = executor.executeWithLock({ name, lockAtMostFor: HOUR }, () => ended.promise)
-    return { run, end: () => ended.resolve(), stop: () => executor.shutdown('1s') }
+    return { run, end: () => ended.resolve(), stop: () => executor.shutdown({ timeout: '1s' }) }
   },
   election(provider, name) {
     const ended = promiseWithResolvers()
@@ -60,11 +60,11 @@ const USERS: Readonly<Record<string, Begin>> = {
       { name, lockAtMostFor: HOUR },
       { onElected: () => ended.promise, onError: () => undefined },
     )
-    const stop = () => election.shutdown('1s')
+    const stop = () => election.shutdown({ timeout: '1s' })
     // Its run ends with it. It waits for longer than the outage lasts.
     const end = () => {
       ended.resolve()
-      void election.shutdown('10m')
+      void election.shutdown({ timeout: '10m' })
     }
     return { run: ended.promise, end, stop }
   },
@@ -73,7 +73,7 @@ const USERS: Readonly<Record<string, Begin>> = {
     const coordinator = shedLockCoordinator(provider)
     const run = coordinator.shouldRun(key, 3_600_000)
     const end = () => void coordinator.onComplete(key)
-    return { run, end, stop: () => coordinator.shutdown('1s') }
+    return { run, end, stop: () => coordinator.shutdown({ timeout: '1s' }) }
   },
   executeOnce(provider, name) {
     const ended = promiseWithResolvers()

@@ -1,6 +1,7 @@
 import dns from 'node:dns'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  acquisitionOf,
   leaderElection,
   LockingTaskExecutor,
   LockProvider,
@@ -13,7 +14,7 @@ import {
   type Duration,
   type TaskContext,
 } from '../../../src/core/internal'
-import { rowOf, type LockRow } from '../../../src/sql/internal'
+import type { LockRow } from '../../../src/sql/internal'
 import { monotonic, recorder, type ProcessEntry } from '../history/events'
 import { openClient, type Client } from './client'
 import { originOf, rememberWherePromisesAreMade } from './crash-origin'
@@ -124,7 +125,7 @@ const listener: LockingTaskExecutorListener = {
 }
 
 function hold(name: string, lock: ActiveLock): string {
-  const run = rowOf(lock).lockedBy
+  const run = (acquisitionOf(lock) as LockRow).lockedBy
   held.set(name, { run, lock })
   return run
 }

@@ -45,7 +45,14 @@ export class SchedulerProject {
       ...{ 'croner-10': join(root, 'node_modules/croner') },
       ...Object.fromEntries(
         [
-          ...['node-schedule', '@types/node-schedule', 'bree', '@sentry/nestjs', 'nestjs-cls'],
+          ...[
+            'node-schedule',
+            '@types/node-schedule',
+            'bree',
+            '@sentry/nestjs',
+            '@sentry/node',
+            'nestjs-cls',
+          ],
           ...[
             '@nestjs-cls/transactional',
             '@nestjs-cls/transactional-adapter-typeorm',

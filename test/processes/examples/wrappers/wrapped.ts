@@ -15,7 +15,7 @@ import { Cron } from './cron.js'
 import { dataSource } from './data-source.js'
 
 const lock = (name: string): MethodDecorator =>
-  SchedulerLock({ name, lockAtMostFor: '14m', untilSucceeded: true, catchUp: true }) as MethodDecorator
+  SchedulerLock({ name, lockAtMostFor: '14m', untilSucceeded: true, catchUp: '1h' }) as MethodDecorator
 
 @Injectable()
 class Jobs {

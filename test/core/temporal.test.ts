@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals'
+import { aDuration, InMemoryLockProvider, slotOf, type Duration } from '../../src/core/internal'
+import { providerOf } from './provider-of'
+
+const at = Date.UTC(2026, 10, 21, 3)
+/** What is seen of `Temporal.Instant` and `Temporal.ZonedDateTime`, whose `valueOf` throws. Node.js has them from version 26 on. */
+const instant = {
+  epochMilliseconds: at,
+  valueOf() {
+    throw new TypeError('Cannot convert')
+  },
+}
+
+/** What is seen of `Temporal.Duration`, whose `valueOf` throws. */
+const duration = (text: string) => ({
+  sign: text.startsWith('-') ? -1 : 1,
+  blank: false,
+  toString: () => text,
+  valueOf() {
+    throw new TypeError('Cannot convert')
+  },
+})
+
+describe('objects of Temporal', () => {
+  it('are durations', async () => {
+    expect(aDuration(duration('PT1H30M'), 'lockAtMostFor')).toBe(5_400_000)
+    const configuration = { name: 'job', lockAtMostFor: duration('PT1M'), lockAtLeastFor: duration('PT1S') }
+    const acquired: unknown[] = []
+    const provider = providerOf((checked) => {
+      acquired.push(checked)
+      return new InMemoryLockProvider().acquire(checked)
+    })
+    await provider.lock({ ...configuration, wait: duration('PT1S'), keepAlive: { atMost: duration('PT1H') } })
+    expect(acquired).toEqual([{ name: 'job', lockAtMostFor: 60_000, lockAtLeastFor: 1_000 }])
+  })
+
+  it.each([
+    [duration('P1M'), /is 'P1M', which is not a duration/],
+    [duration('-PT1S'), /is negative \(-PT1S\)/],
+    [instant, /is an object, which is not a duration/],
+  ])('are refused as a duration if they are none in milliseconds: %#', (wrong, message) => {
+    expect(() => aDuration(wrong as Duration, 'wait')).toThrow(message)
+  })
+
+  it('are slots', async () => {
+    const provider = new InMemoryLockProvider()
+    const job = { name: 'job', lockAtMostFor: '1m' }
+    const lock = await provider.lock({ ...job, slot: instant })
+    expect(await lock?.fencingToken()).toBe(at)
+    await lock?.unlock()
+    expect(await provider.lock({ ...job, slot: at })).toBeUndefined()
+    const cron = { previousRuns: (_: number, reference?: Date) => [reference ?? new Date()] }
+    expect(slotOf(cron, instant)).toEqual(new Date(at + 1_000))
+  })
+
+  it.each([
+    { epochMilliseconds: '1' },
+    { epochMilliseconds: NaN },
+    { epochMilliseconds: -1 },
+    duration('PT1H'),
+  ])('are refused as a slot if they are no time: %#', async (slot) => {
+    const locked = new InMemoryLockProvider().lock({ name: 'job', lockAtMostFor: '1m', slot: slot as never })
+    await expect(locked).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+  })
+})

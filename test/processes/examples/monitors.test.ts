@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { DataSource } from 'typeorm'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { TestDatabase } from '../../backends'
+import { eventually } from '../../eventually'
+import { migratedDatabase, schedulerPrograms, SchedulerProject, type Instance } from './scheduler-project'
+
+const LONG = { timeout: 90_000 }
+const programs = schedulerPrograms('docs/guides/monitors.md')
+/** What the page warns of: the check-in is around the lock. */
+const AROUND = `
+import * as Sentry from '@sentry/node'
+import nodeCron, { type TaskContext } from 'node-cron'
+
+Sentry.init({ dsn: process.env['SENTRY_DSN'] ?? '' })
+const send = executor.wrap(
+  { name: 'report', lockAtMostFor: '14m', slot: ({ date }: TaskContext) => date, onError: () => undefined },
+  () => sendReport(),
+)
+Sentry.cron.instrumentNodeCron(nodeCron).schedule('*/15 * * * *', send as never, { name: 'report' })
+`
+
+let project: SchedulerProject
+let database: TestDatabase
+let observer: DataSource
+let instances: Instance[] = []
+/** The monitor: what it was told, in order. */
+let told: string[] = []
+let monitor: Server
+
+beforeAll(async () => {
+  const soon = [...programs, ['around', AROUND] as const].map(([file, text]): [string, string] => [
+    file,
+    text.replaceAll("'*/15 * * * *'", "'*/2 * * * * *'"),
+  ])
+  project = new SchedulerProject(new Map(soon))
+  database = await migratedDatabase()
+  observer = await new DataSource(database.typeOrm).initialize()
+  monitor = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk) => (body += String(chunk)))
+    request.on('end', () => {
+      const ping = /^\/ping(.*)/.exec(request.url ?? '')
+      if (ping) told.push({ '/start': 'in_progress', '/fail': 'error' }[ping[1] ?? ''] ?? 'ok')
+      // An envelope of Sentry is lines of JSON.
+      for (const [, status = ''] of body.matchAll(/^\{.*"monitor_slug":"report","status":"(\w+)"/gm))
+        told.push(status)
+      response.end('{}')
+    })
+  }).listen(0, '127.0.0.1')
+  await once(monitor, 'listening')
+})
+
+afterEach(async () => {
+  await Promise.all(instances.map((instance) => instance.stop()))
+  instances = []
+  told = []
+  // One of them may have been killed while it held the lock.
+  await observer.query('delete from shedlock')
+})
+
+afterAll(async () => {
+  monitor.close()
+  monitor.closeAllConnections()
+  await observer.destroy()
+  await database.drop()
+  project.remove()
+})
+
+function start(file: string, environment: NodeJS.ProcessEnv = {}): void {
+  const { port } = monitor.address() as AddressInfo
+  const all = {
+    ...{ SENTRY_DSN: `http://key@127.0.0.1:${port}/1`, PING_URL: `http://127.0.0.1:${port}/ping` },
+    ...{ ...environment, DATABASE_URL: database.url },
+  }
+  instances = [project.start([file], all), project.start([file], all)]
+}
+
+const count = (status: string): number => told.filter((each) => each === status).length
+const fires = (said: 'ran' | 'skipped'): number =>
+  instances.reduce((sum, instance) => sum + instance.slots(said, 'report').length, 0)
+
+describe.each([...programs.keys()])('%s', (file) => {
+  test.each([
+    ['of a job that succeeds', 'ok', {}],
+    ['of a job that fails', 'error', { JOB_FAILS: 'yes' }],
+  ])('each run %s is reported as %s, and no skip', async (_, status, environment) => {
+    start(file, environment)
+    await eventually(() => {
+      expect(Math.min(fires('ran'), fires('skipped'))).toBeGreaterThanOrEqual(3)
+      // Between two fires.
+      expect(count('in_progress')).toBe(fires('ran'))
+      expect(count(status)).toBe(fires('ran'))
+    }, LONG)
+    expect([...new Set(told)].sort()).toEqual([status, 'in_progress'].sort())
+  })
+})
+
+test('around the lock, skips and failed runs are reported as ok', async () => {
+  start('around', { JOB_FAILS: 'yes' })
+  await eventually(() => {
+    expect(Math.min(fires('ran'), fires('skipped'))).toBeGreaterThanOrEqual(3)
+    expect(count('ok')).toBe(fires('ran') + fires('skipped'))
+  }, LONG)
+  expect(count('error')).toBe(0)
+})
