@@ -155,6 +155,18 @@ describe('the connections of a pool', () => {
     expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
   })
 
+  it('are not ended while they go back, however long that takes, because the app may have them already', async () => {
+    const connect = pool.connect.bind(pool)
+    pool.connect = async () => {
+      const session = await connect()
+      const release = () => new Promise<never>(() => pool.released++)
+      return { ...session, release } as unknown as typeof session
+    }
+    expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
+    expect(pool.released).toBeGreaterThan(0)
+    expect(pool.ended).toBe(0)
+  })
+
   it('go back if they arrive too late', async () => {
     const connect = pool.connect.bind(pool)
     pool.connect = async () => {
