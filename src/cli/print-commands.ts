@@ -11,8 +11,11 @@ import { addOptions, lockTableOptions, NAME_OPTIONS, type Flags, type OptionName
 import { print, warn } from './output'
 
 const PROVIDERS: readonly PrismaProvider[] = ['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver']
-/** Prisma and this library name two databases differently. Both commands accept either name. */
-const DIALECT_OF: Readonly<Record<string, DialectName>> = { postgresql: 'postgres', sqlserver: 'mssql' }
+/** Prisma and this library name two databases differently. Both commands accept either name, and `sql` also that of the driver. */
+const DIALECT_OF: Readonly<Record<string, DialectName>> = {
+  ...{ postgresql: 'postgres', sqlserver: 'mssql' },
+  ...{ pg: 'postgres', mysql2: 'mysql' },
+}
 const PROVIDER_OF: Readonly<Record<string, PrismaProvider>> = {
   postgres: 'postgresql',
   mssql: 'sqlserver',

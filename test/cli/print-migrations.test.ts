@@ -26,6 +26,8 @@ describe('shedlock-orm sql', () => {
 
   it.each([
     ['sql', 'postgresql', 'postgres'],
+    ['sql', 'pg', 'postgres'],
+    ['sql', 'mysql2', 'mysql'],
     ['sql', 'sqlserver', 'mssql'],
     ['prisma', 'postgres', 'postgresql'],
     ['prisma', 'mssql', 'sqlserver'],
