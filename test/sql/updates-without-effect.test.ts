@@ -24,13 +24,15 @@ const PREVENT: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-describeBackends(backendsOf('sqlite', 'postgres'))('a trigger that prevents updates on $name', (backend) => {
+const clients = everyClient().filter(({ backend }) => ['sqlite', 'postgres'].includes(backend))
+describeBackends(clients)('a trigger that prevents updates by $title', (each) => {
   it('is reported by an extension, a release and an operator, as long as the lock is held', async () => {
-    const { dataSource } = await openDatabase(backend, migrated())
-    const provider = typeOrmLockProvider(dataSource)
+    const client = await each.open()
+    afterTest(() => client.close())
+    const provider = client.createProvider()
     const lock = await provider.lock(JOB)
     const short = await provider.lock({ name: 'short', lockAtMostFor: '1s' })
-    for (const statement of PREVENT[backend.name] ?? []) await dataSource.query(statement)
+    for (const statement of PREVENT[each.backend] ?? []) await client.observer.query(statement)
     await expect(lock?.extend('2h')).rejects.toEqual(UNCHANGED)
     const seen = await provider.table.find(JOB.name)
     await expect(seen && provider.table.release(seen)).rejects.toEqual(UNCHANGED)
