@@ -7,7 +7,14 @@ import type { Lease } from './time'
  * refused at run time; the type is `string` so that a value from `process.env` fits.
  */
 export type Duration =
-  number | string | { readonly sign: number; readonly blank: boolean; toString(): string }
+  | number
+  | string
+  | {
+      readonly sign: number
+      readonly blank: boolean
+      /** Returns the duration in ISO 8601. */
+      toString(): string
+    }
 
 /**
  * What to lock, for how long, and how to acquire the lock. Durations count from each acquisition, so one object can be used again
