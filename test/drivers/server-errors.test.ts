@@ -109,7 +109,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
   )
   it.each(transient)('tries again after error %s, and fails in the end: %s', async (code) => {
     await raiseAlways({ code })
-    await expect(lock('300ms')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
+    await expect(lock('800ms')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
   })
 
   for (const code of UNKNOWN[backend.dialect] ?? []) {
@@ -124,7 +124,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
   for (const fault of WORDS[backend.dialect]?.lostRace ?? []) {
     it(`repeats a statement after error ${fault.code} '${fault.message}'`, async () => {
       await raiseAlways(fault)
-      await expect(lock('300ms')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
+      await expect(lock('800ms')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
     })
   }
 
@@ -176,7 +176,7 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
     it('fails in the end, with advice', async () => {
       const [code = ''] = Object.keys(dialects[dialect].readOnlyErrors)
       await raiseAlways({ code })
-      await expect(lock('300ms')).rejects.toEqual(
+      await expect(lock('800ms')).rejects.toEqual(
         lockError(
           'DATABASE_ERROR',
           /does not accept writes.*standby or a former primary\. Make the pool connect/,
