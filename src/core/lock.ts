@@ -38,9 +38,9 @@ export interface LockConfiguration {
   readonly lockAtLeastFor?: Duration | undefined
   /**
    * When this run was due, the same on every instance: a `Date`, whole milliseconds since 1970, or a `Temporal.Instant` or
-   * `Temporal.ZonedDateTime`. The lock is acquired once for
-   * each slot, and never for a slot before the last one. A slot more than a minute ahead of the storage's clock is refused with
-   * `INVALID_CONFIGURATION`, because one of the clocks is wrong. Default: no slot; the lock is acquired whenever it is free.
+   * `Temporal.ZonedDateTime`. The lock is acquired once for each slot, and never for a slot before the last one. A slot more than a
+   * minute ahead of the storage's clock is refused with `INVALID_CONFIGURATION`, because one of the clocks is wrong. Default: no
+   * slot; the lock is acquired whenever it is free.
    */
   readonly slot?: Date | number | { readonly epochMilliseconds: number } | undefined
   /**

@@ -18,8 +18,10 @@ export async function endReadOnlyConnection(client: PrismaClientLike): Promise<v
     const [row] = (await transaction.$queryRawUnsafe(
       "select connection_id() as id, @@global.read_only not in ('0', 'OFF') as read_only",
     )) as { id: bigint; read_only: bigint }[]
-    isOver = !row || seen.has(row.id)
-    if (!row || isOver) return
+    if (!row || seen.has(row.id)) {
+      isOver = true
+      return
+    }
     seen.add(row.id)
     // A session may be read-only by itself. MariaDB and MySQL name that setting differently.
     const ofSession = (await transaction.$queryRawUnsafe(

@@ -80,15 +80,12 @@ function pageLock(provider: string, record: LockRecord, overdueAfter: number | u
   const { name, held, paused, lastRun } = record
   const isOverdue = overdueAfter !== undefined && overdueLock(name, overdueAfter, record) !== undefined
   const { outcome } = lastRun ?? {}
+  // A job with slots does not run before a `lockedAt` in the future, so such a lock is not free.
+  const ofFree = foreignClock(record) > 0 ? 'ahead' : 'free'
   // A lock may stay held after its run, so its outcome comes first.
-  const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : free(record)
+  const ended = outcome === 'died' || outcome === 'failed' ? outcome : held ? 'held' : ofFree
   const state = isOverdue ? 'overdue' : paused ? 'paused' : ended
   return { provider, name, state, overdueAfter, record }
-}
-
-/** A job with slots does not run before a `lockedAt` in the future, so such a lock is not free. */
-function free(record: LockRecord): LockState {
-  return foreignClock(record) > 0 ? 'ahead' : 'free'
 }
 
 function troubleFirst(one: PageLock, other: PageLock): number {

@@ -48,9 +48,9 @@ th:first-child { border-top-left-radius: 8px }
 th:last-child { border-top-right-radius: 8px }
 th, td { padding: 8px 12px; vertical-align: top; white-space: nowrap }
 tr + tr td { border-top: 1px solid var(--line) }
-td:nth-child(1), td:nth-child(3) { white-space: normal; overflow-wrap: anywhere; min-width: 9em }
+td:nth-child(1), td:nth-child(3) { overflow-wrap: anywhere; min-width: 9em }
 td:nth-child(1) { font-weight: 600 }
-h1, dd, td:nth-child(1) span, td:nth-child(3) { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
+h1, dd, td:nth-child(1), td:nth-child(3) { white-space: pre-wrap; unicode-bidi: plaintext; text-align: left }
 .state { display: inline-block; border-radius: 99px; padding: 1px 10px; font-weight: 600; font-size: 13px }
 .overdue, .died, .failed, .ahead { background: var(--red-bg); color: var(--red) }
 .held { background: var(--blue-bg); color: var(--blue) }

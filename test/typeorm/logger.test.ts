@@ -96,10 +96,11 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     const dataSource = await opened.connect({ poolSize: 1 })
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock(job))?.unlock()
-    const fail = () => {
-      throw new Error('the disk is full')
-    }
-    Object.assign(dataSource, { logger: { logQuery: () => undefined, log: fail } })
+    const failure = new Error('the disk is full')
+    const log = jest.fn(() => {
+      throw failure
+    })
+    Object.assign(dataSource, { logger: { logQuery: () => undefined, log } })
     const queryRunner = dataSource.createQueryRunner()
     const client = (await queryRunner.connect()) as Record<string, unknown>
     const refusal = Object.assign(new Error('refused'), { errno: 1461, code: '26000' })
@@ -109,7 +110,8 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     const lock = await provider.lock(job)
     expect(lock).toBeDefined()
     await lock?.unlock()
-    expect(warning).toHaveBeenCalledTimes(1)
+    expect(log).toHaveBeenCalledTimes(1)
+    expect(warning.mock.calls).toEqual([[failure]])
     warning.mockRestore()
   })
 

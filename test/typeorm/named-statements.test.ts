@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import { beforeEach, expect, it, jest } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { assertLocked, LockingTaskExecutor, type Lock } from '../../src/core/internal'
 import { isNotPrepared, MOST_PREPARED } from '../../src/drivers/statement-names'
 import { guard, typeOrmLockProvider, type TypeOrmLockProviderOptions } from '../../src/typeorm/internal'
@@ -158,21 +158,6 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     await observer.query(statement)
     await everyQuestion(provider)
     expect(warnings.seen).toEqual([])
-  })
-
-  it('lose no lock if the logger throws that is warned of a refused name', async () => {
-    const provider = provide()
-    await (await provider.lock(job))?.unlock()
-    await dataSource.query('deallocate all')
-    const error = new Error('the disk is full')
-    const logged = jest.spyOn(warnings, 'log').mockImplementation(() => {
-      throw error
-    })
-    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    expect(await provider.lock(job)).toBeDefined()
-    expect(logged).toHaveBeenCalled()
-    expect(warning).toHaveBeenCalledWith(error)
-    warning.mockRestore()
   })
 
   it('that the client itself refuses count as refused, as where each text begins with a comment of its own', async () => {

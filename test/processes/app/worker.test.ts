@@ -1,11 +1,11 @@
-import { expect } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect } from '@jest/globals'
+import { afterTest } from '../../after-test'
 import { availableBackends, testBackends } from '../../backends'
 import { migrated, openDatabase } from '../../backends/open-database'
 import { eventually } from '../../eventually'
-import { afterTest } from '../../after-test'
 import { AppProcess } from './app-process'
 
 const ASKING =
@@ -29,7 +29,7 @@ testBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
       await transaction.query('lock table shedlock in access exclusive mode')
       await eventually(async () => expect(await dataSource.query(ASKING)).toHaveLength(1), { interval: 5 })
       stopped = worker.stop()
-      // Its executor has refused to start another run by the time that it is told of the lock.
+      // By the time the lock is acquired, the executor starts no more runs.
       await transaction.query('select pg_sleep(0.2)')
     })
     await stopped

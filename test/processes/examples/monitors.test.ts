@@ -26,7 +26,7 @@ let project: SchedulerProject
 let database: TestDatabase
 let observer: DataSource
 let instances: Instance[] = []
-/** The monitor: what it was told, in order. */
+/** The statuses that the monitor received, in order. */
 let told: string[] = []
 let monitor: Server
 
