@@ -87,4 +87,5 @@ declare global {
   const Test: typeof TestOfNest
   function dataSourceOf(tenant: string): DataSource
   function sendReport(signal?: AbortSignal): Promise<void>
+  function sendReports(): Promise<void>
 }
