@@ -48,6 +48,44 @@ describe.each([390, 1280])('at %d pixels', (width) => {
   })
 })
 
+/** How much wider the content of elements is than they are. Empty: nothing is cut. */
+function cut(page: Page, selector: string): Promise<unknown> {
+  const wider = `({ scrollWidth, clientWidth }) => scrollWidth - clientWidth`
+  return page.evaluate(
+    `[...document.querySelectorAll('${selector}')].map(${wider}).filter((pixels) => pixels > 1)`,
+  )
+}
+
+it('at every width the top bar fits', async () => {
+  const { page } = await visit('/docs/options')
+  const wide = []
+  for (let width = 320; width <= 1_920; width += 32) {
+    await page.setViewportSize({ width, height: 800 })
+    if ((await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')) !== 0)
+      wide.push(width)
+  }
+  expect(wide).toEqual([])
+})
+
+it('at 1,280 pixels no program and no table for users is cut', async () => {
+  const { page } = await visit('/')
+  const links = [...readFileSync(join(SITE, 'llms.txt'), 'utf8').matchAll(/\]\((.*?)\.md\)/g)]
+  const paths = links.map(([, link = '']) => new URL(link).pathname.replace(/index$/, ''))
+  const forUsers = paths.filter((path) => !/\/(docs\/(api|maintainers)\/|[A-Z]+$)/.test(path))
+  expect(forUsers.length).toBeGreaterThan(25)
+  const found = []
+  for (const path of forUsers) {
+    await page.goto(site.url + path)
+    found.push([path, await cut(page, '.vp-doc :is(pre, table)')])
+  }
+  expect(found).toEqual(forUsers.map((path) => [path, []]))
+})
+
+it('on a phone the options show their meanings', async () => {
+  const { page } = await visit('/docs/options', { viewport: { width: 390, height: 844 } })
+  expect(await cut(page, '.vp-doc table')).toEqual([])
+})
+
 describe.each([
   [1280, 800],
   [390, 844],
@@ -60,11 +98,7 @@ describe.each([
       const { y = NaN, height: high = NaN } = (await one.boundingBox()) ?? {}
       expect(y + high).toBeLessThanOrEqual(height)
     }
-    expect(
-      await page.evaluate(
-        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.vp-doc pre'))`,
-      ),
-    ).toBe(0)
+    expect(await cut(page, '.vp-doc > div > div:first-of-type pre')).toEqual([])
   })
 })
 
