@@ -8,6 +8,7 @@ import { contents, MAINTAINERS } from './contents.mts'
 import { firstParagraph } from './first-paragraph.mts'
 import { linksOutOfTheSite, repository } from './links.mts'
 import { writeForLanguageModels } from './llms.mts'
+import { playgroundForPicture, setUpsAsTabs } from './first-page.mts'
 import { picturesOfBothSchemes, sizesOfPictures } from './pictures.mts'
 import { searchOptions } from './search.mts'
 import { absolute, siteUrl } from './site-url.mts'
@@ -57,6 +58,8 @@ export default defineConfig({
       linksOutOfTheSite(md)
       picturesOfBothSchemes(md)
       sizesOfPictures(md)
+      playgroundForPicture(md)
+      setUpsAsTabs(md)
     },
     anchor: { slugify: slug },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

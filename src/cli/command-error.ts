@@ -44,6 +44,12 @@ export function databaseFailure(message: string): CommandError {
   return new CommandError(ExitCode.database, message)
 }
 
+export function notConnected(why: string): CommandError {
+  return databaseFailure(
+    `The connection to the database failed: ${why} – start the server, or correct its address, the user or the database.`,
+  )
+}
+
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandError) return error.exitCode
   return error instanceof LockError && error.code === 'INVALID_CONFIGURATION'

@@ -66,9 +66,9 @@ function connect({ url, dataSource, env, createTable, ...names }: ConnectionFlag
   const options = lockTableOptions(names)
   if (url !== undefined && dataSource !== undefined) throw twice('--url', '--data-source')
   if (env !== undefined) readEnvironment(env, url, dataSource !== undefined)
-  const address = url ?? process.env['DATABASE_URL']
+  const address = url ?? process.env['DATABASE_URL'] ?? ''
   if (dataSource !== undefined) return connectDataSource(dataSource, options)
-  if (address !== undefined) return connectUrl(address, options, createTable)
+  if (address !== '') return connectUrl(address, options, createTable)
   throw wrongUsage(
     'No database is named – set --url, DATABASE_URL in the environment or in --env, or --data-source.',
   )

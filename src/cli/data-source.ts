@@ -4,7 +4,7 @@ import { dirname, extname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { LockTableOptions } from '../sql/internal'
 import { CLIENT_DIALECTS, typeOrmLockProvider, type DataSourceLike } from '../typeorm/internal'
-import { databaseFailure, hide, hideUrl, wrongUsage } from './command-error'
+import { hide, hideUrl, notConnected, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
 /** What the command line uses of a DataSource beyond what a lock does. */
@@ -62,7 +62,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     })
     if (!dataSource.isInitialized) await dataSource.initialize()
   } catch (error) {
-    throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
+    throw notConnected(oneLine(error))
   }
   const names = { ...namesOfEntity(dataSource.entityMetadatas, options), ...options }
   return {

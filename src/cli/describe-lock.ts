@@ -18,7 +18,8 @@ import { COMMAND } from './output'
 /** @throws CommandError if the lock was never acquired */
 export async function existingLock(provider: SqlLockProvider, name: string): Promise<LockRecord> {
   const lock = await provider.table.find(name)
-  if (!lock) throw refusal(`There is no lock '${name}', because it was never acquired.`)
+  if (!lock)
+    throw refusal(`Lock '${name}' was never acquired – check the name: ${COMMAND} list shows all of them.`)
   return lock
 }
 

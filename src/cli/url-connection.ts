@@ -6,7 +6,7 @@ import { mysqlDriver } from './drivers/mysql-driver'
 import { oracleDriver } from './drivers/oracle-driver'
 import { postgresDriver } from './drivers/postgres-driver'
 import { sqliteDriver, sqliteFile } from './drivers/sqlite-driver'
-import { CommandError, databaseFailure, hideUrl, wrongUsage } from './command-error'
+import { CommandError, hideUrl, notConnected, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
 /** Maps the scheme of a URL to its database. */
@@ -67,7 +67,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
     idle.push(await open())
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw databaseFailure(`The connection to the database failed: ${oneLine(error)}`)
+    throw notConnected(oneLine(error))
   }
   return {
     provider,

@@ -104,7 +104,8 @@ describeBackends(backends)('the command line on $name', (backend) => {
     expect(await run(['list', 'Report'])).toEqual({
       status: 1,
       stdout: '',
-      stderr: "shedlock-orm: There is no lock 'Report', because it was never acquired.\n",
+      stderr:
+        "shedlock-orm: Lock 'Report' was never acquired – check the name: shedlock-orm list shows all of them.\n",
     })
   })
 

@@ -77,6 +77,7 @@ describe('shedlock-orm sql', () => {
     [['frobnicate'], /unknown command 'frobnicate'/],
     [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
     [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],
+    [['list', '--url', ''], /^shedlock-orm: No database is named/],
     [['list', '--url', 'redis://localhost'], /does not begin with a known scheme/],
     [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
   ] as const)('refuses %j with one line and exit status 2', async (args, message) => {
@@ -85,6 +86,12 @@ describe('shedlock-orm sql', () => {
     expect(stdout).toBe('')
     expect(stderr.trim()).toMatch(message)
     expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('says what to do if the database cannot be reached', async () => {
+    const { status, stderr } = await runCli(['list', '--url', 'postgres://app@127.0.0.1:1/app'])
+    expect(status).toBe(3)
+    expect(stderr).toMatch(/^shedlock-orm: The connection .*ECONNREFUSED.* – start the server, or correct /)
   })
 
   it('refuses a DataSource of a database that has no dialect', async () => {

@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Test as TestOfNest } from '@nestjs/testing'
-import type { LockingTaskExecutor } from 'shedlock-orm'
+import type { schedule as scheduleOfNodeCron } from 'node-cron'
+import type { LockingTaskExecutor as Executor } from 'shedlock-orm'
 import type { Prisma8ClientLike, Prisma8TransactionLike } from 'shedlock-orm/prisma-8'
 import type { SqlLockProvider } from 'shedlock-orm/sql'
+import type { typeOrmLockProvider as providerOfTypeOrm } from 'shedlock-orm/typeorm'
 import type { DataSource } from 'typeorm'
 import { PrismaClient } from '../prisma/generated/sqlite/client'
 
@@ -38,7 +40,10 @@ declare global {
   const db: Prisma8ClientLike & {
     transaction<R>(work: (tx: Prisma8TransactionLike) => PromiseLike<R>): Promise<R>
   }
-  const executor: LockingTaskExecutor
+  const executor: Executor
+  const LockingTaskExecutor: typeof Executor
+  const typeOrmLockProvider: typeof providerOfTypeOrm
+  const schedule: typeof scheduleOfNodeCron
   /** A `FastifyInstance`, which is not installed here. */
   const fastify: {
     addHook(name: 'preClose' | 'onClose', hook: () => Promise<void>): void
@@ -82,4 +87,5 @@ declare global {
   const Test: typeof TestOfNest
   function dataSourceOf(tenant: string): DataSource
   function sendReport(signal?: AbortSignal): Promise<void>
+  function sendReports(): Promise<void>
 }

@@ -1,16 +1,28 @@
 /// <reference types="vitepress/client" />
 import { defineAsyncComponent, h } from 'vue'
-import { useData, type Theme } from 'vitepress'
+import { withBase, type Theme } from 'vitepress'
 // Omits the fonts, which are 100 kB: system-ui needs none.
 import DefaultTheme from 'vitepress/theme-without-fonts'
+import SetUps from './SetUps.vue'
 import './style.css'
 
 const Playground = defineAsyncComponent(() => import('../../playground/Playground.vue'))
 
+const notFound = () =>
+  h('div', { class: 'vp-doc not-found' }, [
+    h('h1', 'There is no such page'),
+    h('p', [
+      'It may have been renamed. Search for it above, or look through ',
+      h('a', { href: withBase('/docs/') }, 'all pages'),
+      '.',
+    ]),
+  ])
+
 export default {
   extends: DefaultTheme,
-  Layout: () => {
-    const isFirstPage = useData().page.value.relativePath === 'index.md'
-    return h(DefaultTheme.Layout, null, { 'doc-before': () => isFirstPage && h(Playground) })
+  Layout: () => h(DefaultTheme.Layout, null, { 'not-found': notFound }),
+  enhanceApp: ({ app }) => {
+    app.component('Playground', Playground)
+    app.component('SetUps', SetUps)
   },
 } satisfies Theme

@@ -48,6 +48,7 @@ async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const page = await context.newPage()
   if (options.javaScriptEnabled !== false) await page.addInitScript(LISTEN)
   await page.goto(site.url)
+  if (options.javaScriptEnabled !== false) await page.getByText('The code, and its values to choose').click()
   return page
 }
 
@@ -250,8 +251,7 @@ it('the text is there before the playground is loaded, which then needs no netwo
 it('a keyboard is enough', async () => {
   const page = await open()
   await until(page, (seen) => seen[0])
-  await page.getByRole('button', { name: 'Stop' }).focus()
-  await page.keyboard.press('Tab')
+  await page.getByRole('button', { name: 'Kill A' }).focus()
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Start A' }).waitFor()
   const focused = () => page.locator(':focus').getAttribute('aria-label')

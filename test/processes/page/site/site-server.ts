@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 }
 
-/** Serves the built site on loopback as GitHub's Pages does: an address without an ending is that of a page. */
+/** Serves the built site on loopback as GitHub's Pages does: an address without an ending is that of a page, and 404.html is shown for others. */
 export async function serveSite(): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '', 'http://localhost').pathname)
@@ -24,8 +24,9 @@ export async function serveSite(): Promise<{ url: string; close: () => void }> {
       .map((each) => join(SITE, each))
       .find((each) => existsSync(each) && statSync(each).isFile())
     response.statusCode = file === undefined ? 404 : 200
-    response.setHeader('content-type', TYPES[extname(file ?? '')] ?? 'text/plain')
-    response.end(file === undefined ? 'Not found' : readFileSync(file))
+    const shown = file ?? join(SITE, '404.html')
+    response.setHeader('content-type', TYPES[extname(shown)] ?? 'text/plain')
+    response.end(readFileSync(shown))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {

@@ -48,12 +48,99 @@ describe.each([390, 1280])('at %d pixels', (width) => {
   })
 })
 
+/** How much wider the content of elements is than they are. Empty: nothing is cut. */
+function cut(page: Page, selector: string): Promise<unknown> {
+  const wider = `({ scrollWidth, clientWidth }) => scrollWidth - clientWidth`
+  return page.evaluate(
+    `[...document.querySelectorAll('${selector}')].map(${wider}).filter((pixels) => pixels > 1)`,
+  )
+}
+
+it('at every width the top bar fits', async () => {
+  const { page } = await visit('/docs/options')
+  const wide = []
+  for (let width = 320; width <= 1_920; width += 32) {
+    await page.setViewportSize({ width, height: 800 })
+    if ((await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')) !== 0)
+      wide.push(width)
+  }
+  expect(wide).toEqual([])
+})
+
+it('at 1,280 pixels no program and no table for users is cut', async () => {
+  const { page } = await visit('/')
+  const links = [...readFileSync(join(SITE, 'llms.txt'), 'utf8').matchAll(/\]\((.*?)\.md\)/g)]
+  const paths = links.map(([, link = '']) => new URL(link).pathname.replace(/index$/, ''))
+  const forUsers = paths.filter((path) => !/\/(docs\/(api|maintainers)\/|[A-Z]+$)/.test(path))
+  expect(forUsers.length).toBeGreaterThan(25)
+  const found = []
+  for (const path of forUsers) {
+    await page.goto(site.url + path)
+    found.push([path, await cut(page, '.vp-doc :is(pre, table)')])
+  }
+  expect(found).toEqual(forUsers.map((path) => [path, []]))
+})
+
+it('on a phone the options show their meanings', async () => {
+  const { page } = await visit('/docs/options', { viewport: { width: 390, height: 844 } })
+  expect(await cut(page, '.vp-doc table')).toEqual([])
+})
+
+describe.each([
+  [1280, 800],
+  [390, 844],
+])('the first screen of %d × %d pixels', (width, height) => {
+  it('shows the sentence, the whole program and the running timelines', async () => {
+    const { page } = await visit('/', { viewport: { width, height } })
+    await page.locator('.track .run').first().waitFor()
+    const [sentence, program] = [page.locator('.vp-doc p').first(), page.locator('.vp-doc pre').first()]
+    for (const one of [sentence, program, ...(await page.locator('.track').all())]) {
+      const { y = NaN, height: high = NaN } = (await one.boundingBox()) ?? {}
+      expect(y + high).toBeLessThanOrEqual(height)
+    }
+    expect(await cut(page, '.vp-doc > div > div:first-of-type pre')).toEqual([])
+  })
+})
+
+it('one set-up is shown at a time, and links to the others land on them', async () => {
+  const { page } = await visit('/#nestjs')
+  const heading = (name: string) => page.locator('.set-ups').getByRole('heading', { level: 2, name })
+  const landed = () =>
+    page.waitForFunction(
+      `Math.abs(document.querySelector(location.hash).getBoundingClientRect().top - 120) < 80`,
+    )
+  await heading('NestJS').waitFor()
+  await landed()
+  await page.getByRole('navigation', { name: 'Set-ups' }).getByRole('link', { name: 'Prisma' }).click()
+  await heading('Prisma').waitFor()
+  await landed()
+  expect(await heading('NestJS').isVisible()).toBe(false)
+  await page.locator('.vp-doc').getByRole('link', { name: 'TypeORM', exact: true }).first().click()
+  await heading('TypeORM').waitFor()
+  await landed()
+})
+
+it('an address that no page has leads to all pages', async () => {
+  const { page } = await visit('/docs/nothing')
+  await page.getByRole('link', { name: 'all pages' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Documentation' }).waitFor()
+})
+
 it('the menu of a phone leads to the pages', async () => {
   const { page } = await visit('/', { viewport: { width: 390, height: 800 } })
   await page.getByRole('button', { name: 'mobile navigation' }).click()
   await page.getByRole('link', { name: 'Options', exact: true }).first().click()
   await page.getByRole('heading', { level: 1, name: 'Options' }).waitFor()
 })
+
+/** Returns where the first result of the search leads to. */
+async function firstResult(page: Page, word: string): Promise<string> {
+  const first = page.locator('.result').first()
+  await page.getByRole('searchbox').fill('')
+  await first.waitFor({ state: 'detached' })
+  await page.getByRole('searchbox').fill(word)
+  return (await first.getAttribute('href')) ?? ''
+}
 
 it.each([
   ['lockAtMostFor', '/docs/options#a-lock'],
@@ -63,10 +150,24 @@ it.each([
 ])('the search finds for %s first %s', async (word, path) => {
   const { page } = await visit('/')
   await page.getByRole('button', { name: 'Search' }).click()
-  await page.getByRole('searchbox').fill(word)
-  const first = page.locator('.result').first()
-  await first.waitFor()
-  expect(await first.getAttribute('href')).toContain(path)
+  expect(await firstResult(page, word)).toContain(path)
+})
+
+it('the search finds every exported class and function by its name first', async () => {
+  const api = join(SITE, 'docs/api')
+  const pages = readdirSync(api, { recursive: true, encoding: 'utf8' })
+    .map((file) => /(?:classes|functions)\/(\w+)\.html$/.exec(file)?.[1])
+    .filter((name) => name !== undefined)
+  expect(pages.length).toBeGreaterThan(40)
+  const { page } = await visit('/')
+  await page.getByRole('button', { name: 'Search' }).click()
+  const missed = []
+  for (const name of new Set(pages)) {
+    const first = await firstResult(page, name)
+    // An interface may differ from a function only in its first letter.
+    if (!first.replace(/#.*/, '').toLowerCase().endsWith(`/${name.toLowerCase()}`)) missed.push([name, first])
+  }
+  expect(missed).toEqual([])
 })
 
 it('the switch of the site decides which picture is shown, whatever the system says', async () => {
