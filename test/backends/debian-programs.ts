@@ -71,7 +71,7 @@ export async function startMariaDb(): Promise<StartedServer> {
         run('/usr/bin/mariadb-tzinfo-to-sql', '/usr/share/zoneinfo'),
       ].join('\n')
       const bootstrap = [...options, '--bootstrap', '--user=nobody']
-      execFileSync(join(root, '../run'), ['/usr/sbin/mariadbd', ...bootstrap], { input })
+      execFileSync(join(root, '../run'), ['/usr/sbin/mariadbd', ...bootstrap], { input, stdio: 'pipe' })
       return [...options, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve']
     },
   )

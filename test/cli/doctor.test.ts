@@ -65,7 +65,7 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     expect(status).toBe(0)
   })
 
-  const itOnPostgres = itIf(backend.name === 'postgres', 'PostgreSQL, which CockroachDB resembles')
+  const itOnPostgres = itIf(backend.dialect === 'postgres', 'PostgreSQL, which CockroachDB resembles')
   itOnPostgres('notes that its dialect has never met a real server', async () => {
     await dataSource.runMigrations()
     const { stdout } = await runCli(['doctor', '--url', url.replace('postgres:', 'cockroachdb:')])
