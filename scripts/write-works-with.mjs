@@ -21,14 +21,25 @@ const DATABASES = {
   sqljs: 'sql.js',
   pglite: 'PGlite',
   postgres: 'PostgreSQL',
-  postgres18: 'PostgreSQL 18',
+  postgres16: 'PostgreSQL',
+  postgres17: 'PostgreSQL',
+  postgres18: 'PostgreSQL',
+  pgbouncer: 'PgBouncer, PostgreSQL',
+  odyssey: 'Odyssey, PostgreSQL',
+  pgpool: 'Pgpool-II, PostgreSQL',
+  haproxy: 'HAProxy, PostgreSQL',
   mariadb: 'MariaDB',
+  mariadb11: 'MariaDB',
   mysql: 'MySQL',
+  mysqlrouter: 'MySQL Router, MySQL',
+  spanner: 'Spanner (emulator)',
   cockroachdb: 'CockroachDB',
   mssql: 'SQL Server',
   oracle: 'Oracle',
-  spanner: 'Spanner (emulator)',
+  hana: 'SAP HANA',
 }
+/** The backends on which `.ci/run` runs every test before each change. */
+const SUPPORTED = ['sqlite', 'sqlite-memory', 'sqljs', 'postgres', 'mariadb', 'mysql']
 /** The libraries in the titles of `npm run check:package`, as their authors spell them. */
 const LIBRARIES = {
   typeorm: 'TypeORM',
@@ -133,11 +144,17 @@ function databases() {
     return [
       spelled,
       run?.version ?? '',
+      tier(name),
       ...COLUMNS.map((column) => cell(run?.[column])),
       run?.date ?? 'never',
     ]
   })
-  return table(['', 'version', ...COLUMNS, 'run on'], rows)
+  return table(['', 'version', 'tier', ...COLUMNS, 'run on'], rows)
+}
+
+function tier(name) {
+  if (SUPPORTED.includes(name)) return 'supported'
+  return name in runs.databases ? 'tried' : 'written'
 }
 
 function cell({ passed, failed, pending } = { passed: 0, failed: 0, pending: 0 }) {

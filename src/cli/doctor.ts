@@ -46,6 +46,10 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
       ),
     )
   const { dialect, attempt } = connection.provider.table.session()
+  if (dialect.untried) {
+    const message = `the tests have never run on a real ${dialect.name} server: its SQL follows the vendor's documentation`
+    findings.push(found('dialect', message, 'note'))
+  }
   try {
     findings.push(await clock(dialect, attempt))
     findings.push(...(await settings(dialect, attempt)))

@@ -131,9 +131,10 @@ const mysql: Driver = {
   // bound value yields. A column in another collation could not be compared with it (error 1267), and a key in latin1 would not be
   // used.
   inAscii: (text) => ({ sql: mysqlLiteral(text) }),
-  // Only errors of the server have an SQLSTATE. Those of class 08 are mariadb's own, about the connection, except Galera's 1047.
+  // Only errors of the server have an SQLSTATE. Those of class 08 are mariadb's own, about the connection, except Galera's 1047
+  // and the 1040 of a full server.
   errorCode: ({ errno, sqlState, message }: ErrorLike) => {
-    if (errno === 1047) return '1047'
+    if (errno === 1047 || errno === 1040) return String(errno)
     if (typeof sqlState !== 'string' || sqlState === '' || sqlState.startsWith('08')) return undefined
     return typeof errno === 'number' ? mysqlCode(String(errno), String(message)) : undefined
   },

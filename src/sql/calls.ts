@@ -292,7 +292,9 @@ function failure(error: unknown, call: DatabaseCall<unknown>, database: Database
   const kind = errorKind(database.dialect, error)
   if (kind === 'read-only') return noWrites(error, lockName)
   if (kind === 'not-sent' && isPoolTimeout(error)) return noAnswer(error, lockName, limit, false)
-  return kind === 'transient' || kind === 'not-prepared'
+  // A server without room for another connection is busy, too.
+  const { code = '' } = driverErrorOf(error)
+  return kind === 'transient' || kind === 'not-prepared' || code in database.dialect.transientErrors
     ? busy(error, lockName, limit)
     : databaseError(error, lockName)
 }

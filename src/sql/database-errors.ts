@@ -74,7 +74,7 @@ export function busy(error: unknown, lockName: string | undefined, limit: number
   const { message, cause } = driverErrorOf(error)
   return new LockError(
     'TIMEOUT',
-    `The database was too busy to serve ${subject(lockName)} within ${Math.round(limit)} ms: ${message} – check whether its table is locked, or another transaction has locked its row.`,
+    `The database was too busy to serve ${subject(lockName)} within ${Math.round(limit)} ms: ${message} – check whether its table is locked, another transaction has locked its row, or too many connections are open.`,
     { lockName, cause },
   )
 }

@@ -14,6 +14,9 @@ export type DialectName =
 export interface Dialect extends Identifiers, Expressions, ErrorCodes {
   readonly name: DialectName
 
+  /** The tests have never run on such a server: its SQL follows the vendor's documentation. */
+  readonly untried?: true
+
   /** The end of a `select` that reads no table, such as `from dual`. Default: none. */
   readonly from?: Sql
 

@@ -80,7 +80,8 @@ export class SqlLockProvider extends LockProvider {
     if (timeLimit === 0)
       throw invalid('timeLimit is 0, so the database could never answer in time – make it longer.')
     const table = tableSql(known, options)
-    this.description = `the table ${title(table.names)} (${dialect.name})`
+    const tier = known.untried ? ', never tested on a real server' : ''
+    this.description = `the table ${title(table.names)} (${dialect.name}${tier})`
     this.#lockedBy = lockedBy
     this.#table = new LockTable(client, known, table, Math.min(timeLimit, LONGEST_TIMEOUT))
     this.table = new TableOperations(this.#table, lockedBy, (name, owner) =>

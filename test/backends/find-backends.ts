@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { installPglite } from './pglite'
-import { address, type Server } from './server'
+import { address, type Server, type StartedServer } from './server'
 import { servers } from './servers'
 import { startContainer } from './start-container'
 
@@ -37,8 +37,9 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
       const place = await findServer(server, stops, isAsked(server.name))
       return {
         name: server.name,
-        ...place,
-        version: await versionOf(server, place.url),
+        url: place.url,
+        note: place.note,
+        version: [place.version, await versionOf(server, place.url)].filter(Boolean).join(', '),
         knowsNamedZones: await knowsNamedZones(server, place.url),
       }
     } catch (error) {
@@ -84,21 +85,24 @@ async function findServer(
   server: Server,
   stops: Stop[],
   asked: boolean,
-): Promise<{ url: string; note: string }> {
+): Promise<Omit<StartedServer, 'stop'>> {
   const given = process.env[server.variable]
   if (given) {
     await checkProduct(server, given)
     return { url: given, note: server.variable }
   }
-  if (server.onDemand && !asked) throw new Error(`only if BACKENDS names it, or with ${server.variable}`)
-  const local = await answers(server.localUrl)
-    .then(() => checkProduct(server, server.localUrl))
-    .then(
-      () => undefined,
-      (error: unknown) => (error as Error).message,
-    )
-  if (local === undefined) return { url: server.localUrl, note: new URL(server.localUrl).host }
-  const why = [`${server.variable} is not set`, local]
+  if (server.onDemand && !asked) throw new Error('only if BACKENDS names it, or its variable has a URL')
+  const why = [`${server.variable} is not set`]
+  const { localUrl } = server
+  if (localUrl !== undefined) {
+    try {
+      await answers(localUrl)
+      await checkProduct(server, localUrl)
+      return { url: localUrl, note: new URL(localUrl).host }
+    } catch (error) {
+      why.push((error as Error).message)
+    }
+  }
   for (const start of [server.start, () => startContainer(server)]) {
     const started = await start?.()
     if (typeof started === 'object') {
@@ -106,7 +110,7 @@ async function findServer(
       await untilReady(server, started.url).catch((error: unknown) => {
         throw new Error(`${started.note} did not get ready: ${String(error)}`)
       })
-      return { url: started.url, note: started.note }
+      return started
     }
     if (started !== undefined) why.push(started)
   }

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-const CACHE = join(__dirname, '../../node_modules/.cache/shedlock-orm')
+export const CACHE = join(__dirname, '../../node_modules/.cache/shedlock-orm')
 
 /** Where a package is, or will be: a folder of its own. */
 export function folderOf(name: string, version: string): string {

@@ -17,6 +17,7 @@ export const hasPreparingPgBouncer = major > 1 || minor >= 21
 export async function startPgBouncer(
   url: string,
   settings: Readonly<Record<string, string | number>> = {},
+  [program, ...args]: readonly [string, ...string[]] = [PROGRAM],
 ): Promise<{ url: string; stop(): Promise<void> }> {
   const { hostname, port, username, password } = new URL(url)
   const listen = await freePort()
@@ -44,7 +45,7 @@ export async function startPgBouncer(
   )
   // It does not run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  const child = spawn(PROGRAM, [...user, configuration], { stdio: 'ignore' })
+  const child = spawn(program, [...args, ...user, configuration], { stdio: 'ignore' })
   const kill = (): void => void child.kill('SIGKILL')
   // It shall not outlive a test that was broken off.
   process.once('exit', kill)

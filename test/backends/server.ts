@@ -7,8 +7,8 @@ export interface Server {
   readonly dialect: DialectName
   /** Holds a URL; its user must be allowed to create databases. */
   readonly variable: string
-  /** Where such a server usually listens on a developer's machine. */
-  readonly localUrl: string
+  /** Where such a server usually listens on a developer's machine, if it has a port of its own. */
+  readonly localUrl?: string
   readonly container: {
     readonly image: string
     readonly port: number
@@ -42,6 +42,8 @@ export interface StartedServer {
   readonly url: string
   /** What was started. */
   readonly note: string
+  /** Of a program in front of the database. */
+  readonly version?: string
   stop(): Promise<unknown>
 }
 

@@ -1,6 +1,7 @@
+import { startMariaDb, startProxy } from './debian-programs'
 import { startEmbeddedPostgres } from './embedded-postgres'
 import { administerSpanner, prepareSpanner, spannerOptions, startSpannerEmulator } from './spanner-emulator'
-import { address, withDatabase, type Server } from './server'
+import { address, withDatabase, type Server, type StartedServer } from './server'
 
 const postgres: Server = {
   name: 'postgres',
@@ -22,15 +23,30 @@ const postgres: Server = {
 }
 
 /** Beside the one that a machine has. */
-const postgres18: Server = {
+const embedded = (major: number, version: string): Server => ({
   ...postgres,
-  name: 'postgres18',
-  variable: 'POSTGRES18_URL',
-  localUrl: 'postgres://postgres@127.0.0.1:54318/postgres',
-  product: /^PostgreSQL 18/,
+  name: `postgres${major}`,
+  variable: `POSTGRES${major}_URL`,
+  localUrl: `postgres://postgres@127.0.0.1:543${major}/postgres`,
+  product: new RegExp(`^PostgreSQL ${major}`),
   onDemand: true,
-  start: () => startEmbeddedPostgres('18.4.0-beta.17'),
-}
+  start: () => startEmbeddedPostgres(version),
+})
+const POSTGRES_18 = '18.4.0-beta.17'
+
+/** @param start starts the server that it is in front of */
+const inFront = (
+  name: Parameters<typeof startProxy>[0],
+  { localUrl: _, ...of }: Server,
+  start: () => Promise<StartedServer>,
+): Server => ({
+  ...of,
+  name,
+  variable: `${name.toUpperCase()}_URL`,
+  onDemand: true,
+  conformanceOnly: true,
+  start: async () => startProxy(name, await start()),
+})
 
 const mariadb: Server = {
   name: 'mariadb',
@@ -52,6 +68,17 @@ const mariadb: Server = {
   databaseUrl: withDatabase,
 }
 
+/** Beside the one that a machine has. */
+const mariadb11: Server = {
+  ...mariadb,
+  name: 'mariadb11',
+  variable: 'MARIADB11_URL',
+  localUrl: 'mysql://root@127.0.0.1:33118/mysql',
+  product: /^11.*MariaDB/,
+  onDemand: true,
+  start: startMariaDb,
+}
+
 const mysql: Server = {
   ...mariadb,
   name: 'mysql',
@@ -64,6 +91,13 @@ const mysql: Server = {
   },
   product: /^(?!.*MariaDB)/,
   typeOrm: (url) => ({ type: 'mysql', ...address(url) }),
+}
+
+/** The server at MYSQL_URL, which is not stopped. */
+function givenMySql(): Promise<StartedServer> {
+  const url = process.env[mysql.variable]
+  if (url === undefined) throw new Error(`${mysql.variable} is not set`)
+  return Promise.resolve({ url, note: mysql.variable, stop: () => Promise.resolve() })
 }
 
 const cockroachdb: Server = {
@@ -168,9 +202,16 @@ const spanner: Server = {
 
 export const servers: readonly Server[] = [
   postgres,
-  postgres18,
+  embedded(16, '16.14.0-beta.17'),
+  embedded(17, '17.9.0-beta.17'),
+  embedded(18, POSTGRES_18),
+  ...(['pgbouncer', 'odyssey', 'pgpool', 'haproxy'] as const).map((name) =>
+    inFront(name, postgres, () => startEmbeddedPostgres(POSTGRES_18)),
+  ),
   mariadb,
+  mariadb11,
   mysql,
+  inFront('mysqlrouter', mysql, givenMySql),
   cockroachdb,
   mssql,
   oracle,

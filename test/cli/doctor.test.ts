@@ -65,6 +65,14 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
     expect(status).toBe(0)
   })
 
+  const itOnPostgres = itIf(backend.dialect === 'postgres', 'PostgreSQL, which CockroachDB resembles')
+  itOnPostgres('notes that its dialect has never met a real server', async () => {
+    await dataSource.runMigrations()
+    const { stdout } = await runCli(['doctor', '--url', url.replace('postgres:', 'cockroachdb:')])
+    expect(stdout).toMatch(/\nnote +dialect: the tests have never run on a real cockroachdb server/)
+    expect((await runCli(['doctor', '--url', url])).stdout).not.toContain('dialect:')
+  })
+
   const faults = (tableFaults[backend.dialect] ?? []).filter(([fault]) => FAULTS.includes(fault))
   for (const [fault, told, make] of faults) {
     it(`finds, and fixes with the SQL that it prints: ${fault}`, async () => {

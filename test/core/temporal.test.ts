@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { aDuration, InMemoryLockProvider, slotOf, type Duration } from '../../src/core/internal'
+import { itIf } from '../it-if'
 import { providerOf } from './provider-of'
 
 const at = Date.UTC(2026, 10, 21, 3)
@@ -20,6 +21,8 @@ const duration = (text: string) => ({
     throw new TypeError('Cannot convert')
   },
 })
+
+type TemporalType = 'Duration' | 'Instant' | 'PlainDateTime' | 'ZonedDateTime'
 
 describe('objects of Temporal', () => {
   it('are durations', async () => {
@@ -61,5 +64,26 @@ describe('objects of Temporal', () => {
   ])('are refused as a slot if they are no time: %#', async (slot) => {
     const locked = new InMemoryLockProvider().lock({ name: 'job', lockAtMostFor: '1m', slot: slot as never })
     await expect(locked).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+  })
+
+  const { Temporal } = globalThis as { Temporal?: Record<TemporalType, { from(text: string): unknown }> }
+  itIf(Temporal !== undefined, 'Node.js 26')('are those of Node.js', async () => {
+    const of = (type: TemporalType, text: string) => Temporal?.[type].from(text) as never
+    const provider = new InMemoryLockProvider()
+    const job = { name: 'job', lockAtMostFor: of('Duration', 'PT1M') }
+    for (const slot of [
+      of('Instant', '2026-11-21T03:00Z'),
+      of('ZonedDateTime', '2026-11-21T05:00[Europe/Prague]'),
+    ]) {
+      const lock = await provider.lock({ ...job, slot })
+      expect(await lock?.fencingToken()).toBe((slot as { epochMilliseconds: number }).epochMilliseconds)
+      expect(lock?.remaining()).toBeGreaterThan(50_000)
+      await lock?.unlock()
+    }
+    const zoneless = { ...job, slot: of('PlainDateTime', '2026-11-21T06:00') }
+    await expect(provider.lock(zoneless)).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
+    await expect(provider.lock({ ...job, wait: of('Duration', 'P1M') })).rejects.toMatchObject({
+      code: 'INVALID_CONFIGURATION',
+    })
   })
 })

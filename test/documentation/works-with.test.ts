@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { dialects } from '../../src/sql/internal'
 
 const root = join(__dirname, '../..')
 const read = (page: string): string => readFileSync(join(root, 'docs', page), 'utf8')
@@ -14,6 +15,11 @@ describe('docs/works-with.md', () => {
       encoding: 'utf8',
     })
     expect({ stderr: status === 0 ? '' : stderr }).toEqual({ stderr: '' })
+  })
+
+  it('calls as many databases written as there are dialects that have never met a server', () => {
+    const written = worksWith.split('\n').filter((line) => / written +\|/.test(line))
+    expect(written).toHaveLength(Object.values(dialects).filter(({ untried }) => untried).length)
   })
 
   it.each(

@@ -19,7 +19,7 @@ interface Fault {
 const raiseOnMySql = ({ code, message = 'on purpose', onlyIn = 'connection_id()' }: Fault) => [
   `create trigger fail before insert on shedlock for each row
     if connection_id() = ${onlyIn} then
-      signal sqlstate '${['1053', '1047'].includes(code) ? '08S01' : '40001'}'
+      signal sqlstate '${['1053', '1047', '1040'].includes(code) ? '08S01' : '40001'}'
         set mysql_errno = ${code}, message_text = '${message}';
     end if`,
 ]

@@ -39,18 +39,13 @@ export default class BackendReporter {
     const line = (first, cells, last) =>
       `  ${first.padEnd(14)}${cells.map((cell) => cell.padEnd(WIDTH)).join('')}${last}`.trimEnd()
     const lines = ['', line('Backend', COLUMNS, '')]
+    const missing = {}
     for (const { name, url, note } of found) {
-      const row = counts.get(name)
-      if (url === undefined) lines.push(line(name, [], `not run: ${note}`))
-      else
-        lines.push(
-          line(
-            name,
-            COLUMNS.map((column) => cell(row?.[column])),
-            note,
-          ),
-        )
+      const cells = COLUMNS.map((column) => cell(counts.get(name)?.[column]))
+      if (url !== undefined) lines.push(line(name, cells, note))
+      else (missing[note] ??= []).push(name)
     }
+    lines.push(...Object.entries(missing).map(([note, names]) => `  ${names.join(', ')}: not run: ${note}`))
     const reasons = [...reasonsToSkip(files)].sort(([, one], [, other]) => other - one)
     if (reasons.length > 0) lines.push('', 'Skipped', ...reasons.map(([why, times]) => `  ${times} × ${why}`))
     console.log(lines.join('\n'))

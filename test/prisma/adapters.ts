@@ -29,13 +29,23 @@ export interface Adapter {
   make(url: string, options: Readonly<Record<string, unknown>>): unknown
 }
 
+const POSTGRES = [
+  'postgres',
+  'postgres16',
+  'postgres17',
+  'postgres18',
+  'pgbouncer',
+  'odyssey',
+  'pgpool',
+  'haproxy',
+]
+const MYSQL = ['mariadb', 'mariadb11', 'mysql', 'mysqlrouter']
+
 export const ADAPTERS: readonly Adapter[] = [
-  { name: 'pg', backend: 'postgres', provider: 'postgresql', make: pg },
-  { name: 'pg', backend: 'postgres18', provider: 'postgresql', make: pg },
+  ...POSTGRES.map((backend) => ({ name: 'pg', backend, provider: 'postgresql', make: pg }) as const),
+  ...MYSQL.map((backend) => ({ name: 'mariadb', backend, provider: 'mysql', make: mariaDb }) as const),
   { name: 'pglite', backend: 'pglite', provider: 'postgresql', make: pgliteAdapter },
   { name: 'pg', backend: 'cockroachdb', provider: 'cockroachdb', make: pg },
-  { name: 'mariadb', backend: 'mariadb', provider: 'mysql', make: mariaDb },
-  { name: 'mariadb', backend: 'mysql', provider: 'mysql', make: mariaDb },
   { name: 'mssql', backend: 'mssql', provider: 'sqlserver', make: mssql },
   { name: 'better-sqlite3', backend: 'sqlite', provider: 'sqlite', make: betterSqlite3 },
   { name: 'better-sqlite3', backend: 'sqlite-memory', provider: 'sqlite', make: betterSqlite3 },

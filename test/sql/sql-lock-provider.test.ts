@@ -26,6 +26,13 @@ it.each(Object.values(dialects))('creating a provider for $name does not access 
   expect(() => new SqlLockProvider(clientOf(untouched), dialect)).not.toThrow()
 })
 
+it.each([
+  [dialects.postgres, 'the table shedlock (postgres)'],
+  [dialects.oracle, 'the table SHEDLOCK (oracle, never tested on a real server)'],
+])('a provider says whether its database was ever met: %#', (dialect, description) => {
+  expect(new SqlLockProvider(clientOf(untouched), dialect).description).toBe(description)
+})
+
 it.each(Object.values(dialects))('a time limit longer than any timer waits for $name', async (dialect) => {
   const slow: StatementSender = { ...untouched, query: () => sleep(10, []) }
   const provider = new SqlLockProvider(clientOf(slow), dialect, { timeLimit: '60d' })

@@ -9,6 +9,7 @@ import { postgres } from './postgres'
 export const cockroachdb: Dialect = {
   ...postgres,
   name: 'cockroachdb',
+  untried: true,
 
   // A float times an interval may be inexact here, so cast the result, because slots are compared with each other.
   plus: (time, milliseconds) => sql`(${postgres.plus(time, milliseconds)})::timestamp(3)`,

@@ -11,6 +11,7 @@ import { table } from '../table/dialects/hana'
  */
 export const hana: Dialect = {
   name: 'hana',
+  untried: true,
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 127,
   upperCaseNames: true,

@@ -28,6 +28,7 @@ function acquireIn({ table, isNamed }: LockSql, seen: Sql, update: Sql, insert: 
 
 export const mssql: Dialect = {
   name: 'mssql',
+  untried: true,
   quote: (identifier) => `[${identifier.replaceAll(']', ']]')}]`,
   longestIdentifier: 128,
 

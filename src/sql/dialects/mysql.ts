@@ -44,6 +44,9 @@ export const mysql: Dialect = {
     '1205': 'ER_LOCK_WAIT_TIMEOUT: another session kept the row longer than innodb_lock_wait_timeout',
     '1969': 'ER_STATEMENT_TIMEOUT: the statement took longer than max_statement_time (MariaDB)',
     '3024': 'ER_QUERY_TIMEOUT: the statement took longer than max_execution_time (MySQL)',
+    '1040': 'ER_CON_COUNT_ERROR: the server or a router has no room for another connection',
+    '1203': 'ER_TOO_MANY_USER_CONNECTIONS: this user has as many connections as it may have',
+    '1226': 'ER_USER_LIMIT_REACHED: this user has reached one of its limits',
     '1317': 'ER_QUERY_INTERRUPTED: an operator has killed the statement',
   },
   readOnlyErrors: {

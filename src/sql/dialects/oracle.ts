@@ -17,6 +17,7 @@ function insertMissing(lock: LockSql, locked: Sql): Sql {
 
 export const oracle: Dialect = {
   name: 'oracle',
+  untried: true,
   quote: (identifier) => `"${identifier}"`,
   longestIdentifier: 128,
   // https://docs.oracle.com/en/database/oracle/oracle-database/23/sqlrf/Database-Object-Names-and-Qualifiers.html

@@ -62,6 +62,7 @@ export const postgres: Dialect = {
     '40001': 'serialization_failure: another session wrote first, under REPEATABLE READ or SERIALIZABLE',
     '40P01': 'deadlock_detected: this session was chosen to give way',
     '55P03': 'lock_not_available: lock_timeout is set, and another session keeps the row or the table',
+    '53300': 'too_many_connections: the server, the database or this user has no room for another connection',
     '57014': 'query_canceled: statement_timeout is set, or an operator has cancelled the statement',
   },
   readOnlyErrors: {

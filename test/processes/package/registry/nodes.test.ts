@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { entries, FRAMEWORKS, installed, installInto, root, temporaryFolder } from '../packed-package'
 import { otherNode, type OtherNode } from './other-node'
 
-const SUPPORTED = [20, 22, 24]
+const SUPPORTED = [20, 22, 24, 26]
 const current = Number.parseInt(process.versions.node)
 const folder = temporaryFolder()
 const app = join(folder, 'app')

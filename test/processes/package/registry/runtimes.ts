@@ -35,7 +35,7 @@ function inScope(project: string, scope: string, path: string): string {
 }
 
 export const RUNTIMES: readonly Runtime[] = [
-  ...[20, 22, 24].map(node),
+  ...[20, 22, 24, 26].map(node),
   {
     ...{ runtime: 'Bun', version: '1.4', packages: ['bun@~1.4.5'] },
     program: (project) => inScope(project, '@oven', 'bin/bun'),
