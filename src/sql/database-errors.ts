@@ -33,7 +33,7 @@ export function uncommitted(cause?: unknown): LockError {
 export function unchanged(): LockError {
   return new LockError(
     'DATABASE_ERROR',
-    'The database changed no row for this lock, although the row is there and the lock is still held – a policy for row-level security, a rule or a trigger prevents it. Let this user update all rows of the lock table; provider.table.check() reports what is in the way.',
+    'The database changed no row for this lock, although the row is there and the lock is still held – a policy for row-level security, a rule, a trigger, or a session with autocommit off prevents it. Let this user update all rows of the lock table; provider.table.check() reports what is in the way.',
   )
 }
 
