@@ -18,8 +18,8 @@ import { connectUrl } from './url-connection'
 /** A connection to the lock table's database, by URL or through a DataSource. */
 export interface Connection {
   readonly provider: SqlLockProvider
-  /** The host, or the SQLite file. */
-  readonly server: string
+  /** The host, by the name that the user gave, which people recognise. SQLite has none. */
+  readonly server?: string | undefined
   /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
   readonly missingLimit?: string | undefined
   /** Whether it is a DataSource without the entity that would name the table. */
@@ -104,7 +104,6 @@ export async function announce(connection: Connection, quiet = false): Promise<P
   return place
 }
 
-/** Shows the server by the name that the user gave, which people recognise. */
 export async function placeOf({ provider, server }: Connection): Promise<Place> {
   return { ...(await provider.table.place()), server }
 }

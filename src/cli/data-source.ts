@@ -43,7 +43,7 @@ interface EntityMetadata {
 /** Connects with the DataSource that a file exports, as TypeORM's own command line does. */
 export async function connectDataSource(file: string, options: LockTableOptions) {
   const dataSource = await load(file)
-  const { type, database, replication } = dataSource.options
+  const { type, replication } = dataSource.options
   const server = replication?.master ?? dataSource.options
   hide(server.password)
   if (typeof server.url === 'string') hideUrl(server.url)
@@ -71,7 +71,7 @@ export async function connectDataSource(file: string, options: LockTableOptions)
     provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
     missingLimit: missingLimit(dataSource.options),
     hasNoEntity: ofEntity === undefined,
-    server: name === 'sqlite' ? resolve(String(database)) : hostOf(server),
+    server: name === 'sqlite' ? undefined : hostOf(server),
     close: () => dataSource.destroy(),
   }
 }

@@ -13,7 +13,7 @@ interface OptionEntry {
 }
 
 const URLS =
-  'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…, oracle://…; uses the driver that your project has installed (default: DATABASE_URL of the environment)'
+  'postgres://…, cockroachdb://…, mysql://…, mariadb://…, file:…, sqlserver://…; uses the driver that your project has installed (default: DATABASE_URL of the environment)'
 
 /** Every option of every command, each with its name in code. */
 export const OPTIONS = {

@@ -3,9 +3,8 @@ import { dialects, SqlLockProvider, type DialectName, type LockTableOptions } fr
 import { readUrl, type CliDriver, type DriverConnection } from './drivers/driver'
 import { mssqlDriver } from './drivers/mssql-driver'
 import { mysqlDriver } from './drivers/mysql-driver'
-import { oracleDriver } from './drivers/oracle-driver'
 import { postgresDriver } from './drivers/postgres-driver'
-import { sqliteDriver, sqliteFile } from './drivers/sqlite-driver'
+import { sqliteDriver } from './drivers/sqlite-driver'
 import { CommandError, hideUrl, notConnected, wrongUsage } from './command-error'
 import { oneLine } from './output'
 
@@ -20,7 +19,6 @@ const SCHEMES: Readonly<Record<string, { dialect: DialectName; driver: CliDriver
   sqlite: { dialect: 'sqlite', driver: sqliteDriver },
   sqlserver: { dialect: 'mssql', driver: mssqlDriver },
   mssql: { dialect: 'mssql', driver: mssqlDriver },
-  oracle: { dialect: 'oracle', driver: oracleDriver },
 }
 
 /** Connects with a driver of the user's project. */
@@ -71,7 +69,7 @@ export async function connectUrl(url: string, options: LockTableOptions, create 
   }
   return {
     provider,
-    server: serverOf(url, name),
+    server: name === 'sqlite' ? undefined : serverOf(url),
     close: () => Promise.all(idle.map((connection) => connection.close())),
   }
 }
@@ -86,9 +84,8 @@ function postgresUrl(url: string, scheme: string): { address: string; schema: st
   return { address: address.href, schema }
 }
 
-/** The host and its port, or the file, without user and password. */
-function serverOf(url: string, dialect: DialectName): string {
-  if (dialect === 'sqlite') return sqliteFile(url)
+/** The host and its port, without user and password. */
+function serverOf(url: string): string {
   const [, authority = ''] = /^[^:]*:\/\/([^/;?#]*)/.exec(url) ?? []
   const [, socket = ''] = /[?&]host=([^&]*)/.exec(url) ?? []
   return authority.replace(/^.*@/, '') || decodeURIComponent(socket) || "the driver's default host"

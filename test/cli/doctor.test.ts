@@ -21,7 +21,7 @@ interface Diagnosis {
   readonly fix: readonly string[]
 }
 
-const backends = availableBackends().filter(({ shared }) => shared)
+const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 const installed = (program: string): boolean => spawnSync(program, ['--version']).status === 0
 /** The migration is known, but each test decides whether to run it. */
 const WITH_MIGRATION = { migrations: [createShedLockMigration()] }

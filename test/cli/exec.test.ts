@@ -15,7 +15,7 @@ import { itIf } from '../it-if'
 import { eventually } from '../eventually'
 
 const root = join(__dirname, '..', '..')
-const backends = availableBackends().filter(({ shared }) => shared)
+const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
 /** How a server ends the other connections of a database. */
 const KILL: Readonly<Record<string, { find: string; kill: (id: number) => string }>> = {
@@ -44,7 +44,7 @@ function installed(file: string): string {
   mkdirSync(join(app, 'node_modules/.bin'), { recursive: true })
   chmodSync(file, 0o755)
   symlinkSync(file, join(app, 'node_modules/.bin/shedlock-orm'))
-  for (const driver of ['pg', 'mysql2', 'better-sqlite3', 'mssql', 'oracledb'])
+  for (const driver of ['pg', 'mysql2', 'better-sqlite3', 'mssql'])
     symlinkSync(join(root, 'node_modules', driver), join(app, 'node_modules', driver))
   return app
 }

@@ -12,7 +12,7 @@ import { itIf } from '../it-if'
 import { builtCli, runCli, type Finished } from './built-cli'
 
 const root = join(__dirname, '..', '..')
-const backends = availableBackends().filter(({ shared }) => shared)
+const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 const SLOT = ['--slot', '2026-11-21T10:00:00Z']
 
 describeBackends(backends)('the command line on $name', (backend) => {

@@ -221,7 +221,6 @@ describe('passwords', () => {
     ['list', '--url', 'postgres://app:hunter2!@127.0.0.1:1/app'],
     ['list', '--url', 'mysql://app:hunter2!@127.0.0.1:1/app'],
     ['list', '--url', 'sqlserver://127.0.0.1:1;user=app;password=hunter2!'],
-    ['list', '--url', 'oracle://app:hunter2!@127.0.0.1:1/app'],
     ['list', '--url', 'postgres://app:hunter2!@[bad/app'],
     ['list', '--url', 'hunter2!://app:hunter2!@127.0.0.1/app'],
     ['list', '--urll=postgres://app:hunter2!@127.0.0.1/app'],
@@ -235,7 +234,7 @@ describe('passwords', () => {
       '1#hunter2@y',
       '%hunter2',
     ].flatMap((password) =>
-      ['postgres', 'mysql', 'mariadb', 'oracle', 'cockroachdb'].map((scheme) => [
+      ['postgres', 'mysql', 'mariadb', 'cockroachdb'].map((scheme) => [
         'list',
         '--url',
         `${scheme}://app:${password}@127.0.0.1:1/app`,

@@ -44,7 +44,7 @@ export const sqliteDriver: CliDriver = {
 }
 
 /** Accepts `file:./dev.db` as Prisma writes it, `file:///…` and `sqlite:…`. */
-export function sqliteFile(url: string): string {
+function sqliteFile(url: string): string {
   if (url.startsWith('file:///')) return fileURLToPath(url.replace(/\?.*/, ''))
   return resolve(url.replace(/^(file|sqlite):(\/\/)?/, '').replace(/\?.*/, ''))
 }

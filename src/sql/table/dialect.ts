@@ -53,9 +53,7 @@ export interface TableDialect {
   /** Types that are correct only under a condition. */
   readonly doubtfulType?: { readonly pattern: RegExp; readonly why: string }
 
-  /** The server's own name or address as a string, or the file of the database. Null if it reports none. */
-  readonly server?: Sql
-  /** The database of this connection, if a database contains schemas. */
+  /** The database of this connection, if a database contains schemas; of SQLite the file. */
   readonly database?: Sql
   /** The schema in which this connection creates a table if none is named. */
   readonly schema?: Sql

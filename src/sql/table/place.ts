@@ -1,7 +1,6 @@
 import type { Dialect } from '../dialect'
 import { raw, sql } from '../sql'
 import type { Attempt } from '../calls'
-import { DriverError } from '../session'
 import { describeTable } from './check'
 import type { TableSql } from './names'
 import { printable } from './printable'
@@ -11,8 +10,9 @@ const NOTHING = raw('null')
 /** Where a lock table is. */
 export interface Place {
   readonly dialect: string
-  /** Its name or address, or the file of SQLite. */
+  /** The host, if it is known. */
   readonly server?: string | undefined
+  /** Of SQLite the file. */
   readonly database?: string | undefined
   readonly schema?: string | undefined
   readonly table: string
@@ -32,25 +32,9 @@ export async function placeOf(
   const [ownDatabase, ownSchema] = Object.values(here)
   return {
     dialect: dialect.name,
-    server: await serverOf(attempt, dialect),
     database: text(ownDatabase),
     schema: names.schema ?? text(column?.['table_schema'] ?? ownSchema),
     table: names.tableName,
-  }
-}
-
-/** Returns the server's own name; `undefined` if it does not report one. */
-async function serverOf(
-  attempt: Pick<Attempt, 'query'>,
-  { table: { server = NOTHING }, from = raw('') }: Dialect,
-): Promise<string | undefined> {
-  try {
-    const [row = {}] = await attempt.query(sql`select ${server} as place_server ${from}`, {})
-    return text(Object.values(row)[0])
-  } catch (error) {
-    // Not every server that speaks the dialect knows its own name.
-    if (error instanceof DriverError && error.code !== undefined) return undefined
-    throw error
   }
 }
 

@@ -36,7 +36,6 @@ export const table: TableDialect = {
     why: "which stores characters outside its code page as '?', so that a lock with such a name is never found again and is held for ever",
   },
 
-  server: sql`@@servername`,
   database: sql`db_name()`,
   schema: sql`schema_name()`,
   grantee: sql`quotename(user_name())`,

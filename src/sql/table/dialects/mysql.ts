@@ -53,7 +53,6 @@ export const table: TableDialect = {
     why: 'which is right only as long as all sessions have one time zone without daylight saving, and ends in 2038',
   },
 
-  server: sql`concat(@@hostname, ' port ', @@port)`,
   schema: sql`database()`,
   grantee: GRANTEE,
   timeZone: {

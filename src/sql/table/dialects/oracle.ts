@@ -43,7 +43,6 @@ export const table: TableDialect = {
   // with which UTC would be read as the session's time.
   types: { text: /^N?VARCHAR2$/, time: /^TIMESTAMP\([3-9]\)$/ },
 
-  server: sql`sys_context('userenv', 'server_host')`,
   database: sql`sys_context('userenv', 'db_name')`,
   schema: sql`sys_context('userenv', 'current_schema')`,
   grantee: sql`'"' || user || '"'`,

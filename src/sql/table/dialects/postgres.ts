@@ -61,7 +61,6 @@ export const table: TableDialect = {
   types: { text: /^(character varying|text|character)/, time: /^timestamp(\([3-6]\))? without time zone$/ },
 
   // No address: the connection is a local socket.
-  server: sql`coalesce(host(inet_server_addr()) || ' port ' || inet_server_port(), 'a local socket')`,
   database: sql`current_database()::text`,
   schema: sql`current_schema()::text`,
   grantee: sql`quote_ident(current_user)`,

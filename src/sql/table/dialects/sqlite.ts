@@ -18,6 +18,6 @@ export const table: TableDialect = {
   },
   types: { text: /^/, time: /^/ },
 
-  server: sql`(select file from pragma_database_list where name = 'main')`,
+  database: sql`(select file from pragma_database_list where name = 'main')`,
   denied: [],
 }
