@@ -12,20 +12,7 @@ export type LockStatements = ReturnType<typeof lockStatements>
  */
 export function lockStatements(dialect: Dialect, tableSql: TableSql) {
   const lock = lockSql(dialect, tableSql)
-  const {
-    table,
-    lockUntil,
-    lockedAt,
-    lockedBy,
-    now,
-    owner,
-    leaseEnd,
-    slot,
-    isNamed,
-    isOwn,
-    isOwnHeld,
-    commits,
-  } = lock
+  const { table, lockUntil, lockedAt, lockedBy, now, isNamed, isOwn, isOwnHeld, commits } = lock
   const kept = dialect.plus(now, parameter('keepFor'))
   const unlockedBy = dialect.text(parameter('unlockedBy'))
   const released = sql`${lockUntil} = case
@@ -43,13 +30,13 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
      * milliseconds, because that is what was read, and another program's clock may have written microseconds.
      */
     acquireAgain: counted(sql`
-      update ${table} set ${lockUntil} = ${leaseEnd}, ${lockedAt} = ${slot}, ${lockedBy} = ${owner}
+      update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedAt} = ${lock.slot}, ${lockedBy} = ${lock.owner}
       where ${isNamed} and ${lockedBy} = ${dialect.text(parameter('seenBy'))}
       and ${dialect.epochMilliseconds(lockedAt)} = ${parameter('seenAt')} and ${lockUntil} <= ${now}`),
     /** Never shortens the lease. Changes the row in any case, because some clients count only rows whose values change. */
     extend: counted(sql`
       update ${table}
-      set ${lockUntil} = case when ${leaseEnd} > ${lockUntil} then ${leaseEnd} else ${dialect.plus(lockUntil, raw('1'))} end
+      set ${lockUntil} = case when ${lock.leaseEnd} > ${lockUntil} then ${lock.leaseEnd} else ${dialect.plus(lockUntil, raw('1'))} end
       where ${isOwnHeld}${commits}`),
     /**
      * Releases the lock in `keepFor` milliseconds, but never later than the lease would have ended. Also changes the owner, so that
@@ -77,7 +64,7 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
       where ${isOwnHeld} and ${isUntil(dialect, lock)}${commits}`),
     /** Acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. */
     pause: counted(sql`
-      update ${table} set ${lockUntil} = ${leaseEnd}, ${lockedBy} = ${owner}
+      update ${table} set ${lockUntil} = ${lock.leaseEnd}, ${lockedBy} = ${lock.owner}
       where ${isNamed} and ${lockUntil} <= ${now}${commits}`),
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
