@@ -294,7 +294,7 @@ export const mutations: readonly Mutation[] = [
     breaks: 'the current time is written instead of the slot',
     file: 'src/sql/dialects/sqlite.ts',
     find: 'values (${lockName}, ${leaseEnd}, ${slot}, ${owner})',
-    replace: 'values (${lockName}, ${leaseEnd}, ${now}, ${owner})',
+    replace: 'values (${lockName}, ${leaseEnd}, ${lock.now}, ${owner})',
     tests: SUITE,
     backend: 'sqlite',
   },
