@@ -36,9 +36,10 @@ export class World {
     return event
   }
 
-  fail(property: string, message: string): void {
+  /** @param at when it did not hold, if that is only known now */
+  fail(property: string, message: string, at = this.now): void {
     this.trace('!', `${property}: ${message}`)
-    this.violation ??= { property, message, at: this.now }
+    if (!this.violation || at < this.violation.at) this.violation = { property, message, at }
   }
 
   trace(who: string, what: string): void {
