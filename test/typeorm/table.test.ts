@@ -10,7 +10,6 @@ import {
 } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
-import { hostileNamesOn } from '../sql/hostile-names'
 
 /** What a migration of the app needs of either version. */
 interface QueryRunner {
@@ -167,25 +166,6 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
     },
   )
 
-  // Not from the entity: TypeORM's own schema builder does not quote such names.
-  it('comes and goes with hostile names', async () => {
-    const hostileNames = hostileNamesOn(backend.dialect)
-    dataSource = await versions[version]({
-      ...database.typeOrm,
-      migrations: [createShedLockMigration(hostileNames)],
-    }).initialize()
-    await dataSource.runMigrations()
-
-    const provider = typeOrmLockProvider(dataSource, hostileNames)
-    expect(await provider.lock(job)).toBeDefined()
-    expect(await provider.lock(job)).toBeUndefined()
-
-    await dataSource.undoLastMigration()
-    await expect(provider.lock(job)).rejects.toMatchObject({
-      code: 'TABLE_MISSING',
-    })
-  })
-
   it('leaves a table that is there as it is', async () => {
     const connected = await connect({}, [createShedLockMigration()])
     const migration = new (createShedLockMigration())()
@@ -226,19 +206,5 @@ describe('the migration and the entity', () => {
     const migrations = [createShedLockMigration()]
     expect(new DataSource({ type: 'sqljs', entities, migrations }).options.entities).toBe(entities)
     expect(new DataSource03({ type: 'sqljs', entities, migrations }).options.entities).toBe(entities)
-  })
-
-  it('can be made for a second table, under a name of its own', async () => {
-    class CreateReportLocks1735689600001 extends createShedLockMigration({ tableName: 'report_locks' }) {
-      override name = 'CreateReportLocks1735689600001'
-    }
-    const migrations = [createShedLockMigration(), CreateReportLocks1735689600001]
-    const dataSource = await new DataSource({ type: 'sqljs', migrations }).initialize()
-    await dataSource.runMigrations()
-
-    for (const tableName of ['shedlock', 'report_locks']) {
-      expect(await typeOrmLockProvider(dataSource, { tableName }).table.check()).toEqual([])
-    }
-    await dataSource.destroy()
   })
 })

@@ -335,7 +335,12 @@ describe('The rules of rows', () => {
 
   it.each<[string, string[], ProcessEntry[], LockEvent[]]>([
     ['a run whose lock was never acquired', ['exclusion'], run('a', 1, 2), [change(1, 1, 'b', 1)]],
-    ['an extension of a lease that was over', ['ends'], [], [row, change(2, 200, 'a', 300, 7)]],
+    [
+      'an extension of a lease that was over',
+      ['ends'],
+      [],
+      [row, { ...change(2, 200, 'a', 300, 7), exact: { at: 200, end: 300 } }],
+    ],
     [
       'an acquisition that got its lock back',
       ['ends'],

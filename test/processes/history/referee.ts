@@ -243,12 +243,15 @@ function revived({ run, owner, name, changes, history }: Seen): Found | undefine
   return { what, at: history.momentOf(change) }
 }
 
-/** The lock was extended in the row after its lease had ended. */
+/**
+ * The lock was extended in the row after its lease had ended. Only where changes have the time that their statement used: on MySQL, a
+ * trigger shows a later one if the statement had to wait.
+ */
 function extendedTooLate({ owner, name, changes, history }: Seen): Found | undefined {
   const late = changes.find((change, index) => {
     const end = changes[index - 1]?.lockUntil ?? Infinity
     const isExtension = change.lockedBy === owner && change.lockUntil > Math.max(end, change.at)
-    return isExtension && change.at > end + history.limits.tolerance
+    return isExtension && change.exact && change.at > end + history.limits.tolerance
   })
   return late && { what: `${owner} extended '${name}' after its lease`, at: history.momentOf(late) }
 }
