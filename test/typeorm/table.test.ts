@@ -8,6 +8,7 @@ import {
   typeOrmLockProvider,
   type ShedLock,
 } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { itIf } from '../it-if'
 
@@ -60,12 +61,10 @@ describeBackends(cases)('the table of TypeORM $version on $backend.name', ({ bac
 
   beforeEach(async () => {
     database = await backend.create()
+    afterTest(() => database.drop())
   })
 
-  afterEach(async () => {
-    await dataSource?.destroy()
-    await database.drop()
-  })
+  afterEach(() => dataSource?.destroy())
 
   const connect = async (options: LockTableOptions, migrations: DataSourceOptions['migrations'] = []) => {
     dataSource = await versions[version]({
