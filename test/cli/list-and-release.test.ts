@@ -47,7 +47,7 @@ const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
   oracle: ['oracledb'],
 }
 
-describeBackends(backends)('the command line on $name', (backend) => {
+describeBackends(backends)('list and release on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider
