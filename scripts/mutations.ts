@@ -150,7 +150,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/dialects/mysql.ts',
     find: "'1062': 'ER_DUP_ENTRY",
     replace: "'10620': 'ER_DUP_ENTRY",
-    tests: [...SUITE, 'test/processes/processes.test.ts', 'test/drivers/server-errors.test.ts'],
+    tests: [...SUITE, 'test/drivers/server-errors.test.ts'],
     backend: 'mariadb',
   },
   {
