@@ -150,7 +150,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/dialects/mysql.ts',
     find: "'1062': 'ER_DUP_ENTRY",
     replace: "'10620': 'ER_DUP_ENTRY",
-    tests: [...SUITE, 'test/processes/processes.test.ts', 'test/drivers/server-errors.test.ts'],
+    tests: [...SUITE, 'test/drivers/server-errors.test.ts'],
     backend: 'mariadb',
   },
   {
@@ -159,7 +159,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/lock-row.ts',
     find: 'if (write) this.#releaseLate(write)\n      throw error',
     replace: "if (write) this.#releaseLate(write)\n      return { outcome: error ? 'held' : 'acquired' }",
-    tests: ['test/typeorm/refused-clients-and-tables.test.ts', 'test/sql/busy.test.ts'],
+    tests: ['test/typeorm/refused-clients-and-tables.test.ts', 'test/sql/free-but-busy.test.ts'],
     backend: 'sqlite',
   },
   {
@@ -294,7 +294,7 @@ export const mutations: readonly Mutation[] = [
     breaks: 'the current time is written instead of the slot',
     file: 'src/sql/dialects/sqlite.ts',
     find: 'values (${lockName}, ${leaseEnd}, ${slot}, ${owner})',
-    replace: 'values (${lockName}, ${leaseEnd}, ${now}, ${owner})',
+    replace: 'values (${lockName}, ${leaseEnd}, ${lock.now}, ${owner})',
     tests: SUITE,
     backend: 'sqlite',
   },
@@ -367,7 +367,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/lock-table.ts',
     find: 'await check(error.cause).catch',
     replace: 'await this.#problem(error.cause).catch',
-    tests: ['test/sql/time.test.ts'],
+    tests: ['test/sql/lease-and-time-limit.test.ts'],
     backend: 'sqlite',
   },
   {
@@ -439,7 +439,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sql/dialects/postgres.ts',
     find: "'57014': ",
     replace: "'57014x': ",
-    tests: ['test/sql/busy.test.ts'],
+    tests: ['test/sql/free-but-busy.test.ts'],
     backend: 'postgres',
   },
   {

@@ -19,5 +19,15 @@ export function afterFile(close: Close): void {
   ofFile.push(close)
 }
 
+/**
+ * Called in a `describe`: does it after its tests, for what its `beforeAll` opens. A hook of its own would fail after a failed
+ * `beforeAll`, and hide why that failed.
+ */
+export function afterBlock(): typeof afterTest {
+  const ofBlock: Close[] = []
+  afterAll(() => closeAll(ofBlock))
+  return (close) => void ofBlock.push(close)
+}
+
 afterEach(() => closeAll(ofTest))
 afterAll(() => closeAll(ofFile))

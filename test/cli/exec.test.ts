@@ -9,7 +9,7 @@ import type { SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
-import { blackHole } from './dead-connections-proxy'
+import { TcpProxy } from '../processes/servers/tcp-proxy'
 import { builtCli, runCli, type Finished } from './built-cli'
 import { itIf } from '../it-if'
 import { eventually } from '../eventually'
@@ -111,8 +111,8 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     'extends and releases its lock on a new connection after the old one stopped answering',
     async () => {
       const url = new URL(database.url)
-      const line = await blackHole(Number(url.port))
-      url.port = String(line.port)
+      const proxy = await TcpProxy.listen(Number(url.port))
+      url.port = String(proxy.port)
       try {
         const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
         const start = (...options: string[]) => {
@@ -123,19 +123,20 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         // Extends its lock, and frees it, by a new connection.
         const first = start('--lock-at-most-for', '7s', '--keep-alive')
         await first.up
-        line.swallow()
+        proxy.silence()
         await eventually(async () => {
           const lock = await provider.table.find('job')
           expect((lock?.lockUntil.getTime() ?? 0) - (lock?.lockedAt.getTime() ?? 0)).toBeGreaterThan(8_000)
         })
-        line.swallow()
+        proxy.silence()
         first.child.stdin.end('stop')
         expect(await first.ended).toEqual([0, null])
         expect(await held()).toBe(false)
         // Ends though nobody answers, and at SIGTERM at once; its lock expires.
         const second = start('--lock-at-most-for', '10m')
         await second.up
-        line.swallow(true)
+        proxy.silence()
+        proxy.mute(true)
         second.child.stdin.end('stop')
         expect(await second.ended).toEqual([0, null])
         expect(await held()).toBe(true)
@@ -143,7 +144,7 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         third.child.kill('SIGTERM')
         expect(await third.ended).toEqual([null, 'SIGTERM'])
       } finally {
-        line.close()
+        await proxy.close()
       }
     },
   )

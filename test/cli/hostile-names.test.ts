@@ -1,11 +1,12 @@
 import { mkdtempSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { DataSource } from 'typeorm'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import type { DialectName, LockRecord, SqlLockProvider } from '../../src/sql/internal'
-import { createShedLockMigration, typeOrmLockProvider } from '../../src/typeorm/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterBlock } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
 import type { SessionSettings } from '../conformance/session-settings'
 import { HOSTILE_LOCK_NAMES, quotingModes } from '../sql/quoting-modes'
 import { runCli } from './built-cli'
@@ -58,20 +59,14 @@ describeBackends(cases)(
   'the command line on $backend.name by $driver with $modeTitle',
   ({ backend, driver, mode }) => {
     const { cwd, preload } = projectWith(driver, mode)
+    const after = afterBlock()
     let database: TestDatabase
-    let dataSource: DataSource
     let provider: SqlLockProvider
 
     beforeAll(async () => {
-      database = await backend.create()
-      const migrations = [createShedLockMigration()]
-      dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
-      await dataSource.runMigrations()
-      provider = typeOrmLockProvider(dataSource)
-    })
-    afterAll(async () => {
-      await dataSource.destroy()
-      await database.drop()
+      const opened = await openDatabase(backend, migrated(), after)
+      database = opened.database
+      provider = typeOrmLockProvider(opened.dataSource)
     })
 
     const run = async (command: string, ...args: string[]): Promise<string> => {

@@ -46,7 +46,7 @@ const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
   mssql: ['mssql', '@prisma/adapter-mssql'],
 }
 
-describeBackends(backends)('the command line on $name', (backend) => {
+describeBackends(backends)('list and release on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider

@@ -15,7 +15,7 @@ const root = join(__dirname, '..', '..')
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 const SLOT = ['--slot', '2026-11-21T10:00:00Z']
 
-describeBackends(backends)('the command line on $name', (backend) => {
+describeBackends(backends)('pause, resume and check on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider

@@ -10,74 +10,84 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { builtCli, runCli } from './built-cli'
 
-describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))('on $name', (backend) => {
-  async function newTable() {
-    const database = await backend.create()
-    afterTest(() => database.drop())
-    const dataSource = await new DataSource(database.typeOrm).initialize()
-    afterTest(() => dataSource.destroy())
-    const provider = typeOrmLockProvider(dataSource)
-    await provider.table.create()
-    return { provider, env: { DATABASE_URL: database.url } }
-  }
+describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
+  'the page of the command line on $name',
+  (backend) => {
+    async function newTable() {
+      const database = await backend.create()
+      afterTest(() => database.drop())
+      const dataSource = await new DataSource(database.typeOrm).initialize()
+      afterTest(() => dataSource.destroy())
+      const provider = typeOrmLockProvider(dataSource)
+      await provider.table.create()
+      return { provider, env: { DATABASE_URL: database.url } }
+    }
 
-  /** @returns the address that it prints */
-  async function serve(env: Record<string, string>, ...args: string[]) {
-    const child = spawn(process.execPath, [builtCli(), 'web', ...args], { env: { ...process.env, ...env } })
-    afterTest(() => child.kill('SIGKILL'))
-    const ended = once(child, 'exit')
-    const [printed] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
-    return { address: printed.trim(), child, ended }
-  }
+    /** @returns the address that it prints */
+    async function serve(env: Record<string, string>, ...args: string[]) {
+      const child = spawn(process.execPath, [builtCli(), 'web', ...args], { env: { ...process.env, ...env } })
+      afterTest(() => child.kill('SIGKILL'))
+      const ended = once(child, 'exit')
+      const [printed] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+      return { address: printed.trim(), child, ended }
+    }
 
-  const PAUSE = '?action=pause&name=job'
-  const post = (address: string): Promise<Response> =>
-    fetch(address + PAUSE, {
-      ...{ method: 'POST', redirect: 'manual', headers: { origin: new URL(address).origin } },
-      body: new URLSearchParams({ for: '1h', reason: 'r' }),
+    const PAUSE = '?action=pause&name=job'
+    const post = (address: string): Promise<Response> =>
+      fetch(address + PAUSE, {
+        ...{ method: 'POST', redirect: 'manual', headers: { origin: new URL(address).origin } },
+        body: new URLSearchParams({ for: '1h', reason: 'r' }),
+      })
+
+    it('serves the page to whoever has its address, until Ctrl-C', async () => {
+      const { provider, env } = await newTable()
+      const { address, child, ended } = await serve(env, 'job=1h')
+      expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}$/)
+      const html = await (await fetch(address)).text()
+      expect(html).toContain('limit 1h')
+      const { origin, pathname } = new URL(address)
+      for (const path of [
+        '',
+        '/',
+        '/favicon.ico',
+        `${pathname}/`,
+        pathname.slice(0, -1),
+        `/x/..${pathname}x`,
+      ])
+        expect((await fetch(origin + path)).status).toBe(403)
+      expect((await post(address)).status).toBe(403)
+      expect(await provider.table.list()).toEqual([])
+      child.kill('SIGINT')
+      expect(await ended).toEqual([0, null])
     })
 
-  it('serves the page to whoever has its address, until Ctrl-C', async () => {
-    const { provider, env } = await newTable()
-    const { address, child, ended } = await serve(env, 'job=1h')
-    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}$/)
-    const html = await (await fetch(address)).text()
-    expect(html).toContain('limit 1h')
-    const { origin, pathname } = new URL(address)
-    for (const path of ['', '/', '/favicon.ico', `${pathname}/`, pathname.slice(0, -1), `/x/..${pathname}x`])
-      expect((await fetch(origin + path)).status).toBe(403)
-    expect((await post(address)).status).toBe(403)
-    expect(await provider.table.list()).toEqual([])
-    child.kill('SIGINT')
-    expect(await ended).toEqual([0, null])
-  })
+    it('changes locks with --write, on the port that it is given', async () => {
+      const { provider, env } = await newTable()
+      const { address } = await serve(env, '--write', '--port', '0')
+      expect((await post(address)).status).toBe(303)
+      expect((await provider.table.find('job'))?.lockedBy).toContain(`paused by ${userInfo().username}@`)
+      await provider.table.resume('job')
+      const ann = await serve(env, '--write', '--paused-by', 'ann')
+      expect((await post(ann.address)).status).toBe(303)
+      expect((await provider.table.find('job'))?.lockedBy).toContain('paused by ann: r/')
+      expect((await runCli(['web', '--write', '--paused-by', ' '], { env })).status).toBe(2)
+      const taken = createServer().listen(0, '127.0.0.1')
+      await once(taken, 'listening')
+      afterTest(() => taken.close())
+      const port = String((taken.address() as AddressInfo).port)
+      const refused = await runCli(['web', '--port', port], { env })
+      expect([refused.status, refused.stderr]).toEqual([
+        2,
+        expect.stringContaining(`Port ${port} cannot be used`),
+      ])
+    })
 
-  it('changes locks with --write, on the port that it is given', async () => {
-    const { provider, env } = await newTable()
-    const { address } = await serve(env, '--write', '--port', '0')
-    expect((await post(address)).status).toBe(303)
-    expect((await provider.table.find('job'))?.lockedBy).toContain(`paused by ${userInfo().username}@`)
-    await provider.table.resume('job')
-    const ann = await serve(env, '--write', '--paused-by', 'ann')
-    expect((await post(ann.address)).status).toBe(303)
-    expect((await provider.table.find('job'))?.lockedBy).toContain('paused by ann: r/')
-    expect((await runCli(['web', '--write', '--paused-by', ' '], { env })).status).toBe(2)
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    afterTest(() => taken.close())
-    const port = String((taken.address() as AddressInfo).port)
-    const refused = await runCli(['web', '--port', port], { env })
-    expect([refused.status, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining(`Port ${port} cannot be used`),
-    ])
-  })
-
-  it('tells what is wrong before it serves anything', async () => {
-    const { env } = await newTable()
-    expect((await runCli(['web', 'job=25'], { env })).status).toBe(2)
-    expect((await runCli(['web', '--port', 'x'], { env })).status).toBe(2)
-    const missing = await runCli(['web', '--table-name', 'other'], { env })
-    expect([missing.status, missing.stdout]).toEqual([3, ''])
-  })
-})
+    it('tells what is wrong before it serves anything', async () => {
+      const { env } = await newTable()
+      expect((await runCli(['web', 'job=25'], { env })).status).toBe(2)
+      expect((await runCli(['web', '--port', 'x'], { env })).status).toBe(2)
+      const missing = await runCli(['web', '--table-name', 'other'], { env })
+      expect([missing.status, missing.stdout]).toEqual([3, ''])
+    })
+  },
+)

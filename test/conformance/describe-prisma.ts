@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe } from '@jest/globals'
+import { beforeAll, describe } from '@jest/globals'
 import { DataSource } from 'typeorm'
 import { lockProviderSuite } from '../../src/testing'
+import { afterBlock } from '../after-test'
 import { conformanceBackends, describeBackends } from '../backends'
 import {
   prismaBackends,
@@ -44,17 +45,16 @@ function describeSuites(backend: PrismaBackend, wal: boolean): void {
     client,
   )
 
+  const after = afterBlock()
   beforeAll(async () => {
     const database = await backend.create()
+    after(() => database.drop())
     connected = { database, client: await database.connect() }
     observation = await observe(backend, database, connected.client)
+    after(() => observation.close())
     if (wal) await observation.observer.query('pragma journal_mode = wal')
     await createAppTables(observation.observer)
     await environment.createTable()
-  })
-  afterAll(async () => {
-    await observation.close()
-    await connected.database.drop()
   })
 
   describe('as any lock provider', () => {

@@ -1,8 +1,9 @@
 import { DataSource } from 'typeorm'
-import { afterAll, beforeAll } from '@jest/globals'
+import { beforeAll } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/internal'
 import type { DialectName, SqlClient, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterBlock } from '../after-test'
 import { availableBackends, type Backend, type TestDatabase } from '../backends'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { observeLockTable } from './lock-table-observer'
@@ -71,11 +72,12 @@ export function openedClient(
   each: Pick<ClientCase, 'open'>,
   ...options: Parameters<ClientCase['open']>
 ): Omit<OpenClient, 'close'> {
+  const after = afterBlock()
   let client: OpenClient
   beforeAll(async () => {
     client = await each.open(...options)
+    after(() => client.close())
   })
-  afterAll(() => client.close())
   return {
     get sqlClient() {
       return client.sqlClient

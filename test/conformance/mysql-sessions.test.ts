@@ -1,4 +1,5 @@
-import { afterEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { afterTest } from '../after-test'
 import { everyClient, type OpenClient } from './every-client'
 import { describeBackends } from '../backends'
 
@@ -11,12 +12,15 @@ const clients = everyClient().filter(({ dialect }) => dialect === 'mysql' || dia
 
 describeBackends(clients)('a session of $title', (each) => {
   let client: OpenClient
-
-  afterEach(() => client.close())
+  const open = async (...options: Parameters<typeof each.open>): Promise<void> => {
+    const opened = await each.open(...options)
+    afterTest(() => opened.close())
+    client = opened
+  }
 
   it('that counts changed rows only finds its lock when an extension changes nothing', async () => {
     // Time stands still in the session, so that each lease ends in the same millisecond.
-    client = await each.open({ timestamp: 1_700_000_000 }, COUNT_CHANGED_ROWS[each.orm])
+    await open({ timestamp: 1_700_000_000 }, COUNT_CHANGED_ROWS[each.orm])
     const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })
     await lock?.extend('1m')
     expect(lock?.remaining()).toBeGreaterThan(0)
@@ -24,7 +28,7 @@ describeBackends(clients)('a session of $title', (each) => {
   })
 
   it('that pads columns of type char recognises names and owners', async () => {
-    client = await each.open({ sql_mode: 'PAD_CHAR_TO_FULL_LENGTH' })
+    await open({ sql_mode: 'PAD_CHAR_TO_FULL_LENGTH' })
     const binary = 'character set utf8mb4 collate utf8mb4_bin not null'
     await client.observer.query(
       `alter table shedlock modify name char(64) ${binary}, modify locked_by char(255) ${binary}`,
@@ -43,7 +47,7 @@ describeBackends(clients)('a session of $title', (each) => {
     'in which a backslash escapes nothing keeps SQL out of names and reasons, with the text protocol: %s',
     async (useTextProtocol) => {
       const options = each.orm === 'Prisma' ? { adapter: { useTextProtocol } } : {}
-      client = await each.open({ sql_mode: 'NO_BACKSLASH_ESCAPES' }, options)
+      await open({ sql_mode: 'NO_BACKSLASH_ESCAPES' }, options)
       const provider = client.createProvider()
       const pause = { duration: '1h', reason: `it's "so" \\` }
       const names = ["x' or 1=1 #", "x\\' or 1=1 #", 'a\\b', '"; drop table shedlock; #']
@@ -59,14 +63,14 @@ describeBackends(clients)('a session of $title', (each) => {
   )
 
   it('without autocommit is refused: nobody else would ever see its lock', async () => {
-    client = await each.open({ autocommit: 0 })
+    await open({ autocommit: 0 })
     await expect(client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
       code: 'INVALID_CLIENT',
     })
   })
 
   it('that the server closed while the task blocked its thread does not keep the lock from being freed', async () => {
-    client = await each.open({ wait_timeout: 1 })
+    await open({ wait_timeout: 1 })
     const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1h' })
     // So that the client hears of the closed connection by the answer to its next statement.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500)
@@ -77,7 +81,7 @@ describeBackends(clients)('a session of $title', (each) => {
   it.each(['free', 'new'])(
     'that waited in vain for a %s row, which a foreign transaction keeps, does not count it as held',
     async (name) => {
-      client = await each.open({ innodb_lock_wait_timeout: 1 })
+      await open({ innodb_lock_wait_timeout: 1 })
       const provider = client.createProvider({ timeLimit: '3s' })
       await (await provider.lock({ name: 'free', lockAtMostFor: '1m' }))?.unlock()
       const foreign = client.observer.createQueryRunner()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { afterEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { DataSource } from 'typeorm'
 import { prismaLockProvider } from '../../src/prisma/internal'
 import { afterTest } from '../after-test'
@@ -31,17 +31,15 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   let provider: SqlLockProvider
 
   const open = async (connections: number) => {
-    client = await each.open({}, poolOf[each.orm](connections, each.dialect))
+    const opened = await each.open({}, poolOf[each.orm](connections, each.dialect))
+    client = opened
+    afterTest(() => opened.close())
     await client.observer.query(`create schema ${tenant}`)
+    afterTest(() => opened.observer.query(`drop schema ${tenant}${isPostgres ? ' cascade' : ''}`))
     other = observeLockTable(client.observer, each.dialect, { schema: tenant } as object)
     await other.createTable()
     provider = client.createProvider()
   }
-
-  afterEach(async () => {
-    await client.observer.query(`drop schema ${tenant}${isPostgres ? ' cascade' : ''}`)
-    await client.close()
-  })
 
   /** What the app does on its connection, which it then gives back to the pool. */
   const become = async (schema: string) => {

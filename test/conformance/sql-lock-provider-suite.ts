@@ -1,5 +1,4 @@
 import { databaseClockCases } from './database-clock-cases'
-import { lastRunCases } from './last-run-cases'
 import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 import { tableCases, tableNameCases } from './table-cases'
 import { summerTimeCases, timeZoneCases } from './time-zone-cases'
@@ -25,7 +24,7 @@ export function sqlLockProviderSuite(environment: SqlLockProviderEnvironment): S
       run: () => run(environment as Required<SqlLockProviderEnvironment>),
     }))
   return [
-    ...[tableCases, databaseClockCases, lastRunCases, counterCases].flatMap((cases) => bound(cases)),
+    ...[tableCases, databaseClockCases, counterCases].flatMap((cases) => bound(cases)),
     ...[tableNameCases, timeZoneCases, summerTimeCases, ...transactionCases].flatMap(({ needs, cases }) =>
       bound(
         cases,

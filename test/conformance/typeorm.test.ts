@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe } from '@jest/globals'
-import { DataSource, type DataSourceOptions } from 'typeorm'
+import { beforeAll, describe } from '@jest/globals'
+import type { DataSource } from 'typeorm'
 import { lockProviderSuite } from '../../src/testing'
-import { conformanceBackends, describeBackends, type Backend, type TestDatabase } from '../backends'
+import { afterBlock } from '../after-test'
+import { conformanceBackends, describeBackends, type Backend } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { register, registerOn } from './register'
 import { createAppTables, sqlEnvironment } from './sql-environment'
 import { sqlLockProviderSuite, type SqlSuiteCase } from './sql-lock-provider-suite'
@@ -38,23 +40,18 @@ const cases = conformanceBackends().flatMap((backend) =>
 )
 
 describeBackends(cases)('TypeORM on $backend.name$variant', ({ backend, options = {}, sqlOnly }) => {
-  let database: TestDatabase
+  const after = afterBlock()
   let dataSource: DataSource
   let observer: Observer
   const client = typeOrmClient(backend, () => dataSource, 'enableWAL' in options)
   const environment = sqlEnvironment({ query: (...sql) => observer.query(...sql) }, backend.dialect, client)
 
   beforeAll(async () => {
-    database = await backend.create()
-    dataSource = await new DataSource({ ...database.typeOrm, ...options } as DataSourceOptions).initialize()
+    ;({ dataSource } = await openDatabase(backend, options, after))
+    after(() => client.close())
     observer = backend.dialect === 'spanner' ? spannerObserver(dataSource) : dataSource
     await createAppTables(observer)
     await environment.createTable()
-  })
-  afterAll(async () => {
-    await client.close()
-    await dataSource.destroy()
-    await database.drop()
   })
 
   if (!sqlOnly)

@@ -89,6 +89,17 @@ describe('the signal of a task', () => {
     expect(lock.signal.reason).toMatchObject({ code: 'LOCK_LOST' })
   })
 
+  it.each(['returns', 'throws'])('aborts when the task %s, for work that outlives it', async (how) => {
+    let left: AbortSignal | undefined
+    const run = executor.executeWithLock(job, ({ signal }) => {
+      left = signal
+      expect(signal.aborted).toBe(false)
+      if (how === 'throws') throw new Error('business')
+    })
+    await run.catch(() => undefined)
+    expect(left?.reason).toMatchObject({ name: 'LockError', code: 'NOT_LOCKED', lockName: 'job' })
+  })
+
   it('leaves no timer behind when the task ends before its extension', async () => {
     await executor.executeWithLock({ ...job, keepAlive: true }, ({ lock }) => {
       void lock.extend('20m')

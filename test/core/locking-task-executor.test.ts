@@ -10,11 +10,19 @@ import {
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { eventually } from '../eventually'
 import { faultyExecutor } from './faulty-executor'
+import { providerOf } from './provider-of'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const other = { name: 'other', lockAtMostFor: '10m' }
 
 let { storage, provider, executor, heard } = faultyExecutor()
+
+/** Another storage, in which the lock is held. */
+function elsewhere(): InMemoryLockProvider {
+  const other = new InMemoryLockProvider()
+  void other.lock(job)
+  return other
+}
 
 beforeEach(() => {
   ;({ storage, provider, executor, heard } = faultyExecutor())
@@ -123,13 +131,25 @@ describe('defects of ShedLock 7.9.0', () => {
     expect(heard).toContain('onUnlockFailed job')
   })
 
-  it('E7: the same name at another provider is another lock', async () => {
-    const elsewhere = new InMemoryLockProvider()
-    await elsewhere.lock(job)
-    const inner = await executor.executeWithLock(job, () =>
-      new LockingTaskExecutor(elsewhere).executeWithLock(job, () => 'inner'),
-    )
-    expect(inner).toEqual({ executed: true, value: { executed: false, reason: 'held' } })
+  it.each([
+    ['of the same storage', () => providerOf((wanted) => storage.acquire(wanted))],
+    ['of another storage that holds it', () => elsewhere()],
+  ])('E7: the same name at another provider %s is another lock', async (_, another) => {
+    const inner = new LockingTaskExecutor(another())
+    const result = await executor.executeWithLock(job, () => inner.executeWithLock(job, () => 'inner'))
+    expect(result).toEqual({ executed: true, value: { executed: false, reason: 'held' } })
+  })
+
+  it('a provider around another passes on what it acquired, frozen or not', async () => {
+    const around = providerOf(async (wanted) => Object.freeze(await storage.acquire(wanted)))
+    const slot = { ...job, keepAlive: true, slot: 1_000_000 }
+    const run = new LockingTaskExecutor(around).executeWithLock(slot, async ({ lock }) => {
+      await lock.extend('1h')
+      expect(lock.remaining()).toBeGreaterThan(3_000_000)
+      return lock.fencingToken()
+    })
+    expect(await run).toEqual({ executed: true, value: 1_000_000 })
+    expect(storage.isLocked('job')).toBe(false)
   })
 })
 
@@ -185,30 +205,11 @@ describe('a task inside a task', () => {
     ])
   })
 
-  it('runs at once by another executor of the same provider', async () => {
-    const result = await executor.executeWithLock(job, () =>
-      new LockingTaskExecutor(provider).executeWithLock(job, () => 'inner'),
-    )
-    expect(result).toMatchObject({ value: { executed: true } })
-  })
-
   it('runs at once with another lock in between', async () => {
     const result = await executor.executeWithLock(job, () =>
       executor.executeWithLock(other, () => executor.executeWithLock(job, () => 'inner')),
     )
     expect(result).toMatchObject({ value: { value: { value: 'inner' } } })
-  })
-
-  it('runs one at a time: the second of two branches is skipped', async () => {
-    let running = 0
-    const branch = () =>
-      executor.executeWithLock(job, async () => {
-        expect(++running).toBe(1)
-        await Promise.resolve()
-        running--
-      })
-    const result = await executor.executeWithLock(job, () => Promise.all([branch(), branch()]))
-    expect(result).toMatchObject({ value: [{ executed: true }, { executed: false, reason: 'nested' }] })
   })
 
   it('that an inner task left running still counts as the one nested run of the outer task', async () => {

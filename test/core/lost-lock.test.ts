@@ -126,6 +126,15 @@ describe('a listener without a method', () => {
     await tooLong()
   })
 
+  it.each([{}, () => undefined, 'listener', new Set(), [undefined], [() => undefined], ['listener'], [null]])(
+    'is refused, if listeners is %p',
+    (listeners) => {
+      expect(() => new LockingTaskExecutor(storage, { listeners } as object)).toThrow(
+        lockError('INVALID_CONFIGURATION'),
+      )
+    },
+  )
+
   it.each(['onLockLost', 'onLockAttempt', 'onTaskFinished'])('is refused, if %s is no function', (method) => {
     expect(() => new LockingTaskExecutor(storage, { listeners: [{ [method]: 'log' }] })).toThrow(
       lockError('INVALID_CONFIGURATION', `${method} of a listener must be a function`),

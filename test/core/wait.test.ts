@@ -164,13 +164,6 @@ function abortable(): { readonly signal: AbortSignal; readonly abort: (reason?: 
 }
 
 describe('the signal of a configuration', () => {
-  it('that has aborted acquires no lock', async () => {
-    const provider = new InMemoryLockProvider()
-    const reason = new Error('too late')
-    await expect(provider.lock({ ...job, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    expect(provider.isLocked('job')).toBe(false)
-  })
-
   it('aborts that of the task with its own reason, while the lock stays held', async () => {
     const provider = new InMemoryLockProvider()
     const { signal, abort } = abortable()

@@ -1,18 +1,17 @@
-import { DataSource, type DataSourceOptions, type TableColumn } from 'typeorm'
+import { DataSource, type TableColumn } from 'typeorm'
 import { describe, expect, it } from '@jest/globals'
-import { dialects, type DialectName } from '../../src/sql/internal'
+import { dialects } from '../../src/sql/internal'
 import { shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
-import type { Answer, Request } from './client-fake'
-import { fakeHanaClient } from './hana-client-fake'
-import { fakeOracledb } from './oracledb-fake'
-import { fakeSpannerClient } from './spanner-client-fake'
+import { FAKE_CLIENTS, type Answer, type Request } from './fake-clients'
 
 const FREE: Answer = { rows: [] }
 const HELD: Answer = { rows: [{ lock_until: 1 }] }
 const TAKEN: Answer = { changed: 1 }
+/** Of a batch. */
+const outcome = (value: string): Answer => ({ rows: [{ outcome: value }] })
 
 const column = (column_name: string, column_type: string, max_length: number | null, unique_keys = 0) => ({
   ...{ column_name, column_type, max_length, nullable: 0, unique_keys },
@@ -20,14 +19,16 @@ const column = (column_name: string, column_type: string, max_length: number | n
 
 /** What one driver is given and sends. */
 interface Driver {
-  /** Options of a DataSource whose client returns these answers. */
-  readonly options: (answer: (request: Request) => Answer) => DataSourceOptions
   /** Part of the statement that reads the table's columns. */
   readonly catalog: string
   readonly columns: readonly ReturnType<typeof column>[]
-  /** How the read and the update of an acquisition are sent. */
+  /** The answers to an acquisition, and how its statements are sent: a read and an update, or one batch. */
+  readonly acquired?: readonly Answer[]
+  readonly held?: Answer
   readonly by: readonly unknown[]
+  /** The last statement, and how often the length of the lease is bound to it. */
   readonly update: RegExp
+  readonly leases?: number
   /** An error that is not transient. */
   readonly refusal: { readonly code: string | number; readonly message: string }
   /** Errors after which the statement may have been run. */
@@ -36,12 +37,8 @@ interface Driver {
   readonly synchronized?: readonly string[]
 }
 
-const DRIVERS: Partial<Record<DialectName, Driver>> = {
+const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
   hana: {
-    options: (answer) => ({
-      ...{ type: 'sap', driver: fakeHanaClient(answer) },
-      entities: [shedLockEntity({ dialect: 'hana' })],
-    }),
     catalog: 'sys.table_columns',
     columns: [
       column('NAME', 'NVARCHAR', 64, 1),
@@ -62,9 +59,6 @@ const DRIVERS: Partial<Record<DialectName, Driver>> = {
     ],
   },
   oracle: {
-    options: (answer) => ({
-      ...{ type: 'oracle', database: 'any', schema: 'ANY', driver: fakeOracledb(answer) },
-    }),
     catalog: 'all_tab_columns',
     columns: [
       column('NAME', 'VARCHAR2', 64, 2),
@@ -78,10 +72,6 @@ const DRIVERS: Partial<Record<DialectName, Driver>> = {
     unanswered: ['ORA-03113'],
   },
   spanner: {
-    options: (answer) => ({
-      ...{ type: 'spanner', driver: fakeSpannerClient(answer) },
-      entities: [shedLockEntity({ dialect: 'spanner' })],
-    }),
     catalog: 'information_schema',
     columns: [
       column('name', 'STRING(64)', 64, 1),
@@ -101,65 +91,88 @@ const DRIVERS: Partial<Record<DialectName, Driver>> = {
       'locked_by string(255)',
     ],
   },
+  mssql: {
+    catalog: 'sys.columns',
+    columns: [
+      column('name', 'nvarchar', 64, 1),
+      column('lock_until', 'datetime2(3)', 7),
+      column('locked_at', 'datetime2(3)', 7),
+      column('locked_by', 'nvarchar', 255),
+    ],
+    acquired: [outcome('acquired')],
+    held: outcome('held'),
+    by: ['batch'],
+    update: /^declare @outcome varchar\(20\) = .* dateadd\(millisecond, cast\(@\d+ % 86400000 as int\), /s,
+    leases: 6,
+    refusal: { code: 229, message: 'The INSERT permission was denied' },
+    unanswered: [40143],
+  },
 }
 
 /** Connects TypeORM with a fake client that returns these answers in turn. */
 async function connect(
-  { options, catalog, columns }: Driver,
+  name: keyof typeof FAKE_CLIENTS,
   answers: Answer[],
   changeColumns: (columns: Driver['columns']) => readonly object[] = (all) => all,
 ) {
   const sent: Request[] = []
-  const dataSource = await new DataSource(
-    options((request) => {
+  const { catalog, columns, synchronized } = DRIVERS[name]
+  const dataSource = await new DataSource({
+    ...FAKE_CLIENTS[name]((request) => {
       if (request.text.includes(catalog)) return { rows: changeColumns(columns).map((each) => ({ ...each })) }
       sent.push(request)
       const answer = answers.shift()
       if (!answer) throw new Error(`Not expected: ${request.text}`)
       return answer
     }),
-  ).initialize()
+    ...(synchronized && { entities: [shedLockEntity({ dialect: name })] }),
+  }).initialize()
   afterTest(() => dataSource.destroy())
   const provider = typeOrmLockProvider(dataSource, { timeLimit: '10s' })
   const lock = () => provider.lock({ name: 'job', lockAtMostFor: '60d' })
   return { dataSource, provider, lock, sent, answers }
 }
 
-describe.each(Object.entries(DRIVERS))("TypeORM's driver for %s, with a fake client", (name, driver) => {
-  it('sends a read and an update, which commit by themselves, with bound values', async () => {
-    const { lock, sent } = await connect(driver, [FREE, TAKEN])
+const names = Object.keys(DRIVERS) as (keyof typeof FAKE_CLIENTS)[]
+
+describe.each(names)("TypeORM's driver for %s, with a fake client", (name) => {
+  const { acquired = [FREE, TAKEN], held = HELD, leases = 2, ...driver } = DRIVERS[name]
+  const unanswered = acquired.slice(0, -1)
+
+  it('sends an acquisition, which commits by itself, with bound values', async () => {
+    const { lock, sent } = await connect(name, [...acquired])
     expect(await lock()).toBeDefined()
     expect(sent.map(({ by }) => by)).toEqual(driver.by)
-    expect(sent[1]?.text).toMatch(driver.update)
-    const sixtyDays = 60 * 86_400_000
-    expect(Object.values(sent[1]?.values as object)).toEqual([
-      ...[sixtyDays, sixtyDays, expect.any(String), 'job', expect.any(String)],
-    ])
+    expect(sent.at(-1)?.text).toMatch(driver.update)
+    const values = Object.values(sent.at(-1)?.values as object)
+    expect(values).toContain('job')
+    expect(values.filter((value) => value === 60 * 86_400_000)).toHaveLength(leases)
   })
 
   it('retries after a transient error, but not after another error', async () => {
-    const [code = ''] = Object.keys(dialects[name as DialectName].transientErrors)
-    const busy = await connect(driver, [{ code, message: 'try again' }, HELD])
+    const [code = ''] = Object.keys(dialects[name].transientErrors)
+    const busy = await connect(name, [{ code, message: 'try again' }, held])
     expect(await busy.lock()).toBeUndefined()
     expect(busy.answers).toEqual([])
-    const { lock } = await connect(driver, [FREE, driver.refusal])
-    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', `error ${driver.refusal.code}`))
+    const { lock } = await connect(name, [...unanswered, driver.refusal])
+    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', String(driver.refusal.code)))
   })
 
   it.each(driver.unanswered)(
     'releases the lock after error %s, because the update may have been run',
     async (code) => {
-      const { lock, sent } = await connect(driver, [FREE, { code, message: 'the connection is gone' }, TAKEN])
+      const lost = { code, message: 'the connection is gone' }
+      const { lock, sent } = await connect(name, [...unanswered, lost, TAKEN])
       await expect(lock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-      await eventually(() => expect(sent.length).toBe(3))
-      expect(sent[2]?.text).toMatch(/^update /)
+      await eventually(() => expect(sent.length).toBe(acquired.length + 1))
+      expect(sent.at(-1)?.text).toMatch(/^update /)
     },
   )
 
   const { synchronized } = driver
   if (synchronized)
     it('creates the same columns from the entity as the migration', async () => {
-      const { dataSource } = await connect(driver, [])
+      const { dataSource } = await connect(name, [])
       const { columns, tableName } = dataSource.getMetadata('ShedLock')
       const types = columns.map(({ databaseName, type, length, precision }) => {
         const column = { type: dataSource.driver.normalizeType({ type }), length, precision }
@@ -169,10 +182,8 @@ describe.each(Object.entries(DRIVERS))("TypeORM's driver for %s, with a fake cli
     })
 })
 
-const { hana, oracle, spanner } = DRIVERS as Record<'hana' | 'oracle' | 'spanner', Driver>
-
 it('check() reports a SECONDDATE of SAP HANA, which would round the lease', async () => {
-  const { lock } = await connect(hana, [], (columns) =>
+  const { lock } = await connect('hana', [], (columns) =>
     columns.map((each) =>
       each.column_name === 'LOCK_UNTIL' ? { ...each, column_type: 'SECONDDATE' } : each,
     ),
@@ -181,17 +192,40 @@ it('check() reports a SECONDDATE of SAP HANA, which would round the lease', asyn
 })
 
 it('check() accepts the table of another Oracle user, whose keys it cannot read', async () => {
-  const { lock } = await connect(oracle, [FREE, TAKEN], (columns) =>
+  const { lock } = await connect('oracle', [FREE, TAKEN], (columns) =>
     columns.map((each) => ({ ...each, unique_keys: null })),
   )
   expect(await lock()).toBeDefined()
 })
 
 it('create() sends a schema change to Spanner, unless the table exists', async () => {
-  const missing = await connect(spanner, [{ changed: 0 }, { changed: 0 }], () => [])
+  const missing = await connect('spanner', [{ changed: 0 }, { changed: 0 }], () => [])
   await missing.provider.table.create()
   expect(missing.sent.map(({ by }) => by)).toEqual(['schema', 'transaction'])
-  const existing = await connect(spanner, [])
+  const existing = await connect('spanner', [])
   await existing.provider.table.create()
   expect(existing.sent).toEqual([])
+})
+
+it('a lock of SQL Server is released if a trigger sent other rows before the outcome', async () => {
+  const { lock, sent } = await connect('mssql', [{ rows: [{ audit_id: 7 }] }, { rows: [{ changed: 1 }] }])
+  await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'no trigger that returns rows'))
+  await eventually(() => expect(sent.length).toBe(2))
+  expect(sent[1]?.text).toMatch(/^update .*@@rowcount/s)
+})
+
+it('check() reports columns of SQL Server that are too short, nullable or varchar', async () => {
+  const { provider } = await connect('mssql', [FREE, FREE, FREE, FREE, FREE, FREE], () => [
+    column('name', 'varchar', 64, 1),
+    column('lock_until', 'datetime2(7)', 8),
+    { ...column('locked_at', 'datetime2(7)', 8), nullable: 1 },
+    column('locked_by', 'nvarchar', 64),
+  ])
+  const findings = await provider.table.check()
+  expect(findings.map(({ code, severity }) => [code, severity])).toEqual([
+    ['COLUMN_TOO_SHORT', 'error'],
+    ['COLUMN_TYPE', 'warning'],
+    ['COLUMN_NULLABLE', 'warning'],
+  ])
+  expect(findings[1]?.message).toMatch(/make it 'nvarchar\(64\) collate Latin1_General_100_BIN2 not null'\.$/)
 })

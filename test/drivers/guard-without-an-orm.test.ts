@@ -1,9 +1,11 @@
 import { Pool, type PoolClient } from 'pg'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
 import { dialects, guard, SqlLockProvider, type SqlClient } from '../../src/sql/internal'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { lockRow } from '../sql/lock-row'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
@@ -17,20 +19,16 @@ function on(client: Pool | PoolClient): SqlClient {
 }
 
 describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))('pg on $name', (backend) => {
-  let database: TestDatabase
   let pool: Pool
   let provider: SqlLockProvider
 
   beforeEach(async () => {
-    database = await backend.create()
+    const { database } = await openDatabase(backend)
     pool = new Pool({ connectionString: database.url })
+    afterTest(() => pool.end())
     provider = new SqlLockProvider(on(pool), dialects.postgres)
     await provider.table.create()
     await pool.query('create table accounts (closed boolean)')
-  })
-  afterEach(async () => {
-    await pool.end()
-    await database.drop()
   })
 
   /** @param before what happens between the work and its guard */

@@ -98,7 +98,7 @@ describe('@SchedulerLock with catchUp', () => {
     }
   }
 
-  test('runs at the start what was due last, once, and bears its error', async () => {
+  test('runs the slot that was due last once at the start, and survives its error', async () => {
     const lockProvider = new InMemoryLockProvider()
     const locks = { lockProvider, cronTime: CronTime }
     await startWith(locks, CatchingUp)
@@ -136,7 +136,7 @@ describe('@SchedulerLock with catchUp', () => {
     expect(ran).toEqual(['soon enough'])
   })
 
-  test('takes a refusal for what it is, and any other error for an error', async () => {
+  test('logs the error of a run, and no refusal', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
     afterTest(() => error.mockRestore())
     const storage = new InMemoryLockProvider()
@@ -163,7 +163,7 @@ describe('@SchedulerLock with catchUp', () => {
     expect(error.mock.calls).toEqual([['Throwing.nightly failed when catching up', expect.any(String)]])
   })
 
-  test('has nothing to do before the first time of its @Cron', async () => {
+  test('acquires nothing before the first time of its @Cron', async () => {
     class Once {
       ran = 0
 
@@ -333,7 +333,7 @@ describe('the slot of @Cron', () => {
     expect(at('2026-11-21T12:20:00.000Z')).toBe('2026-11-21T12:15:00.000Z')
   })
 
-  test('is had where the library goes back in the hour that comes twice', () => {
+  test('is found although the library goes back in the hour that occurs twice', () => {
     const due = Date.parse('2026-04-04T15:00:00Z')
     const again = { toMillis: () => due, zoneName: null }
     class Stuck {
@@ -357,7 +357,7 @@ describe('the slot of @Cron', () => {
     expect(iso(slotOf(atFour, Interval(1_000), atThree))).toBe('2026-11-21T04:00:00.000Z')
   })
 
-  test('is had by one look of the library when a run is on time, and by none until it is due again', () => {
+  test('costs one call of the library when a run is on time, and none until it is due again', () => {
     const looks = jest.spyOn(CronTime.prototype, 'getNextDateFrom')
     afterTest(() => looks.mockRestore())
     const lookedFor = (now: number): number => {

@@ -125,17 +125,17 @@ class Heir extends Jobs {
   }
 }
 
-describe('Of methods with @Cron or @Interval and without @SchedulerLock', () => {
+describe('a method with @Cron or @Interval and without @SchedulerLock', () => {
   const warnings = (): string[] => logged.filter((line) => line.startsWith('warn'))
   const unlocked = (): string[] => warnings().map((line) => line.split(' ')[1] ?? '')
   const provider = new InMemoryLockProvider()
 
-  test('nobody hears, unless it is wanted', async () => {
+  test('causes no warning unless warnOfUnlockedCrons is set', async () => {
     await startWith({ lockProvider: provider }, Jobs)
     expect(warnings()).toEqual([])
   })
 
-  test('each is told, those of superclasses too', async () => {
+  test('causes a warning, also if a superclass has it', async () => {
     await startWith({ lockProvider: provider, warnOfUnlockedCrons: true }, Jobs, Heir)
     expect(unlocked()).toEqual([
       ...['Heir.again', 'Heir.everywhere', 'Heir.locked', 'Heir.own'],
@@ -145,13 +145,13 @@ describe('Of methods with @Cron or @Interval and without @SchedulerLock', () => 
     expect(warnings()[1]).toContain('Heir.everywhere has @Cron without')
   })
 
-  test('those that need none are not', async () => {
+  test('causes no warning if `except` names it', async () => {
     const except = ['Jobs.everywhere', 'Jobs.again']
     await startWith({ lockProvider: provider, warnOfUnlockedCrons: { except } }, Jobs)
     expect(unlocked()).toEqual([])
   })
 
-  test('those of a request are told as well, without making them', async () => {
+  test('causes a warning in a class of the request scope, without creating an instance', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class OfRequest {
       @Cron(NEVER)

@@ -12,7 +12,7 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-test('The listeners of a coordinator hear of a fire that runs, and of one that is skipped', async () => {
+test('The listeners of a coordinator receive the events of a fire that runs, and of one that is skipped', async () => {
   const provider = new InMemoryLockProvider()
   const [here, there] = [recorder(), recorder()]
   const one = shedLockCoordinator(provider, { listeners: [here.listener] })
@@ -30,7 +30,7 @@ test('The listeners of a coordinator hear of a fire that runs, and of one that i
   expect(await one.shutdown()).toEqual([])
 })
 
-test('They hear that the database did not answer, and that a lock could not be freed', async () => {
+test('The listeners of a coordinator receive the errors of an acquisition and of a release', async () => {
   const { heard, listener } = recorder()
   const provider = new FaultyLockProvider(new InMemoryLockProvider(new FakeClock()))
   const coordinator = shedLockCoordinator(provider, { listeners: [listener] })
@@ -46,7 +46,7 @@ test('They hear that the database did not answer, and that a lock could not be f
   expect(await coordinator.shutdown()).toEqual([])
 })
 
-test('A run whose end node-cron does not tell ends with its lock: a shutdown does not wait for it', async () => {
+test('A run whose end node-cron does not report ends with its lock: a shutdown does not wait for it', async () => {
   jest.useFakeTimers()
   const { heard, listener } = recorder()
   const coordinator = shedLockCoordinator(new InMemoryLockProvider(), { listeners: [listener] })
@@ -62,7 +62,7 @@ test('A run whose end node-cron does not tell ends with its lock: a shutdown doe
   expect(heard).toHaveLength(told.length)
 })
 
-test('A lock whose lease is over when the answer comes lets nothing run, and is an error', async () => {
+test('A lock whose lease is over when its answer arrives is an error, and nothing runs', async () => {
   jest.useFakeTimers()
   const { heard, listener } = recorder()
   const storage = new InMemoryLockProvider()

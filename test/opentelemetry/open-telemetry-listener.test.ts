@@ -56,7 +56,7 @@ describe('the OpenTelemetry listener', () => {
     })
   })
 
-  it('knows how long ago each lock was taken, and asks only when it is collected', async () => {
+  it('measures the age of each lock, and reads the table only when metrics are collected', async () => {
     let asked = 0
     const now = new Date()
     const lockProvider = {
@@ -76,7 +76,7 @@ describe('the OpenTelemetry listener', () => {
     expect(asked).toBe(2)
   })
 
-  it('tells no age of a lock that was paused and never taken', async () => {
+  it('reports no age of a lock that was paused and never acquired', async () => {
     const lockProvider = typeOrmLockProvider(await openMemory(migrated()))
     await lockProvider.table.pause('paused', { duration: '1h', reason: 'none' })
     await lockProvider.lock(job)
@@ -98,7 +98,7 @@ describe('the OpenTelemetry listener', () => {
     })
   })
 
-  it('says the type of an error, and never its text', async () => {
+  it('records the type of an error, and never its message', async () => {
     class BusinessError extends Error {}
     const executor = listenedTo()
     const fails = (error: unknown) =>

@@ -6,7 +6,7 @@ import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
-import { cuttingProxy } from '../typeorm/cutting-proxy'
+import { TcpProxy } from '../processes/servers/tcp-proxy'
 import { prismaBackends } from './clients'
 
 const servers = prismaBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
@@ -20,7 +20,7 @@ describeBackends(servers)('a process with Prisma on $name', (backend) => {
     const { database, dataSource } = await openDatabase(backend)
     const table = observeLockTable(dataSource, backend.dialect)
     await table.createTable()
-    const proxy = await cuttingProxy((database.typeOrm as { port: number }).port)
+    const proxy = await TcpProxy.listen((database.typeOrm as { port: number }).port)
     afterTest(() => proxy.close())
     const url = new URL(database.url)
     url.host = `127.0.0.1:${proxy.port}`
@@ -32,7 +32,7 @@ describeBackends(servers)('a process with Prisma on $name', (backend) => {
     // The name with an owner: what acquires the lock.
     const acquires = /to be cut[^]*\/[\da-f-]{36}|\/[\da-f-]{36}[^]*to be cut/
     await Promise.race([proxy.cutAfter(acquires), ended])
-    if (server === 'is gone') proxy.close()
+    if (server === 'is gone') await proxy.close()
     const stopped = timeout.map(() => '0')
     expect((await ended).stdout.trim().split('\n')).toEqual(['DATABASE_ERROR', ...stopped, 'disconnected'])
     if (server === 'is there again') expect(await table.isHeld('to be cut')).toBe(false)

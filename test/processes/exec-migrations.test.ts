@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
+import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { builtCli } from '../cli/built-cli'
 import { eventually } from '../eventually'
@@ -20,17 +21,13 @@ describeBackends(backends)('instances that start together on an empty database: 
 
   beforeEach(async () => {
     database = await backend.create()
+    afterTest(() => database.drop())
     // The database that is empty is a file that is not there.
     if (backend.dialect === 'sqlite') rmSync(database.url.replace('file:', ''), { force: true })
     folder = mkdtempSync(join(tmpdir(), 'shedlock-migrate-'))
+    afterTest(() => rmSync(folder, { recursive: true }))
     writeFileSync(join(folder, 'begun'), '')
     writeFileSync(join(folder, 'done'), '')
-  })
-
-  afterEach(async () => {
-    for (const child of children) kill(child)
-    await database.drop()
-    rmSync(folder, { recursive: true })
   })
 
   /** With what it started, which would go on alone. */
@@ -49,6 +46,7 @@ describeBackends(backends)('instances that start together on an empty database: 
         env: { ...process.env, DATABASE_URL: database.url, NODE_PATH: join(root, 'node_modules') },
         detached: true,
       })
+      afterTest(() => kill(child))
       child.stderr.on('data', (chunk) => (errors[index] = `${errors[index]}${String(chunk)}`))
       return child
     })

@@ -44,6 +44,9 @@ export interface DatabaseObserver {
   onNothing(request: Request): void
   onCommit(transaction: Transaction): void
   onUnlockUndone(name: string): void
+  onDestroyed(name: string): void
+  /** The clock was set back, or it continues after it had stopped. */
+  onClock(): void
 }
 
 /** Matches the owner in the row of a released lock. */
@@ -96,9 +99,13 @@ export class Database {
     return this.world.epoch + 1234.5 + this.world.now * this.rate + this.#clockOffset
   }
 
-  /** How many times the clock was set back, and by how much in total. */
-  clocksSetBack = 0
-  setBackBy = 0
+  /** How many times the clock was set back, stopped or continued, and how late it is by that. */
+  clockChanges = 0
+  lateBy = 0
+
+  get isClockStopped(): boolean {
+    return this.#clockStoppedAt !== undefined
+  }
 
   /** How far the database's clock is behind, in milliseconds. */
   get behind(): number {
@@ -107,20 +114,28 @@ export class Database {
 
   setClockBack(by: number): void {
     this.world.trace('database', `its clock is set back by ${by} ms`)
-    this.clocksSetBack++
-    this.setBackBy += by
+    this.lateBy += by
     this.#clockOffset -= by
+    this.#onClock()
   }
 
   stopClock(length: number): void {
     this.world.trace('database', `its clock stops for ${length} ms`)
     this.#clockStoppedAt ??= this.now()
+    this.lateBy += length
+    this.clockChanges++
     this.world.at(length, undefined, 'other', () => {
       if (this.#clockStoppedAt === undefined) return
       const stoppedAt = this.#clockStoppedAt
       this.#clockStoppedAt = undefined
       this.#clockOffset -= this.now() - stoppedAt
+      this.#onClock()
     })
+  }
+
+  #onClock(): void {
+    this.clockChanges++
+    this.observer?.onClock()
   }
 
   stall(length: number): void {
@@ -184,6 +199,7 @@ export class Database {
     this.table.delete(name)
     this.twin?.delete(name)
     this.#unsynced = []
+    this.observer?.onDestroyed(name)
   }
 
   /** Receives a statement from the network. */

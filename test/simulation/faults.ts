@@ -3,7 +3,6 @@ import type { Database } from './database'
 import type { Instance } from './instance'
 import type { NetworkQuality } from './network'
 import type { Fault, Plan } from './plan'
-import type { Referee } from './referee'
 import { nameOf } from './simulate'
 import type { World } from './world'
 
@@ -21,7 +20,6 @@ export class Faults {
   constructor(
     private readonly world: World,
     private readonly database: Database,
-    private readonly referee: Referee,
     private readonly plan: Plan,
     private readonly start: (name: string) => Instance,
   ) {
@@ -180,7 +178,6 @@ export class Faults {
       if (!isPlain || row.lock_until > this.database.now() || this.database.isPinned(row.name)) continue
       this.world.trace('database', `loses the row of ${row.name}`)
       this.database.deleteRow(row.name)
-      this.referee.forget(row.name)
     }
   }
 }

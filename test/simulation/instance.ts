@@ -15,10 +15,10 @@ import { SqlLockProvider, type Dialect, type LockRow } from '../../src/sql/inter
 import type { Database } from './database'
 import { SimulatedSqlClient } from './network'
 import type { Plan } from './plan'
-import type { Handle, Referee } from './referee'
 import type { SimulatedProcess } from './simulated-process'
+import type { Handle, Witness } from './witness'
 
-/** One instance of an application. It uses everything that the library offers, on one provider whose locks the referee observes. */
+/** One instance of an application. It uses everything that the library offers, on one provider whose locks the witness records. */
 export class Instance extends LockProvider {
   readonly sql: SimulatedSqlClient
   readonly provider: SqlLockProvider
@@ -40,7 +40,7 @@ export class Instance extends LockProvider {
     readonly process: SimulatedProcess,
     readonly plan: Plan,
     readonly database: Database,
-    readonly referee: Referee,
+    readonly witness: Witness,
     dialect: Dialect,
   ) {
     super()
@@ -55,7 +55,7 @@ export class Instance extends LockProvider {
     this.coordinator = shedLockCoordinator(this, { listeners })
   }
 
-  /** Acquires from the provider, and lets the referee check the result. */
+  /** Acquires from the provider, and records the result. */
   override acquire(configuration: CheckedLockConfiguration): Promise<LockRow | Refusal> {
     return this.#acquire(configuration, this.provider)
   }
@@ -72,7 +72,7 @@ export class Instance extends LockProvider {
     configuration: CheckedLockConfiguration,
     locks: Pick<LockProvider, 'acquire'>,
   ): Promise<LockRow | Refusal> {
-    const { process, referee } = this
+    const { process, witness, database } = this
     const { name } = configuration
     const asked = process.awake()
     this.#lastCall = process.world.now
@@ -81,23 +81,29 @@ export class Instance extends LockProvider {
         'a shutdown stops waiting for locks',
         `${process.name} requests ${name} after its shutdown`,
       )
-    const refused = referee.attempts(name)
     const started = process.world.now
+    const { clockChanges } = database
+    const refused = (reason: string): void => {
+      // A free lock is held again if the clock was set back.
+      if (reason === 'held' && (database.clockChanges !== clockChanges || database.isClockStopped)) return
+      const { slot, untilSucceeded: until } = configuration
+      const at = process.world.now
+      witness.record(process, { type: 'refused', at, asked: started, name, reason, slot, until })
+    }
     try {
       const answer = await (locks.acquire(configuration) as Promise<LockRow | Refusal>)
       if (!('reason' in answer)) {
-        this.#watch(answer)
+        this.#watch(answer, started)
         return answer
       }
-      referee.refusals++
-      if (answer.reason === 'already-run')
-        referee.refusedSlot(name, Number(configuration.slot), started, configuration.untilSucceeded === true)
-      else if (answer.reason === 'held') refused('held')
+      witness.refusals++
+      refused(answer.reason)
       return answer
     } catch (error) {
       const { timeLimit, latency } = this.plan
       const isAnswered = this.isReliable && timeLimit >= 1_000 && latency * 40 < timeLimit
-      if (isAnswered && error instanceof LockError && error.code === 'TIMEOUT') refused(error.message)
+      // A free lock is acquired in time.
+      if (isAnswered && error instanceof LockError && error.code === 'TIMEOUT') refused('held')
       throw error
     } finally {
       const limit = this.plan.timeLimit + 100
@@ -109,24 +115,27 @@ export class Instance extends LockProvider {
     }
   }
 
-  #watch(acquisition: LockRow): void {
+  #watch(acquisition: LockRow, asked: number): void {
     const { name, lockedBy } = acquisition
     const { world } = this.process
-    const handle = this.referee.acquired(name, lockedBy, this.process, {
+    const handle = this.witness.acquired(name, lockedBy, this.process, asked, {
       remaining: () => acquisition.lease.remaining(),
     })
     this.acquired++
     this.#handles.set(acquisition, handle)
     this.latest.set(name, handle)
     const unlock = acquisition.unlock.bind(acquisition)
-    acquisition.unlock = (outcome) => {
-      handle.isOver = true
+    acquisition.unlock = async (outcome) => {
       if (!handle.isUsed && outcome !== 'unused')
         world.fail(
           'unused slots are released',
           `${this.process.name} releases ${name} as ${outcome}, although it was not used`,
         )
-      return unlock(outcome)
+      if (handle.isUsed) this.witness.releases(handle)
+      handle.isOver = true
+      await unlock(outcome)
+      if (handle.isUsed)
+        this.witness.record(this.process, { type: 'unlocked', at: world.now, run: handle.owner })
     }
     world.at(1, this.process, 'other', () => {
       if (!handle.isUsed && !handle.isOver)
@@ -145,20 +154,20 @@ export class Instance extends LockProvider {
   handleOf(lock: ActiveLock): Handle {
     const handle = this.#handles.get(acquisitionOf(lock) ?? lock)
     if (!handle) throw new Error(`The acquisition of ${lock.name} was not recorded.`)
-    this.referee.held(handle, lock)
+    handle.lock = lock
     return handle
   }
 
   join(name: string, lockAtMostFor: number, interval: number): void {
-    const { process, referee } = this
+    const { process, witness } = this
     const election = leaderElection(
       this,
       { name, lockAtMostFor, interval, listeners: [{ onUnlockFailed: () => undefined }] },
       {
         onElected: (lock) => {
           const handle = this.handleOf(lock)
-          referee.started(handle)
-          referee.ended(handle, 'succeeded', 0)
+          witness.started(handle)
+          handle.outcome = 'succeeded'
           process.world.trace(process.name, `leads ${name}`)
         },
         onStepDown: () => process.world.trace(process.name, `no longer leads ${name}`),
@@ -170,7 +179,7 @@ export class Instance extends LockProvider {
 
   /** Records and checks an error that a caller of the library got. */
   failed(error: unknown): void {
-    this.referee.errors++
+    this.witness.errors++
     const { world, name } = this.process
     if (!(error instanceof LockError)) throw error
     world.trace(name, `got ${error.code}: ${error.message}`)

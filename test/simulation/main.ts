@@ -97,7 +97,8 @@ async function explain(plan: Plan): Promise<void> {
     (await simulate(smaller, options)).violation?.property === property
   const small = values['no-shrink'] ? plan : await shrink(plan, fails, 60_000)
   const { violation, trace } = await simulate(small, { ...options, traced: true })
-  console.log(trace.slice(-LONGEST_TRACE).join('\n'))
+  const until = trace.filter((line) => Number.parseFloat(line) * 1_000 <= (violation?.at ?? 0) + 1)
+  console.log(until.slice(-LONGEST_TRACE).join('\n'))
   console.log(`\n${violation?.property}: ${violation?.message}`)
   console.log(`World: ${JSON.stringify(small)}`)
   console.log(`To repeat: npm run simulate -- --seed ${plan.seed} --worlds 1`)

@@ -6,8 +6,8 @@ import { Instance } from './instance'
 import { modelDialect } from './model/model-dialect'
 import { SqliteTwin } from './model/sqlite-twin'
 import type { Plan } from './plan'
-import { Referee } from './referee'
 import { SimulatedProcess } from './simulated-process'
+import { Witness } from './witness'
 import { Work } from './work'
 import { World, type Violation } from './world'
 
@@ -48,24 +48,24 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
   database.conflicts = plan.conflicts / 1_000
   database.busy = plan.conflicts / 2_000
   if (options.sqlite) database.twin = new SqliteTwin(lockStatements(dialect, tableSql(dialect)))
-  const referee = new Referee(world, database, plan.drift / 1e6)
-  database.observer = referee
+  const witness = new Witness(world, database, plan.drift / 1e6)
+  database.observer = witness
   plan.jobs.forEach(({ lockAtMostFor, atLeast, kind }, index) => {
     const keeps = kind !== 'leader' && kind !== 'once'
     const lockAtLeastFor = keeps ? Math.floor(lockAtMostFor * atLeast) : 0
-    referee.expect(nameOf(index), { lockAtMostFor, lockAtLeastFor })
+    witness.expect(nameOf(index), { lockAtMostFor, lockAtLeastFor })
   })
 
   let born = 0
   const start = (name: string): Instance => {
     const process = new SimulatedProcess(world, name, plan.seed + 100 + born++, rate())
-    const instance = world.as(process, () => new Instance(process, plan, database, referee, dialect))
+    const instance = world.as(process, () => new Instance(process, plan, database, witness, dialect))
     plan.jobs.forEach((job, index) => {
       world.at(0, process, 'other', () => void new Work(instance, nameOf(index), job).repeat())
     })
     return instance
   }
-  const faults = new Faults(world, database, referee, plan, start)
+  const faults = new Faults(world, database, plan, start)
 
   const unhandled = (reason: unknown): void => {
     world.fail(
@@ -78,19 +78,20 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
     await world.run(plan.duration)
     if (!world.violation) faults.end()
     await world.run(plan.duration + QUIET)
-    if (!world.violation) checkLiveness(world, referee, plan, database)
+    if (!world.violation) checkLiveness(world, witness, plan, database)
     if (!world.violation) faults.shutDown()
     await world.run(plan.duration + QUIET + SHUTDOWN)
-    if (!world.violation) checkEnd(world, referee, faults.instances)
+    if (!world.violation) checkEnd(world, witness, faults.instances)
     await world.run(plan.duration + QUIET + SHUTDOWN + LONGEST_LEASE)
     if (!world.violation) checkTimers(world, faults.instances)
+    witness.judge()
   } finally {
     end()
     process.off('unhandledRejection', unhandled)
     database.twin?.close()
   }
   const { violation, events, now, lines } = world
-  const { acquisitions, refusals, errors } = referee
+  const { acquisitions, refusals, errors } = witness
   return { violation, acquisitions, refusals, errors, events, simulated: now, trace: lines ?? [] }
 }
 
@@ -99,25 +100,25 @@ export function nameOf(job: number): string {
 }
 
 /** Checks that every lock is acquired again after the faults, unless a dead process has left it held. */
-function checkLiveness(world: World, referee: Referee, plan: Plan, database: Database): void {
+function checkLiveness(world: World, witness: Witness, plan: Plan, database: Database): void {
   plan.jobs.forEach(({ kind, atLeast, lockAtMostFor }, index) => {
     const name = nameOf(index)
     // If the database's clock is far behind, the slots of correct clocks are too far ahead.
     if (database.behind > 50_000 && kind !== 'plain' && kind !== 'leader') return
     if (lockAtMostFor > 10_000 && (atLeast > 0 || kind === 'leader' || kind === 'once')) return
-    if ((referee.lastTaken.get(name) ?? 0) < plan.duration && !referee.isLeftHeld(name))
+    if ((witness.lastTaken.get(name) ?? 0) < plan.duration && !witness.isLeftHeld(name))
       world.fail('liveness', `${name} was not acquired in ${QUIET / 1000} s without faults`)
   })
 }
 
 /** Checks that nothing is left after the shutdown. */
-function checkEnd(world: World, referee: Referee, instances: readonly Instance[]): void {
+function checkEnd(world: World, witness: Witness, instances: readonly Instance[]): void {
   for (const { process, pending } of instances) {
     if (process.isDead) continue
     if (pending > 0) world.fail('nothing hangs', `${process.name} has ${pending} calls that never ended`)
   }
   checkTimers(world, instances)
-  for (const row of referee.heldByNobody())
+  for (const row of witness.heldByNobody())
     world.fail('no lock is left behind', `${row.name} is held by ${row.locked_by} until ${row.lock_until}`)
 }
 

@@ -1,7 +1,6 @@
 import type { Cancel, Time } from '../../src/core/time'
 import { Random } from '../processes/app/random'
-import type { SimulatedEvent } from './event-queue'
-import type { World } from './world'
+import type { SimulatedEvent, World } from './world'
 
 /** A simulated process, with clocks, timers and random numbers of its own. */
 export class SimulatedProcess implements Time {

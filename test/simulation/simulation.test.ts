@@ -74,16 +74,8 @@ describe('the simulation', () => {
   })
 
   it.each([
-    [
-      'a held row is acquired if two processes insert it at once',
-      'held."lock_until" <= now()',
-      'only the owner changes a held row',
-    ],
-    [
-      'a holder releases and extends a lock that it no longer holds',
-      `and "locked_by" = ${HOLE}`,
-      'only the owner changes a held row',
-    ],
+    ['a held row is acquired if two processes insert it at once', 'held."lock_until" <= now()', 'exclusion'],
+    ['a holder releases and extends a lock that it no longer holds', `and "locked_by" = ${HOLE}`, 'leases'],
   ])('notices a broken rule: %s', async (_, words, property) => {
     const outcomes: Outcome[] = []
     // Try several seeds, because any change of the random numbers changes which world meets the race.

@@ -11,7 +11,7 @@ import { guardTransaction, type LockRow } from '../../src/sql/internal'
 import { SimulatedSqlClient } from './network'
 import type { Instance } from './instance'
 import type { Job } from './plan'
-import type { Handle } from './referee'
+import type { Handle } from './witness'
 
 const WAIT = { atMost: 3_000, interval: 1_000 }
 
@@ -108,8 +108,7 @@ export class Work {
         if (task.ran) world.fail('a slot runs once', `${process.name} ran one task of ${name} twice`)
         task.ran = true
         const handle = instance.handleOf(lock)
-        instance.referee.started(handle, how.slot, until)
-        const began = world.now
+        instance.witness.started(handle, how.slot, until)
         world.trace(process.name, `runs ${name}`)
         if (activeLock() !== lock) world.fail('scopes', `${process.name} does not see the lock of ${name}`)
         if (lock.remaining() > 0) assertLocked(name)
@@ -117,7 +116,7 @@ export class Work {
         await this.#workUnder(lock)
         await more?.(lock)
         world.trace(process.name, `ran ${name}`)
-        instance.referee.ended(handle, throws ? 'failed' : 'succeeded', world.now - began)
+        handle.outcome = throws ? 'failed' : 'succeeded'
         if (throws) throw ownError
         return own
       })
@@ -158,7 +157,9 @@ export class Work {
   async #askToken(lock: ActiveLock): Promise<void> {
     try {
       const token = await lock.fencingToken()
-      this.instance.referee.token(this.instance.handleOf(lock), token)
+      const { owner: run } = this.instance.handleOf(lock)
+      const { process, witness } = this.instance
+      witness.record(process, { type: 'token', at: process.world.now, run, token })
     } catch (error) {
       this.instance.failed(error)
     }
@@ -171,16 +172,17 @@ export class Work {
     const inside = () =>
       instance.executor.executeWithLock({ name, ...this.#durations }, () => {
         const handle = instance.latest.get(name)
-        if (handle) instance.referee.started(handle)
+        if (handle) instance.witness.started(handle)
         // Needed if the outer lock was lost, so that this is a separate acquisition.
-        if (handle) instance.referee.ended(handle, 'succeeded', 0)
+        if (handle && !handle.isOver) handle.outcome = 'succeeded'
       })
     await Promise.all([inside(), inside()]).catch((error: unknown) => instance.failed(error))
   }
 
   /** Checks that the signal aborts in time when the lease is over, if the process is awake. */
   #checkSignal(lock: ActiveLock): void {
-    const { process } = this.instance
+    const { process, witness } = this.instance
+    const { owner: run } = this.instance.handleOf(lock)
     const { aborted } = lock.signal
     const reason: unknown = lock.signal.reason
     if (aborted && lock.remaining() > 0 && reason instanceof LockError && reason.code === 'LOCK_LOST')
@@ -189,10 +191,7 @@ export class Work {
     process.world.at(2, process, 'other', () => {
       // An extension may have been answered in the meantime.
       if (!lock.signal.aborted && lock.remaining() === 0)
-        process.world.fail(
-          'an expired lease aborts the signal',
-          `the signal of ${lock.name} did not abort in ${process.name}`,
-        )
+        witness.record(process, { type: 'unaborted', at: process.world.now, run })
     })
   }
 
@@ -245,7 +244,7 @@ export class Work {
     // Some callers forget to release the lock, so it expires.
     if (this.job.lockAtMostFor <= 10_000 && random.chance(0.1)) return
     const outcome = random.pick([undefined, 'succeeded', 'failed'] as const)
-    instance.referee.ended(handle, outcome ?? 'unlocked', 0)
+    handle.outcome = outcome ?? 'unlocked'
     await lock.unlock({ outcome })
   }
 
@@ -267,7 +266,7 @@ export class Work {
 
   #begin(lock: Lock, slot?: number, until?: boolean): Handle {
     const handle = this.instance.handleOf(lock)
-    this.instance.referee.started(handle, slot, until)
+    this.instance.witness.started(handle, slot, until)
     this.instance.process.world.trace(this.instance.process.name, `has ${this.name}`)
     return handle
   }
@@ -284,28 +283,27 @@ export class Work {
   }
 
   async #coordinated(): Promise<void> {
-    const { coordinator, referee, process } = this.instance
+    const { coordinator, witness, process } = this.instance
     const slot = this.#slot()
     const key = `${this.name}:${new Date(slot).toISOString()}`
     if (!(await coordinator.shouldRun(key, this.job.lockAtMostFor))) return
     const handle = this.instance.latest.get(this.name)
-    if (handle) referee.started(handle, slot)
+    if (handle) witness.started(handle, slot)
     await process.sleep(Math.min(this.job.work * this.job.lockAtMostFor, 20_000))
     await coordinator.onComplete(key)
   }
 
   async #doOnce(): Promise<void> {
-    const { process, referee } = this.instance
+    const { process, witness } = this.instance
     const { lockAtMostFor } = this.job
     const { stopped: signal } = this.instance
     const configuration = { name: this.name, slot: this.#slot(), lockAtMostFor, wait: 3_000, signal }
     const throws = process.random.chance(0.2)
     await executeOnce(this.instance, configuration, async ({ lock }) => {
       const handle = this.instance.handleOf(lock)
-      referee.started(handle, configuration.slot, true)
-      const began = process.world.now
+      witness.started(handle, configuration.slot, true)
       await process.sleep(Math.min(this.job.work * lockAtMostFor, 20_000))
-      referee.ended(handle, throws ? 'failed' : 'succeeded', process.world.now - began)
+      handle.outcome = throws ? 'failed' : 'succeeded'
       if (throws) throw new LockError('NOT_LOCKED', 'of the task')
     })
   }

@@ -1,6 +1,13 @@
 import { time } from '../../src/core/time'
-import { EventQueue, type SimulatedEvent } from './event-queue'
 import type { SimulatedProcess } from './simulated-process'
+
+/** An event in a process, or, if it has no process, in the network or the database. */
+export interface SimulatedEvent {
+  at: number
+  readonly process: SimulatedProcess | undefined
+  readonly kind: 'timer' | 'message' | 'other'
+  callback: (() => void) | undefined
+}
 
 /** A property that does not hold. */
 export interface Violation {
@@ -18,7 +25,8 @@ export class World {
   violation: Violation | undefined
   events = 0
   readonly lines: string[] | undefined
-  readonly #queue = new EventQueue()
+  /** The future events, the earliest last. Events at the same moment come in the order in which they were added. */
+  readonly #queue: SimulatedEvent[] = []
   #running: SimulatedProcess | undefined
 
   constructor({ traced = false } = {}) {
@@ -31,14 +39,26 @@ export class World {
     kind: SimulatedEvent['kind'],
     callback: () => void,
   ): SimulatedEvent {
-    const event: SimulatedEvent = { at: this.now + pause, order: 0, process, kind, callback }
-    this.#queue.push(event)
+    const event: SimulatedEvent = { at: this.now + pause, process, kind, callback }
+    this.#add(event)
     return event
   }
 
-  fail(property: string, message: string): void {
+  #add(event: SimulatedEvent): void {
+    const queue = this.#queue
+    let [from, to] = [0, queue.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((queue[middle]?.at ?? 0) > event.at) from = middle + 1
+      else to = middle
+    }
+    queue.splice(from, 0, event)
+  }
+
+  /** @param at when it did not hold, if that is only known now */
+  fail(property: string, message: string, at = this.now): void {
     this.trace('!', `${property}: ${message}`)
-    this.violation ??= { property, message, at: this.now }
+    if (!this.violation || at < this.violation.at) this.violation = { property, message, at }
   }
 
   trace(who: string, what: string): void {
@@ -106,14 +126,15 @@ export class World {
 
   /** Lets the next event happen. @returns that event; `undefined` if there is none before `until` */
   #next(until: number): SimulatedEvent | undefined {
+    const queue = this.#queue
     for (;;) {
-      const event = this.#queue.pop()
+      const event = queue.pop()
       if (!event) {
         this.now = until
         return undefined
       }
       if (event.at > until) {
-        this.#queue.push(event)
+        queue.push(event)
         this.now = until
         return undefined
       }
@@ -121,7 +142,7 @@ export class World {
       if (!callback || process?.isDead) continue
       if (process && process.suspendedUntil > event.at) {
         process.postpone(event)
-        this.#queue.push(event)
+        this.#add(event)
         continue
       }
       this.now = event.at

@@ -14,7 +14,7 @@ import { UnreliableClient } from '../unreliable-client'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
-describeBackends(availableBackends())('on $name', (backend) => {
+describeBackends(availableBackends())('executeOnce on $name', (backend) => {
   let dataSource: DataSource
   let provider: SqlLockProvider
 

@@ -10,7 +10,7 @@ import { Log } from '../typeorm/log'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
-describeBackends(availableBackends())('on $name', (backend) => {
+describeBackends(availableBackends())('finding locks on $name', (backend) => {
   let log: Log
   let dataSource: DataSource
   let provider: SqlLockProvider

@@ -59,76 +59,79 @@ const BINARY: Readonly<Partial<Record<DialectName, string>>> = {
   mssql: 'collate Latin1_General_100_BIN2',
 }
 
-describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID))('on $name', (backend) => {
-  let dataSource: DataSource
+describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID))(
+  'a row with an invalid time on $name',
+  (backend) => {
+    let dataSource: DataSource
 
-  beforeEach(async () => {
-    ;({ dataSource } = await openDatabase(backend))
-    const type = TIME[backend.dialect] ?? 'datetime(3)'
-    const text = backend.dialect === 'mssql' ? 'nvarchar' : 'varchar'
-    const binary = BINARY[backend.dialect] ?? ''
-    await dataSource.query(
-      `create table shedlock (name ${text}(64) ${binary} not null primary key, lock_until ${type} null, locked_at ${type} null, locked_by ${text}(255) null)`,
-    )
-  })
-
-  it.each(INVALID[backend.dialect] ?? [])(
-    'a row with %s is listed and reported, and does not break other rows',
-    async (title, until, shown) => {
-      const provider = typeOrmLockProvider(dataSource)
-      const findings = async () =>
-        (await provider.table.check()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
-      expect(await findings()).toEqual([])
-      // MySQL and MariaDB refuse a zero date, unless they are told not to.
-      const insert = ['mysql', 'mariadb'].includes(backend.dialect) ? 'insert ignore' : 'insert'
-      const bad = (name: string, values: string) =>
-        dataSource.query(
-          `${insert} into shedlock (name, lock_until, locked_at, locked_by) values ('${name}', ${values})`,
-        )
-      await bad('bad', `${until}, ${until}, null`)
-      await provider.table.pause('job', { duration: '1h', reason: 'r' })
-
-      const record = { name: 'bad', paused: false, lockedBy: '', ...shown }
-      expect(await provider.table.list()).toMatchObject([record, { name: 'job' }])
-      expect(await provider.table.find('bad')).toMatchObject(record)
-      expect(await provider.table.resume('bad')).toBe(false)
-      if (shown.held && title !== 'null') {
-        const { configuration } = checkLockConfiguration({ name: 'bad', lockAtMostFor: '1m' })
-        const refusal = await provider.acquire(configuration)
-        if (!('reason' in refusal) || refusal.reason !== 'held') throw new Error('acquired')
-        expect((refusal.holder ?? shown).lockUntil).toEqual(END)
-      }
-      expect(await provider.table.overdue({ bad: '1h' })).toHaveLength(1)
-      expect(await provider.table.resume('job')).toBe(true)
-      const once = { name: 'once', slot: Date.now() }
-      expect((await executeOnce(provider, once, () => undefined)).executed).toBe(true)
-      expect((await executeOnce(provider, once, () => undefined)).executed).toBe(false)
-
-      const told = await findings()
-      expect(told).toContainEqual({
-        code: 'TIME_INVALID',
-        severity: shown.held ? 'error' : 'warning',
-        message: expect.stringMatching(
-          shown.held ? /^Lock 'bad' is held for ever: 'lock_until'/ : /^Lock 'bad' has a value/,
-        ),
-        fix: [expect.stringMatching(/^update/), expect.stringMatching(/^update/)],
-      })
-      // A row that is held for ever comes first.
-      await bad('worse', 'null, null, null')
-      expect((await findings()).find(({ code }) => code === 'TIME_INVALID')?.message).toMatch(
-        shown.held ? /^Lock 'bad' \(and 1 more\) is held for ever/ : /^Lock 'worse' is held for ever/,
+    beforeEach(async () => {
+      ;({ dataSource } = await openDatabase(backend))
+      const type = TIME[backend.dialect] ?? 'datetime(3)'
+      const text = backend.dialect === 'mssql' ? 'nvarchar' : 'varchar'
+      const binary = BINARY[backend.dialect] ?? ''
+      await dataSource.query(
+        `create table shedlock (name ${text}(64) ${binary} not null primary key, lock_until ${type} null, locked_at ${type} null, locked_by ${text}(255) null)`,
       )
-      // What is right stays as it was.
-      const right = await provider.lock({ name: 'right', lockAtMostFor: '1h' })
-      const before = await provider.table.find('right')
-      for (const { fix } of await findings()) for (const statement of fix) await dataSource.query(statement)
-      expect(await findings()).toEqual([])
-      expect(await provider.table.find('right')).toMatchObject({
-        lockUntil: before?.lockUntil,
-        lockedAt: before?.lockedAt,
-      })
-      expect(await provider.table.find('bad')).toMatchObject({ held: false })
-      await right?.unlock()
-    },
-  )
-})
+    })
+
+    it.each(INVALID[backend.dialect] ?? [])(
+      'a row with %s is listed and reported, and does not break other rows',
+      async (title, until, shown) => {
+        const provider = typeOrmLockProvider(dataSource)
+        const findings = async () =>
+          (await provider.table.check()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
+        expect(await findings()).toEqual([])
+        // MySQL and MariaDB refuse a zero date, unless they are told not to.
+        const insert = ['mysql', 'mariadb'].includes(backend.dialect) ? 'insert ignore' : 'insert'
+        const bad = (name: string, values: string) =>
+          dataSource.query(
+            `${insert} into shedlock (name, lock_until, locked_at, locked_by) values ('${name}', ${values})`,
+          )
+        await bad('bad', `${until}, ${until}, null`)
+        await provider.table.pause('job', { duration: '1h', reason: 'r' })
+
+        const record = { name: 'bad', paused: false, lockedBy: '', ...shown }
+        expect(await provider.table.list()).toMatchObject([record, { name: 'job' }])
+        expect(await provider.table.find('bad')).toMatchObject(record)
+        expect(await provider.table.resume('bad')).toBe(false)
+        if (shown.held && title !== 'null') {
+          const { configuration } = checkLockConfiguration({ name: 'bad', lockAtMostFor: '1m' })
+          const refusal = await provider.acquire(configuration)
+          if (!('reason' in refusal) || refusal.reason !== 'held') throw new Error('acquired')
+          expect((refusal.holder ?? shown).lockUntil).toEqual(END)
+        }
+        expect(await provider.table.overdue({ bad: '1h' })).toHaveLength(1)
+        expect(await provider.table.resume('job')).toBe(true)
+        const once = { name: 'once', slot: Date.now() }
+        expect((await executeOnce(provider, once, () => undefined)).executed).toBe(true)
+        expect((await executeOnce(provider, once, () => undefined)).executed).toBe(false)
+
+        const told = await findings()
+        expect(told).toContainEqual({
+          code: 'TIME_INVALID',
+          severity: shown.held ? 'error' : 'warning',
+          message: expect.stringMatching(
+            shown.held ? /^Lock 'bad' is held for ever: 'lock_until'/ : /^Lock 'bad' has a value/,
+          ),
+          fix: [expect.stringMatching(/^update/), expect.stringMatching(/^update/)],
+        })
+        // A row that is held for ever comes first.
+        await bad('worse', 'null, null, null')
+        expect((await findings()).find(({ code }) => code === 'TIME_INVALID')?.message).toMatch(
+          shown.held ? /^Lock 'bad' \(and 1 more\) is held for ever/ : /^Lock 'worse' is held for ever/,
+        )
+        // What is right stays as it was.
+        const right = await provider.lock({ name: 'right', lockAtMostFor: '1h' })
+        const before = await provider.table.find('right')
+        for (const { fix } of await findings()) for (const statement of fix) await dataSource.query(statement)
+        expect(await findings()).toEqual([])
+        expect(await provider.table.find('right')).toMatchObject({
+          lockUntil: before?.lockUntil,
+          lockedAt: before?.lockedAt,
+        })
+        expect(await provider.table.find('bad')).toMatchObject({ held: false })
+        await right?.unlock()
+      },
+    )
+  },
+)

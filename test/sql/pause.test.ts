@@ -9,7 +9,7 @@ import { lockRow } from './lock-row'
 
 const HOUR = 3_600_000
 
-describeBackends(availableBackends())('on $name', (backend) => {
+describeBackends(availableBackends())('a pause on $name', (backend) => {
   let dataSource: DataSource
   let provider: SqlLockProvider
 

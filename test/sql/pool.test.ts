@@ -173,6 +173,16 @@ describe('the connections of a pool', () => {
     expect(pool.ended).toBe(0)
   })
 
+  it('that cannot be ended go back when their answer has come, however late', async () => {
+    const connect = pool.connect.bind(pool)
+    pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
+    pool.write = () => new Promise((resolve) => setTimeout(resolve, 20 * SECOND, { rows: [], changed: 1 }))
+    expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
+    expect(pool.opened - pool.released).toBeGreaterThan(0)
+    await jest.advanceTimersByTimeAsync(60 * SECOND)
+    expect(pool.opened - pool.released).toBe(0)
+  })
+
   it('go back if they arrive too late', async () => {
     const connect = pool.connect.bind(pool)
     pool.connect = async () => {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { DialectName, LockTableOptions } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
@@ -51,15 +52,13 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
   beforeEach(async () => {
     const opened = await openDatabase(backend, migrated({ tableName: 'locks' }))
     admin = opened.dataSource
+    // A login cannot be dropped until its last session is gone, which SQL Server ends after the connection: error 15434.
+    afterTest(async () => {
+      for (const statement of users.drop(grantee)) await eventually(() => admin.query(statement))
+    })
     for (const statement of users.make(grantee, password)) await admin.query(statement)
     await admin.query(`grant select, insert, update on locks to ${grantee}`)
     dataSource = await opened.connect({ username: user, password })
-  })
-
-  afterEach(async () => {
-    await dataSource.destroy()
-    // A login cannot be dropped until its last session is gone, which SQL Server ends after the connection: error 15434.
-    for (const statement of users.drop(grantee)) await eventually(() => admin.query(statement))
   })
 
   it('locks with select, insert and update on one table', async () => {

@@ -36,7 +36,7 @@ const DROP_SCHEMA: Readonly<Record<string, (schema: string) => readonly string[]
   mssql: (schema) => [`drop table if exists ${schema}.shedlock`, `drop schema ${schema}`],
 }
 
-describeBackends(availableBackends())('on $name', (backend) => {
+describeBackends(availableBackends())('the check of a table on $name', (backend) => {
   let dataSource: DataSource
 
   beforeEach(async () => {

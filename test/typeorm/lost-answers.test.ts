@@ -5,7 +5,7 @@ import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
-import { cuttingProxy, type CuttingProxy } from './cutting-proxy'
+import { TcpProxy } from '../processes/servers/tcp-proxy'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 
@@ -20,8 +20,8 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
   let observer: DataSource
   let table: ReturnType<typeof observeLockTable>
   const open = (options: object = {}): Promise<DataSource> => opened.connect(options, afterTest)
-  const throughProxy = async (): Promise<{ dataSource: DataSource; proxy: CuttingProxy }> => {
-    const proxy = await cuttingProxy((opened.database.typeOrm as { port: number }).port)
+  const throughProxy = async (): Promise<{ dataSource: DataSource; proxy: TcpProxy }> => {
+    const proxy = await TcpProxy.listen((opened.database.typeOrm as { port: number }).port)
     afterTest(() => proxy.close())
     return { dataSource: await open({ host: '127.0.0.1', port: proxy.port }), proxy }
   }

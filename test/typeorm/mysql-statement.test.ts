@@ -35,7 +35,7 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     await queryRunner.release()
   }
 
-  it("are bounded for each connection, locks go on without, and the app's own stay", async () => {
+  it("are limited for each connection: locks are sent unprepared beyond that, and the app's own stay", async () => {
     await dataSource.query("set sql_mode = concat(@@sql_mode, ',NO_BACKSLASH_ESCAPES')")
     await executeOfApp()
     for (let tenant = 0; tenant < 20; tenant++) {

@@ -136,18 +136,6 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     expect(warnings.seen).toHaveLength(questions.length)
   })
 
-  it('are sent without names if another client of a pooler has prepared the same name', async () => {
-    const provider = provide()
-    await everyQuestion(provider)
-    const queryRunner = dataSource.createQueryRunner()
-    const client = (await queryRunner.connect()) as { connection: { parsedStatements: object } }
-    // A client does not know what is on the connection that it was given.
-    client.connection.parsedStatements = {}
-    await queryRunner.release()
-    await everyQuestion(provider)
-    expect(warnings.seen).toEqual([expect.stringMatching(/^warn: .*already exists/)])
-  })
-
   it.each([
     ['altered', 'alter table shedlock alter locked_by type text, alter lock_until type timestamp'],
     ['given another column', 'alter table shedlock add column more int'],
@@ -160,7 +148,7 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
-  it('that the client itself refuses count as refused, as where each text begins with a comment of its own', async () => {
+  it('count as refused if the client itself refuses them, because each text begins with a comment of its own', async () => {
     const queryRunner = dataSource.createQueryRunner()
     const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }
     await client.query({ name: 'shedlock_one', text: '/* request 1 */ select 1' })
@@ -169,23 +157,6 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     await queryRunner.release()
     expect(error).toMatchObject({ message: expect.stringContaining('must be unique') as unknown })
     expect(isNotPrepared(error)).toBe(true)
-  })
-
-  it('are sent without names if a pooler does not know them, and one warning is logged', async () => {
-    const provider = provide()
-    await everyQuestion(provider)
-    const queryRunner = dataSource.createQueryRunner()
-    const client = (await queryRunner.connect()) as { query: (statement: object | string) => unknown }
-    const query = client.query.bind(client)
-    // As PgBouncer says it, with a code that any violation of the protocol has.
-    const refusal = "errcode = '08P01', message = 'prepared statement did not exist'"
-    client.query = (statement) =>
-      typeof statement === 'string'
-        ? query(statement)
-        : query(`do $$ begin raise exception using ${refusal}; end $$`)
-    await queryRunner.release()
-    await everyQuestion(provider)
-    expect(warnings.seen).toEqual([expect.stringMatching(REFUSED)])
   })
 
   it('count as refused if the server planned them for another result', async () => {

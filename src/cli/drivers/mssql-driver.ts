@@ -20,7 +20,7 @@ export const mssqlDriver: CliDriver = {
   placeholder: (position) => `@p${position}`,
   open: async (url) => {
     const { ConnectionPool } = loadDriver(['mssql'], ['@prisma/adapter-mssql', 'typeorm']).exports as MsSql
-    const pool = new ConnectionPool({ ...configuration(url), pool: { max: 1 } })
+    const pool = new ConnectionPool({ ...sqlServerOptions(url), pool: { max: 1 } })
     await pool.connect()
     return {
       query: async (text, values) => {
@@ -37,7 +37,7 @@ export const mssqlDriver: CliDriver = {
 const PROPERTY = /;\s*([^=;]+?)\s*=\s*(?:\{(.*?)\}|((?!\{)[^;]*?))\s*(?=;|$)/gs
 
 /** The options for mssql. @throws CommandError whose message contains nothing of the URL */
-function configuration(url: string): object {
+export function sqlServerOptions(url: string): object {
   const { host, port, properties } = /^\w+:\/\/[^;]*[@/]/.test(url) ? fromUrl(url) : fromProperties(url)
   const first = (...keys: string[]): string | undefined =>
     keys.map((key) => properties.get(key)).find((value) => value !== undefined)

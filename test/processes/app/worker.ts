@@ -76,7 +76,10 @@ class Witness extends LockProvider {
       setTimeout(() => void phases.reach('asking'), random.between(0, 3))
       const acquired = await acquiring
       const at = monotonic()
-      if ('reason' in acquired) record({ type: 'refused', at, asked, name, reason: acquired.reason })
+      if ('reason' in acquired) {
+        const { slot, untilSucceeded: until } = configuration
+        record({ type: 'refused', at, asked, name, reason: acquired.reason, slot, until })
+      }
       // A lock whose lease is over when the answer arrives is not given to the caller, so it is not recorded.
       else if (acquired.lease.remaining() > 0) {
         const run = (acquired as LockRow).lockedBy

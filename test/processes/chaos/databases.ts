@@ -20,6 +20,3 @@ export const DATABASES = {
   mssql: (names, url) => urlDatabase('mssql', names, url),
   oracle: (names, url) => urlDatabase('oracle', names, url),
 } satisfies Record<string, MakeDatabase>
-
-/** Databases that need no URL, because the harness starts a server or opens a file. */
-export const WITHOUT_URL = ['postgres', 'mariadb', 'mysql', 'sqlite'] as const

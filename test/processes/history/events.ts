@@ -21,7 +21,15 @@ export type ProcessEntry =
       /** Because of `lockAtLeastFor`, no other process may acquire the lock before this time. */
       notBefore: number
     }
-  | { type: 'refused'; at: number; asked: number; name: string; reason: string }
+  | {
+      type: 'refused'
+      at: number
+      asked: number
+      name: string
+      reason: string
+      slot?: number | undefined
+      until?: boolean | undefined
+    }
   | { type: 'failed'; at: number; asked: number; name: string; error: string }
   /** The run is for this slot, which may be run again `until` a run of it has succeeded. */
   | { type: 'slot'; at: number; run: string; name: string; slot: number; until?: boolean }
@@ -67,6 +75,8 @@ export interface LockChange {
   readonly lockedBy: string | null
   readonly lockUntil: number
   readonly lockedAt: number
+  /** If the harness knows them exactly: the monotonic times of the change and of the end of the lease. */
+  readonly exact?: { readonly at: number; readonly end: number }
 }
 
 /** A committed transaction of a task. `seen` is the run that had started last when the transaction wrote. */
@@ -101,6 +111,23 @@ export interface Injection extends Period {
   readonly blocks: boolean
   /** Whether rows of held locks were destroyed. */
   readonly destroys: boolean
+  /** The only lock that the fault concerns. */
+  readonly name?: string
+}
+
+/** How exact the harness is. All times are in milliseconds. */
+export interface Limits {
+  readonly type: 'limits'
+  /** How much the machine's two clocks and the time of the trigger may differ. */
+  readonly tolerance: number
+  /** By how much one clock may be faster than another: 2e-4 for 200 millionths. */
+  readonly drift: number
+  /** The longest time limit of a process, within which every release becomes visible. */
+  readonly timeLimit: number
+  /** How long a statement may take to arrive. */
+  readonly latestDelivery: number
+  /** How long a lock may stay free while no fault prevents its acquisition. */
+  readonly longestUntaken: number
 }
 
 /** A period in which one kind of fault, or a mixture, was injected. */
@@ -129,6 +156,7 @@ export type LockEvent =
   | Resource
   | Injection
   | Segment
+  | Limits
   | Sample
   /** A lock that could not be acquired at the end. */
   | { readonly type: 'never free'; readonly name: string }

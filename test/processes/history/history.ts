@@ -1,4 +1,5 @@
-import type { EventOf, LockChange, LockEvent, ProcessEvent } from './events'
+import { LATEST_DELIVERY } from '../servers/tcp-proxy'
+import type { EventOf, Limits, LockChange, LockEvent, ProcessEvent } from './events'
 
 /** One acquisition as its own process recorded it. Times are monotonic. */
 export interface Run {
@@ -25,6 +26,18 @@ export interface Acquisition {
   readonly changes: readonly LockChange[]
   /** The change after it: the take of the next acquisition, or the destruction of the row. */
   readonly next: LockChange | undefined
+  /** The row before that, with a release that came after the end of the lease. */
+  readonly left: LockChange | undefined
+}
+
+/** What holds for real processes and servers on one machine. */
+export const LIMITS: Limits = {
+  type: 'limits',
+  tolerance: 25,
+  drift: 0,
+  timeLimit: 1_000,
+  latestDelivery: LATEST_DELIVERY,
+  longestUntaken: 10_000,
 }
 
 /** The events of a run of any harness, sorted for the rules. */
@@ -32,6 +45,9 @@ export class History {
   readonly runs: readonly Run[]
   readonly changes: readonly LockChange[][]
   readonly acquisitions: readonly Acquisition[]
+  readonly limits: Limits
+  /** The first token that each run got. */
+  readonly tokens: ReadonlyMap<string, EventOf<'token'>>
   readonly #byType = new Map<LockEvent['type'], LockEvent[]>()
 
   constructor(readonly events: readonly LockEvent[]) {
@@ -43,6 +59,18 @@ export class History {
     this.runs = runsOf(events)
     this.changes = byName(this.of('change'))
     this.acquisitions = this.changes.flatMap(acquisitionsOf)
+    this.tokens = new Map(this.of('token').map((event) => [event.run, event]))
+    this.limits = this.of('limits')[0] ?? LIMITS
+  }
+
+  readonly momentOf = (change: LockChange): number => change.exact?.at ?? this.toMonotonic(change.at)
+
+  /** Returns when the lease of the row ends, on the monotonic clock. */
+  readonly endOf = (change: LockChange): number => change.exact?.end ?? this.toMonotonic(change.lockUntil)
+
+  /** Returns by how much two clocks may differ at the end of a lease that was extended once. */
+  toleranceOf({ longest }: { readonly longest: number }): number {
+    return this.limits.tolerance + 2 * this.limits.drift * longest
   }
 
   of<Type extends LockEvent['type']>(type: Type): EventOf<Type>[] {
@@ -90,11 +118,18 @@ function follow(run: Run, event: ProcessEvent): void {
   if (event.type === 'unlocked') run.unlocked = event.at
 }
 
-const RELEASED = /[/ ](succeeded|failed|unlocked)$/
+export const RELEASED = /[/ ](succeeded|failed|unlocked)$/
 
 /** @param all the changes of one lock, in order */
 function acquisitionsOf(all: readonly LockChange[]): Acquisition[] {
-  const changes = all.filter((change, index) => !isLateRelease(all[index - 1], change))
+  let isLate = false
+  const changes = all.filter((change, index) => {
+    const before = all[index - 1]
+    // The harness records the same row again when the clock was changed.
+    isLate = isLateRelease(before, change) || (isLate && before?.lockUntil === change.lockUntil)
+    return !isLate
+  })
+  const befores = new Map(all.map((change, index) => [change, all[index - 1]]))
   const acquisitions: Acquisition[] = []
   let begin = 0
   for (let end = 1; end <= changes.length; end++) {
@@ -103,7 +138,8 @@ function acquisitionsOf(all: readonly LockChange[]): Acquisition[] {
     const take = changes[begin]
     if (take && take.lockedBy !== null) {
       const { name, lockedBy: owner } = take
-      acquisitions.push({ name, owner, take, changes: changes.slice(begin, end), next })
+      const left = next ? befores.get(next) : all.at(-1)
+      acquisitions.push({ name, owner, take, changes: changes.slice(begin, end), next, left })
     }
     begin = end
   }

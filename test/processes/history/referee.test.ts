@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { LATEST_DELIVERY } from '../servers/tcp-proxy'
 import type { EventOf, Injection, LockEvent, ProcessEntry } from './events'
-import { History } from './history'
-import { judge, LONGEST_UNTAKEN, takesOf, violationsOf } from './referee'
+import { History, LIMITS } from './history'
+import { judge, takesOf, violationsOf } from './referee'
 
 // Small histories, in which all clocks are the same.
 
@@ -15,7 +15,7 @@ interface Told {
 }
 
 const eventsOf = ({ processes, changes = [], injections = [], others = [] }: Told): LockEvent[] => [
-  ...(processes ?? [run('z', 1_000, 1_001)]).flatMap((entries, index) =>
+  ...(processes ?? [[{ ...acquired('z', 1_000, 1_001), name: 'other' }]]).flatMap((entries, index) =>
     entries.map((entry) => ({ process: String(index), ...entry })),
   ),
   ...changes,
@@ -152,7 +152,7 @@ describe('The referee', () => {
   })
 
   it('measures how long a free lock was not acquired, except while a fault made that impossible', () => {
-    const late = LONGEST_UNTAKEN + 101
+    const late = LIMITS.longestUntaken + 101
     const changes = [change(1, 0, 'a', 100), change(2, late + 1, 'b', 2 * late)]
     expect(rules({ changes })).toEqual(['liveness'])
     const injections = [injection(500, 1_500, { blocks: true }), injection(1_000, 2_000, { blocks: true })]
@@ -171,7 +171,7 @@ describe('The referee', () => {
     })
     const changes = [change(1, 0, 'a', 800), change(2, 100, 'unlocked', 100, 1), change(3, 3_000, 'b', 3_800)]
     const verdict = (asked: number, at?: number) =>
-      rules({ changes, processes: [run('z', 1_000, 1_001), [refused(asked, at)]] })
+      rules({ changes, processes: [[{ ...acquired('z', 1_000, 1_001), name: 'other' }, refused(asked, at)]] })
     expect(verdict(50)).toEqual([])
     // A release may become visible late.
     expect(verdict(1_050)).toEqual([])
@@ -182,13 +182,16 @@ describe('The referee', () => {
     expect(verdict(2_900, 2_970)).toEqual(['refusals'])
     expect(verdict(4_900)).toEqual(['refusals'])
     const destroyed = [change(1, 0, 'a', 9_000), change(2, 100, null, 0)]
-    expect(rules({ changes: destroyed, processes: [run('z', 1_000, 1_001), [refused(1_150)]] })).toEqual([
-      'refusals',
-    ])
+    expect(
+      rules({
+        changes: destroyed,
+        processes: [[{ ...acquired('z', 1_000, 1_001), name: 'other' }, refused(1_150)]],
+      }),
+    ).toEqual(['refusals'])
   })
 
   it('does not measure free locks after the last segment, when no process competes any more', () => {
-    const late = LONGEST_UNTAKEN + 101
+    const late = LIMITS.longestUntaken + 101
     const changes = [change(1, 0, 'a', 100), change(2, late + 1, 'b', 2 * late)]
     expect(rules({ changes, others: [segment('kill', 0, 200)] })).toEqual([])
   })
@@ -310,6 +313,60 @@ describe('The referee', () => {
     expect(rules({ processes: [of('before', 'a', 1, 'job'), of('after', 'b', 3, 'other')] })).toEqual([
       'liveness',
     ])
+  })
+})
+
+describe('The rules of rows', () => {
+  const slot = (at: number, value: number): ProcessEntry => ({
+    ...{ type: 'slot', at, run: 'a', name: 'job', slot: value },
+  })
+  const refused = (value: number, until?: boolean): ProcessEntry[] => [
+    { type: 'refused', asked: 500, at: 501, name: 'job', reason: 'already-run', slot: value, until },
+  ]
+  const owner = 'host/00000000-0000-8000-8000-000000000000'
+  const ran = (succeeded: boolean): ProcessEntry[] => [
+    acquired(owner, 1, 101),
+    { type: 'ended', at: 51, run: owner, succeeded },
+    { type: 'outcome', at: 52, run: owner, own: true },
+  ]
+  const released = (lockedBy: string) => [change(1, 1, owner, 101, 7), change(2, 51, lockedBy, 51, 7)]
+  const token: ProcessEntry = { type: 'token', at: 5, run: 'a', token: 9 }
+  const row = change(1, 1, 'a', 101, 7)
+
+  it.each<[string, string[], ProcessEntry[], LockEvent[]]>([
+    ['a run whose lock was never acquired', ['exclusion'], run('a', 1, 2), [change(1, 1, 'b', 1)]],
+    [
+      'an extension of a lease that was over',
+      ['ends'],
+      [],
+      [row, { ...change(2, 200, 'a', 300, 7), exact: { at: 200, end: 300 } }],
+    ],
+    [
+      'an acquisition that got its lock back',
+      ['ends'],
+      [],
+      [row, change(2, 150, 'b', 200, 8), change(3, 250, 'a', 300, 9)],
+    ],
+    ["a token that is not the row's", ['tokens'], [...run('a', 1, 9), token], [row]],
+    ['an earlier slot after a later one', ['slots'], [...run('a', 1, 9), slot(1, 8), slot(2, 7)], []],
+    ['a row that records another slot', ['slots'], [...run('a', 1, 9), slot(1, 8)], [row]],
+    ['a slot that is too far ahead', ['slots'], [], [change(1, 1, 'a', 101, 70_000)]],
+    [
+      'a token that follows one from the future',
+      [],
+      [],
+      [change(1, 1, 'a', 1, 6e4), change(2, 9, 'b', 9, 60_001)],
+    ],
+    ['another outcome in the row', ['outcomes'], ran(false), released('host/50 succeeded')],
+    ['a duration that cannot be right', ['outcomes'], ran(true), released('host/500 succeeded')],
+    ['the right outcome', [], ran(true), released('host/50 succeeded')],
+    ['a refusal of a slot that failed', ['refusals'], refused(7, true), released('host/50 failed')],
+    ['a refusal of a slot that succeeded', [], refused(7, true), released('host/50 succeeded')],
+    ['a refusal of a slot for which nothing ran', ['refusals'], refused(7), released('host/unlocked')],
+    ['a refusal of a later slot', [], refused(8), released('host/unlocked')],
+  ])('judge %s: %j', (_, expected, entries, changes) => {
+    const other = { ...acquired('z', 1_000, 1_001), name: 'other' }
+    expect(rules({ processes: [entries, [other]], changes })).toEqual(expected)
   })
 })
 

@@ -1,6 +1,7 @@
-import type { Injection, LockChange, LockEvent } from './events'
-import { byName, History, isSameAcquisition, type Acquisition, type Run } from './history'
-import { LATEST_DELIVERY } from '../servers/tcp-proxy'
+import { SLOT_AT_MOST_AHEAD, tokenOfRetry } from '../../../src/core/internal'
+import { lastRunOf } from '../../../src/sql/owner'
+import type { EventOf, Injection, LockEvent } from './events'
+import { byName, History, isSameAcquisition, RELEASED, type Acquisition, type Run } from './history'
 
 export interface Finding {
   readonly rule: Rule
@@ -14,16 +15,13 @@ export interface Finding {
 type Found = Omit<Finding, 'rule'>
 type Check = (history: History) => readonly Found[]
 
-/** In milliseconds, how much the machine's two clocks and the time of the trigger may differ. */
-export const TOLERANCE = 25
-/** In milliseconds, how long a lock may stay free while no fault prevents its acquisition. */
-export const LONGEST_UNTAKEN = 10_000
-/** In milliseconds, the longest time limit of a process, within which every release becomes visible. */
-const TIME_LIMIT = 1_000
 /** In milliseconds. The harness's wall clock is truncated to whole milliseconds, the database's is not. */
 const WALL_STEP = 1
 /** In milliseconds, how long a release may take until a row counts as held without a run. */
 const RELEASED_WITHIN = 1_000
+
+/** In milliseconds, the error of floating-point numbers. */
+const ROUNDING = 1e-3
 
 /** The promises. A rule that is added here holds for the runs of every harness. */
 const RULES = {
@@ -31,6 +29,7 @@ const RULES = {
   exclusion: (history) => [
     ...overlappingRuns(history),
     ...takesOf(history).flatMap(({ overlap }) => overlap ?? []),
+    ...runsWithoutAcquisition(history),
   ],
   /** A lease does not end in the database while its holder still considers it valid. */
   leases: (history) => ofAcquisitions(history, cutShort),
@@ -39,18 +38,26 @@ const RULES = {
   /** A lock without a holder becomes free, and stays free. */
   ends: (history) => [
     ...ofAcquisitions(history, revived),
+    ...ofAcquisitions(history, extendedTooLate),
+    ...acquiredAgain(history),
     ...ofAcquisitions(history, heldByNobody),
     ...sampledWithoutRun(history),
     ...history.of('never free').map(({ name }) => ({ what: `'${name}' was never free again` })),
   ],
-  /** A token grows with each acquisition. */
-  tokens: (history) => [...ofAcquisitions(history, tokenOfRow), ...tokensOfRuns(history)],
-  /** A slot runs once. With `until` it may be repeated until a run of it has succeeded. */
-  slots: (history) => slotsRunTwice(history),
+  /** A token grows with each acquisition, and is that of the row. */
+  tokens: (history) => [
+    ...ofAcquisitions(history, tokenOfRow),
+    ...ofAcquisitions(history, tokenOfAnotherRow),
+    ...tokensOfRuns(history),
+  ],
+  /** A slot runs once, and no earlier one after it. With `until` it may be repeated until a run of it has succeeded. */
+  slots: (history) => [...slotsRunTwice(history), ...slotsAhead(history), ...slotsOfOtherRows(history)],
+  /** The row records how the run ended. */
+  outcomes: (history) => ofAcquisitions(history, wrongOutcome),
   /** No run begins during a pause, unless the pause was resumed. */
   pauses: (history) => runsDuringPauses(history),
-  /** A free lock is not refused as held. */
-  refusals: (history) => refusalsOfFreeLocks(history),
+  /** A free lock is not refused as held, nor a slot that may run. */
+  refusals: (history) => [...refusalsOfFreeLocks(history), ...refusalsOfSlots(history)],
   /** A free lock is acquired, and by each version if there are several. */
   liveness: (history) => [...nothingAcquired(history), ...untaken(history)],
   /** A run's signal aborts when its lease is over. */
@@ -100,7 +107,8 @@ function overlappingRuns(history: History): Found[] {
     return runs.flatMap((run) => {
       const holder = latest
       if (!holder || run.to > holder.to) latest = run
-      if (!holder || run.from >= holder.to) return []
+      const slack = ROUNDING + 2 * history.limits.drift * (holder?.longest ?? 0)
+      if (!holder || run.from >= holder.to - slack) return []
       const milliseconds = Math.min(holder.to, run.to) - run.from
       const what = `${run.run} overlapped ${holder.run} on '${run.name}' by ${milliseconds.toFixed(1)} ms`
       return [{ what, at: run.from, ...excuseOf(history, [holder, run], milliseconds) }]
@@ -117,7 +125,10 @@ function excuseOf(
   const asked = Math.min(holder.asked, run.asked)
   const isForced = history
     .of('fault')
-    .some(({ destroys, from, to }) => destroys && asked < to && run.from > from)
+    .some(
+      ({ destroys, from, to, name = run.name }) =>
+        destroys && name === run.name && asked < to && run.from > from,
+    )
   if (isForced) return { excused: 'the harness destroyed the row' }
   const segment = history.of('segment').findLast(({ from }) => from <= run.from)
   return milliseconds <= (segment?.clockAhead ?? 0) ? { excused: "the next server's clock is ahead" } : {}
@@ -137,6 +148,7 @@ export interface Take {
 /** Reads the changes of each row: who acquired the lock after whom, and whether it was free. */
 export function takesOf(history: History): Take[] {
   const faults = history.of('fault')
+  const blocking = faults.filter(({ blocks }) => blocks)
   return history.changes.flatMap((changes) =>
     changes.flatMap((change, index) => {
       const { name, at, lockedBy } = change
@@ -144,19 +156,23 @@ export function takesOf(history: History): Take[] {
       if (lockedBy === null || !before || isSameAcquisition(before, change)) return []
       // Truncating a table fires no trigger, and not every database can record it in the same transaction.
       const isDestroyed = faults.some(
-        ({ destroys, wallFrom, wallTo }) => destroys && at >= wallFrom && at < wallTo + WALL_STEP,
+        (fault) =>
+          fault.destroys &&
+          (fault.name ?? name) === name &&
+          at >= fault.wallFrom &&
+          at < fault.wallTo + WALL_STEP,
       )
       const isHeld = before.lockedBy !== null && before.lockUntil > at && !isDestroyed
       const early = `${lockedBy} acquired '${name}' from ${String(before.lockedBy)} ${before.lockUntil - at} ms before its lease was over`
       const free = before.lockedBy === null ? before.at : Math.max(before.lockUntil, before.at)
-      const untaken = unblocked(free, at, faults)
+      const untaken = unblocked(free, at, blocking)
       return [
         {
-          at: history.toMonotonic(at),
+          at: history.momentOf(change),
           takeover: before.lockedBy !== null && before.lockUntil > before.at,
           untaken,
           what: `'${name}' was free for ${Math.round(untaken)} ms`,
-          overlap: isHeld ? { what: early, at: history.toMonotonic(at) } : undefined,
+          overlap: isHeld ? { what: early, at: history.momentOf(change) } : undefined,
         },
       ]
     }),
@@ -164,11 +180,10 @@ export function takesOf(history: History): Take[] {
 }
 
 /** Returns how many milliseconds between `from` and `to` were free of faults that prevent every acquisition. */
-function unblocked(from: number, to: number, faults: readonly Injection[]): number {
+function unblocked(from: number, to: number, blocking: readonly Injection[]): number {
   let left = Math.max(0, to - from)
   let covered = from
-  const blocking = faults.filter(({ blocks }) => blocks).toSorted((a, b) => a.wallFrom - b.wallFrom)
-  for (const { wallFrom, wallTo } of blocking) {
+  for (const { wallFrom, wallTo } of blocking.toSorted((a, b) => a.wallFrom - b.wallFrom)) {
     const begin = Math.max(covered, wallFrom)
     const end = Math.min(to, wallTo)
     if (end > begin) {
@@ -194,54 +209,122 @@ function ofAcquisitions(history: History, check: (seen: Seen) => Found | undefin
 }
 
 function cutShort({ run, owner, name, changes, take, history }: Seen): Found | undefined {
-  if (!run || wasDestroyed(history, take.at, run.to)) return undefined
-  const { toMonotonic } = history
-  const last = changes.findLast(({ at }) => toMonotonic(at) < run.to - TOLERANCE)
-  const missing = last ? run.to - toMonotonic(last.lockUntil) : 0
-  if (!last || missing <= TOLERANCE) return undefined
-  const what = `${owner} considered '${name}' held for ${missing.toFixed(0)} ms longer than the database`
-  return { what, at: toMonotonic(last.at) }
+  if (!run || wasDestroyed(history, name, take.at, run.to)) return undefined
+  const tolerance = history.toleranceOf(run)
+  const last = changes.findLast((change) => history.momentOf(change) < run.to - tolerance)
+  const missing = last ? run.to - history.endOf(last) : 0
+  if (!last || missing <= tolerance) return undefined
+  const what = `${owner} considered '${name}' held for ${missing.toFixed(3)} ms longer than the database`
+  return { what, at: history.momentOf(last) }
 }
 
 function freedEarly({ run, owner, name, take, next, history }: Seen): Found | undefined {
   if (!run || !next?.lockedBy) return undefined
-  const at = history.toMonotonic(next.at)
+  const at = history.momentOf(next)
   const early = run.notBefore - at
-  if (early <= TOLERANCE || wasDestroyed(history, take.at, at)) return undefined
+  // Clocks are truncated to milliseconds twice.
+  if (early <= history.toleranceOf(run) + 2 || wasDestroyed(history, name, take.at, at)) return undefined
   const what = `'${name}' of ${owner} was acquired by another process ${early.toFixed(0)} ms before its lockAtLeastFor was over`
   return { what, at }
 }
 
 /** The lock was extended in the row after it had been released. */
-function revived({ run, owner, name, changes, history: { toMonotonic } }: Seen): Found | undefined {
-  const unlocked = (run?.unlocked ?? Infinity) + TOLERANCE
+function revived({ run, owner, name, changes, history }: Seen): Found | undefined {
+  const unlocked = (run?.unlocked ?? Infinity) + history.limits.tolerance
   const index = changes.findIndex(
-    ({ at, lockUntil }, position) =>
-      toMonotonic(at) > unlocked && lockUntil > (changes[position - 1]?.lockUntil ?? Infinity),
+    (change, position) =>
+      history.momentOf(change) > unlocked &&
+      change.lockUntil > (changes[position - 1]?.lockUntil ?? Infinity),
   )
   const [before, change] = [changes[index - 1], changes[index]]
   if (!before || !change) return undefined
   const more = change.lockUntil - Math.max(before.lockUntil, change.at)
   const what = `'${name}' was held ${more.toFixed(0)} ms longer after ${owner} had unlocked it`
-  return { what, at: toMonotonic(change.at) }
+  return { what, at: history.momentOf(change) }
 }
+
+/**
+ * The lock was extended in the row after its lease had ended. Only where changes have the time that their statement used: on MySQL, a
+ * trigger shows a later one if the statement had to wait.
+ */
+function extendedTooLate({ owner, name, changes, history }: Seen): Found | undefined {
+  const late = changes.find((change, index) => {
+    const end = changes[index - 1]?.lockUntil ?? Infinity
+    const isExtension = change.lockedBy === owner && change.lockUntil > Math.max(end, change.at)
+    return isExtension && change.exact && change.at > end + history.limits.tolerance
+  })
+  return late && { what: `${owner} extended '${name}' after its lease`, at: history.momentOf(late) }
+}
+
+/** An acquisition got its lock a second time, by a statement that came late. */
+function acquiredAgain(history: History): Found[] {
+  const released = new Set<string>()
+  return history.changes.flatMap((changes) =>
+    changes.flatMap((change, index) => {
+      const before = changes[index - 1]
+      if (before?.lockedBy && change.lockedBy !== before.lockedBy) released.add(before.lockedBy)
+      const { name, lockedBy } = change
+      const isAgain = before?.lockedBy && lockedBy !== before.lockedBy && released.has(lockedBy ?? '')
+      if (!isAgain || !lockedBy || !isOfRun(lockedBy)) return []
+      return [{ what: `${lockedBy} got '${name}' back after its end`, at: history.momentOf(change) }]
+    }),
+  )
+}
+
+/** Whether it is the owner of one acquisition, not a pause or the end of a run, which may come again. */
+const isOfRun = (owner: string): boolean => !RELEASED.test(owner) && !owner.startsWith('paused by ')
 
 /** The row stayed held after its holder had stopped, for longer than any lease that the holder had requested. */
 function heldByNobody({ run, owner, name, take, changes, next, history }: Seen): Found | undefined {
-  const { toMonotonic } = history
-  const until = Math.min(changes.at(-1)?.lockUntil ?? 0, next?.at ?? Infinity)
-  const trusted = run?.to ?? toMonotonic(take.at)
+  const { latestDelivery, tolerance } = history.limits
+  const last = changes.at(-1) ?? take
+  const until = Math.min(history.endOf(last), next ? history.momentOf(next) : Infinity)
+  const trusted = run?.to ?? history.momentOf(take)
   const lockAtMostFor = run?.longest ?? take.lockUntil - take.at
-  const more = toMonotonic(until) - trusted - lockAtMostFor
+  const more = until - trusted - lockAtMostFor
   // An extension from a dead holder may still be in transit.
-  if (more <= LATEST_DELIVERY + TOLERANCE) return undefined
+  if (more <= latestDelivery + tolerance) return undefined
   const what = `'${name}' was held ${more.toFixed(0)} ms longer than ${owner} could have requested`
   return { what, at: trusted }
 }
 
+/** A task ran although the database, whose changes were recorded, never granted its lock. */
+function runsWithoutAcquisition({ acquisitions, runs }: History): Found[] {
+  const [owners, names] = [new Set<string>(), new Set<string>()]
+  for (const { owner, name } of acquisitions) {
+    owners.add(owner)
+    names.add(name)
+  }
+  return runs
+    .filter(({ run, name }) => names.has(name) && !owners.has(run))
+    .map(({ run, name, from }) => ({ what: `${run} ran '${name}' without having acquired it`, at: from }))
+}
+
+/** The row records another outcome than the run had, or a duration that it cannot have had. */
+function wrongOutcome({ run, owner, name, changes, history }: Seen): Found | undefined {
+  const release = changes.find(({ lockedBy }) => lockedBy !== owner)
+  const ended = run?.ended
+  if (!run || ended?.succeeded === undefined || !release?.lockedBy) return undefined
+  const at = history.momentOf(release)
+  const isHeld = release.lockUntil > release.at
+  const { outcome, duration } =
+    lastRunOf(release.lockedBy, isHeld, new Date(release.lockUntil), new Date(release.at)) ?? {}
+  if (outcome !== (ended.succeeded ? 'succeeded' : 'failed'))
+    return { what: `'${name}' of ${owner} records ${outcome ?? 'no outcome'}: ${release.lockedBy}`, at }
+  const tolerance = history.limits.tolerance + history.limits.drift * (at - run.asked) + 1
+  const [least, most] = [ended.at - run.from - tolerance, at - run.asked + tolerance]
+  if (duration === undefined || (duration >= least && duration <= most)) return undefined
+  const what = `'${name}' of ${owner} records ${duration} ms for a run of ${least.toFixed(0)} to ${most.toFixed(0)} ms`
+  return { what, at }
+}
+
 /** A row that the harness destroyed proves nothing about the lock. */
-function wasDestroyed(history: History, takenAt: number, to: number): boolean {
-  return history.of('fault').some(({ destroys, wallTo, from }) => destroys && wallTo > takenAt && from < to)
+function wasDestroyed(history: History, lock: string, takenAt: number, to: number): boolean {
+  return history
+    .of('fault')
+    .some(
+      ({ destroys, wallTo, from, name = lock }) => destroys && name === lock && wallTo > takenAt && from < to,
+    )
 }
 
 /**
@@ -258,7 +341,7 @@ function sampledWithoutRun(history: History): Found[] {
       if (!run) continue
       const since = at - Math.max(run.to, ...(segment?.reachable ?? []))
       if (since <= RELEASED_WITHIN) continue
-      const isOver = at > run.to + run.longest + (segment?.clockAhead ?? 0) + LATEST_DELIVERY
+      const isOver = at > run.to + run.longest + (segment?.clockAhead ?? 0) + history.limits.latestDelivery
       const what = `'${run.name}' was held by ${owner} ${since.toFixed(0)} ms after its run`
       longest.set(owner, { what, at, ...(!isOver && { excused: 'its lease was not over' }) })
     }
@@ -266,44 +349,93 @@ function sampledWithoutRun(history: History): Found[] {
   return [...longest.values()]
 }
 
-function tokenOfRow({ name, owner, take, next, history }: Seen): Found | undefined {
-  if (!next?.lockedBy || next.lockedAt > take.lockedAt) return undefined
-  const what = `'${name}' of ${next.lockedBy} has token ${next.lockedAt} after ${take.lockedAt} of ${owner}`
-  return { what, at: history.toMonotonic(next.at) }
+function tokenOfRow({ name, owner, take, left, next, history }: Seen): Found | undefined {
+  // A lock that was not used gives its slot back.
+  const token = Math.min(take.lockedAt, left?.lockedAt ?? Infinity)
+  // A pause leaves the token as it is.
+  const least = next?.lockedBy?.startsWith('paused by ') ? token : token + ROUNDING
+  if (!next?.lockedBy || next.lockedAt >= least) return undefined
+  const what = `'${name}' of ${next.lockedBy} has token ${next.lockedAt} after ${token} of ${owner}`
+  return { what, at: history.momentOf(next) }
+}
+
+function tokenOfAnotherRow({ name, owner, take, history }: Seen): Found | undefined {
+  const wrong = history.tokens.get(owner)
+  if (!wrong || Math.abs(wrong.token - take.lockedAt) < 1) return undefined
+  return { what: `${owner} got token ${wrong.token}, but '${name}' has ${take.lockedAt}`, at: wrong.at }
 }
 
 /** Compares the tokens that tasks were given, where no trigger sees the rows. */
 function tokensOfRuns(history: History): Found[] {
-  const tokens = new Map(history.of('token').map(({ run, token }) => [run, token]))
   return byName(history.runs).flatMap((runs) => {
-    let highest = -Infinity
-    return runs.flatMap(({ run, name, from }) => {
-      const token = tokens.get(run) ?? Infinity
-      if (token === Infinity) return []
+    let highest: EventOf<'token'> | undefined
+    return runs.flatMap(({ run, name }) => {
+      const token = history.tokens.get(run)
       const before = highest
-      highest = Math.max(highest, token)
-      return token > before
-        ? []
-        : [{ what: `'${name}' of ${run} has token ${token} after ${before}`, at: from }]
+      if (!token) return []
+      if (!before || token.token > before.token) highest = token
+      if (!before || token.token > before.token || wasDestroyedBetween(history, name, before.at, token.at))
+        return []
+      return [{ what: `'${name}' of ${run} has token ${token.token} after ${before.token}`, at: token.at }]
     })
   })
 }
 
+function wasDestroyedBetween(history: History, lock: string, from: number, to: number): boolean {
+  const isBetween = (fault: Injection): boolean => fault.to > from && fault.from < to
+  return history.of('fault').some((fault) => fault.name === lock && fault.destroys && isBetween(fault))
+}
+
 function slotsRunTwice(history: History): Found[] {
   const runs = new Map(history.runs.map((run) => [run.run, run]))
-  const done = new Map<string, string>()
-  return history
-    .of('slot')
-    .toSorted((one, other) => one.at - other.at)
-    .flatMap(({ run, name, slot, until, at }) => {
-      const key = `${name} ${slot}`
-      const before = done.get(key)
-      const { ended, unlocked } = runs.get(run) ?? {}
-      if (!until || (ended?.succeeded && unlocked !== undefined)) done.set(key, run)
-      return before === undefined
-        ? []
-        : [{ what: `slot ${slot} of ${name} was run by ${before} and by ${run}`, at }]
+  const rows = new Map(history.acquisitions.map((acquisition) => [acquisition.owner, acquisition]))
+  /** When the success of a run was recorded: in its row, or if rows were not recorded, for its process. */
+  const succeededAt = (run: string): number => {
+    const { left } = rows.get(run) ?? {}
+    if (left) return left.lockedBy?.endsWith(' succeeded') ? history.momentOf(left) : Infinity
+    const { ended, unlocked = Infinity } = runs.get(run) ?? {}
+    return ended?.succeeded ? unlocked : Infinity
+  }
+  const ofAll = history.of('slot').toSorted((one, other) => one.at - other.at)
+  return byName(ofAll).flatMap((slots) => {
+    const done = new Map<number, { readonly run: string; readonly since: number }>()
+    let latest = -Infinity
+    return slots.flatMap(({ run, name, slot, until, at }) => {
+      const { asked = at } = runs.get(run) ?? {}
+      const before = done.get(slot)
+      const isAgain = before && asked >= before.since
+      done.set(slot, { run, since: until ? succeededAt(run) : -Infinity })
+      const what = isAgain
+        ? `slot ${slot} of ${name} was run by ${before.run} and by ${run}`
+        : slot < latest && `slot ${slot} of ${name} was run by ${run} after slot ${latest}`
+      latest = Math.max(latest, slot)
+      return what ? [{ what, at }] : []
     })
+  })
+}
+
+/** The row does not record the slot that was acquired, or one of its retries. */
+function slotsOfOtherRows(history: History): Found[] {
+  const rows = new Map(history.acquisitions.map(({ owner, take }) => [owner, take]))
+  return history.of('slot').flatMap(({ run, slot, at }) => {
+    const { lockedAt } = rows.get(run) ?? {}
+    if (lockedAt === undefined || lockedAt === slot || tokenOfRetry(slot, lockedAt) !== undefined) return []
+    return [{ what: `${run} ran for slot ${slot}, but its row has ${lockedAt}`, at }]
+  })
+}
+
+/** A slot is not acquired long before it is due, which would keep all others from running. */
+function slotsAhead(history: History): Found[] {
+  return history.changes.flatMap((changes) =>
+    changes.flatMap((change, index) => {
+      const { name, at, lockedAt } = change
+      // The token after one from the future is in the future, too.
+      const most = Math.max(at + SLOT_AT_MOST_AHEAD + 1, (changes[index - 1]?.lockedAt ?? 0) + 1)
+      const ahead = lockedAt - at
+      const what = `'${name}' was acquired for a slot that is ${ahead.toFixed(0)} ms ahead`
+      return lockedAt > most + history.limits.tolerance ? [{ what, at: history.momentOf(change) }] : []
+    }),
+  )
 }
 
 function runsDuringPauses(history: History): Found[] {
@@ -319,29 +451,54 @@ function runsDuringPauses(history: History): Found[] {
   })
 }
 
-function refusalsOfFreeLocks(history: History): Found[] {
-  const { toMonotonic } = history
+/** Each refusal for this reason, with the last change of the row before it. */
+function refusalsOf(history: History, reason: string) {
   const rows = new Map(history.changes.map((changes) => [changes[0]?.name, changes]))
-  return byName(history.of('refused').filter(({ reason }) => reason === 'held')).flatMap((refusals) => {
-    const changes = (rows.get(refusals[0]?.name) ?? []).map(({ at, lockedBy, lockUntil }: LockChange) => ({
-      at: toMonotonic(at),
-      freeFrom: toMonotonic(lockedBy === null ? at : Math.max(at, lockUntil)),
-    }))
+  return byName(history.of('refused').filter((refused) => refused.reason === reason)).flatMap((refusals) => {
+    const changes = rows.get(refusals[0]?.name) ?? []
     let next = 0
     return refusals
       .toSorted((a, b) => a.at - b.at)
-      .flatMap(({ name, asked, at }) => {
-        // The lock may have been acquired again just before the refusal.
-        while ((changes[next]?.at ?? Infinity) <= at + TOLERANCE) next++
-        const free = asked - (changes[next - 1]?.freeFrom ?? Infinity)
-        if (free <= TIME_LIMIT) return []
-        return [{ what: `'${name}' was refused after it had been free for ${free.toFixed(0)} ms`, at }]
+      .flatMap((refused) => {
+        // The row may have been changed just before the refusal.
+        for (; next < changes.length; next++) {
+          const change = changes[next]
+          if (change && history.momentOf(change) > refused.at + history.limits.tolerance) break
+        }
+        const row = changes[next - 1]
+        return row ? [{ ...refused, row }] : []
       })
+  })
+}
+
+function refusalsOfFreeLocks(history: History): Found[] {
+  return refusalsOf(history, 'held').flatMap(({ name, asked, at, row }) => {
+    const changed = history.momentOf(row)
+    const freeFrom = row.lockedBy === null ? changed : Math.max(changed, history.endOf(row))
+    const free = asked - freeFrom
+    if (free <= history.limits.timeLimit) return []
+    return [{ what: `'${name}' was refused after it had been free for ${free.toFixed(0)} ms`, at }]
+  })
+}
+
+/** A slot is refused only if a task ran for it, and if it is repeated until it has succeeded, only after that. */
+function refusalsOfSlots(history: History): Found[] {
+  const used = new Set(history.of('slot').map(({ name, slot }) => `${slot} ${name}`))
+  return refusalsOf(history, 'already-run').flatMap(({ name, slot, until, asked, at, row }) => {
+    if (slot === undefined || !row.lockedBy || history.momentOf(row) > asked - history.limits.tolerance)
+      return []
+    const what = `'${name}' refused slot ${slot} although its row has ${row.lockedBy}`
+    if (until && tokenOfRetry(slot, row.lockedAt) !== undefined)
+      return row.lockedBy.endsWith(' succeeded') ? [] : [{ what, at }]
+    const isUnused = slot === row.lockedAt && RELEASED.test(row.lockedBy) && !used.has(`${slot} ${name}`)
+    return isUnused ? [{ what: `${what}, and no task ran for it`, at }] : []
   })
 }
 
 /** Without a single run, all other rules would hold. */
 function nothingAcquired(history: History): Found[] {
+  // A simulated world may be too short.
+  if (history.limits.longestUntaken === Infinity) return []
   if (history.runs.length === 0) return [{ what: 'no lock was ever acquired' }]
   const versions = new Map(history.of('started').map(({ process, version }) => [process, version]))
   const isHandedOver = byName(history.runs).some(
@@ -355,7 +512,9 @@ function nothingAcquired(history: History): Found[] {
 function untaken(history: History): Found[] {
   const segments = history.of('segment')
   const [from, to] = [segments.at(0)?.from ?? -Infinity, segments.at(-1)?.to ?? Infinity]
-  return takesOf(history).filter((take) => take.untaken > LONGEST_UNTAKEN && take.at >= from && take.at <= to)
+  return takesOf(history).filter(
+    (take) => take.untaken > history.limits.longestUntaken && take.at >= from && take.at <= to,
+  )
 }
 
 /** Finds tasks that ended without their caller getting their result, in processes that were not killed. */

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { afterTest } from '../../after-test'
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { afterFile, afterTest } from '../../after-test'
 import { HOSTILE } from '../../web/hostile'
 import { violations } from './accessible'
 import { openBrowser, servePage, type PageServer } from './page-server'
@@ -13,9 +13,8 @@ let browser: Browser
 
 beforeAll(async () => {
   browser = await openBrowser()
+  afterFile(() => browser.close())
 })
-
-afterAll(() => browser.close())
 
 async function serve(...options: Parameters<typeof servePage>): Promise<PageServer> {
   const server = await servePage(...options)

@@ -1,21 +1,21 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
+import { afterTest } from '../../after-test'
 import { TcpProxy } from './tcp-proxy'
 
-let server: Server
 let proxy: TcpProxy
 
 beforeEach(async () => {
-  server = createServer((socket) => socket.on('error', () => undefined).pipe(socket)).listen(0, '127.0.0.1')
+  const server = createServer((socket) => socket.on('error', () => undefined).pipe(socket)).listen(
+    0,
+    '127.0.0.1',
+  )
+  afterTest(() => server.close())
   await once(server, 'listening')
   proxy = await TcpProxy.listen((server.address() as AddressInfo).port)
-})
-
-afterEach(async () => {
-  await proxy.close()
-  server.close()
+  afterTest(() => proxy.close())
 })
 
 /** Sends a request, and returns whether it was answered or the connection was cut. */

@@ -34,6 +34,7 @@ export class TcpProxy {
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
   readonly #cuts: Cut[] = []
+  #cutAfter: { readonly values: RegExp; nth: number; readonly done: () => void } | undefined
   /** The last write to each socket. Writes wait for each other, because delayed pieces of a stream must not be reordered. */
   readonly #sent = new WeakMap<Socket, Promise<void>>()
   /** The owners that have occurred in requests. */
@@ -76,6 +77,18 @@ export class TcpProxy {
   /** Cuts the connection of the next request about a lock. */
   cutNext(cut: Cut): void {
     this.#cuts.push(cut)
+  }
+
+  /**
+   * Delivers the next request whose values match, and cuts its client before the answer. Values are sent as they are; the text of a
+   * statement is not, once it is prepared.
+   *
+   * @param nth which of the matching requests, from 1
+   */
+  cutAfter(values: RegExp, nth = 1): Promise<void> {
+    return new Promise((done) => {
+      this.#cutAfter = { values, nth, done }
+    })
   }
 
   /**
@@ -199,6 +212,11 @@ export class TcpProxy {
         answers = false
         setTimeout(end, patience)
       }
+      if (!this.#cutAfter?.values.test(data.toString('latin1')) || --this.#cutAfter.nth > 0) return
+      const { done } = this.#cutAfter
+      this.#cutAfter = undefined
+      client.destroy()
+      done()
     })
     upstream.on('data', (data) => {
       if (cutAnswer) end()

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { DataSource } from 'typeorm'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { afterFile } from '../../../after-test'
 import { findBackends } from '../../../backends/find-backends'
 import { servers } from '../../../backends/servers'
 import { installed, node, tarball, temporaryFolder } from '../packed-package'
@@ -69,8 +70,8 @@ describe(`Prisma ${PRISMA_8} with PostgreSQL`, () => {
     writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module', dependencies }))
     await writeContract()
     database = await createDatabase()
+    afterFile(() => database.drop())
   })
-  afterAll(() => database.drop())
 
   test('its client fits the types, and a transaction of it does not', () => {
     copyFileSync(join(fixtures, 'types.ts'), join(project, 'types.ts'))

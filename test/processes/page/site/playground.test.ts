@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { afterTest } from '../../../after-test'
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { afterFile, afterTest } from '../../../after-test'
 import { openBrowser } from '../page-server'
 import { serveSite } from './site-server'
 
@@ -35,11 +35,10 @@ let browser: Browser
 let site: Awaited<ReturnType<typeof serveSite>>
 
 beforeAll(async () => {
-  ;[browser, site] = await Promise.all([openBrowser(), serveSite()])
-})
-afterAll(async () => {
-  await browser.close()
-  site.close()
+  browser = await openBrowser()
+  afterFile(() => browser.close())
+  site = await serveSite()
+  afterFile(() => site.close())
 })
 
 async function open(options: BrowserContextOptions = {}): Promise<Page> {

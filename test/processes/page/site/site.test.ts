@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { afterTest } from '../../../after-test'
+import { beforeAll, describe, expect, it } from '@jest/globals'
+import { afterFile, afterTest } from '../../../after-test'
 import { violations } from '../accessible'
 import { openBrowser } from '../page-server'
 import { serveSite, SITE } from './site-server'
@@ -19,12 +19,9 @@ let site: Awaited<ReturnType<typeof serveSite>>
 
 beforeAll(async () => {
   browser = await openBrowser()
+  afterFile(() => browser.close())
   site = await serveSite()
-})
-
-afterAll(async () => {
-  await browser.close()
-  site.close()
+  afterFile(() => site.close())
 })
 
 /** A page at the end of what it loads, and what it did not find. */
