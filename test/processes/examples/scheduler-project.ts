@@ -55,6 +55,7 @@ export class SchedulerProject {
           ],
           ...[
             '@nestjs-cls/transactional',
+            '@nestjs-cls/transactional-adapter-prisma',
             '@nestjs-cls/transactional-adapter-typeorm',
             'typeorm-transactional',
           ],

@@ -76,7 +76,7 @@ describe('work in a transaction', () => {
     await database.drop()
   })
 
-  test.each(['typeorm-transactional', 'nestjs-cls'])(
+  test.each(['typeorm-transactional', 'nestjs-cls', 'Prisma in nestjs-cls'])(
     'is committed before the lock is released: %s',
     (name) => {
       expect(instance.lines).toContain(`committed ${name} true`)
@@ -84,7 +84,7 @@ describe('work in a transaction', () => {
     },
   )
 
-  test.each(['typeorm-transactional, wrong', 'nestjs-cls, wrong'])(
+  test.each(['typeorm-transactional, wrong', 'nestjs-cls, wrong', 'Prisma in nestjs-cls, wrong'])(
     'delays a release that names it, in the wrong order: %s',
     (name) => {
       expect(instance.lines).toContain(`committed ${name} false`)
@@ -95,4 +95,8 @@ describe('work in a transaction', () => {
       )
     },
   )
+
+  test('does not contain a lock that was acquired with its client: Prisma in nestjs-cls', () => {
+    expect(instance.lines).toContain('rolled back true')
+  })
 })

@@ -4,13 +4,17 @@ import { Inject, Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
   ClsPluginTransactional,
+  getTransactionToken,
+  InjectTransactionHost,
   Transactional as ClsTransactional,
   TransactionHost,
 } from '@nestjs-cls/transactional'
+import { TransactionalAdapterPrisma } from '@nestjs-cls/transactional-adapter-prisma'
 import { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm'
 import { ClsModule, UseCls } from 'nestjs-cls'
-import type { LockEvent } from 'shedlock-orm'
+import type { LockEvent, LockProvider } from 'shedlock-orm'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
+import { guard as guardOfPrisma, prismaLockProvider } from 'shedlock-orm/prisma'
 import { guard, typeOrmLockProvider } from 'shedlock-orm/typeorm'
 import { DataSource, type EntityManager } from 'typeorm'
 import {
@@ -19,12 +23,17 @@ import {
   Transactional,
 } from 'typeorm-transactional'
 import { dataSource } from './data-source.js'
+import { prisma, type PrismaClient } from './prisma-client.js'
 
 const insert = 'insert into invoices (name) values ($1)'
 
 @Injectable()
 class Invoices {
-  constructor(@Inject(TransactionHost) private readonly host: TransactionHost<TransactionalAdapterTypeOrm>) {}
+  constructor(
+    @Inject(TransactionHost) private readonly host: TransactionHost<TransactionalAdapterTypeOrm>,
+    @InjectTransactionHost('prisma')
+    private readonly ofPrisma: TransactionHost<TransactionalAdapterPrisma<PrismaClient>>,
+  ) {}
 
   @SchedulerLock({ name: 'typeorm-transactional', lockAtMostFor: '1m' })
   @Transactional()
@@ -37,6 +46,13 @@ class Invoices {
   @ClsTransactional()
   async writeWithCls(): Promise<void> {
     await this.#write(this.host.tx, 'nestjs-cls')
+  }
+
+  @SchedulerLock({ name: 'Prisma in nestjs-cls', lockAtMostFor: '1m', provider: 'prisma' })
+  @UseCls()
+  @ClsTransactional('prisma')
+  async writeWithPrisma(): Promise<void> {
+    await this.#writeWithPrisma('Prisma in nestjs-cls')
   }
 
   // The wrong order: the lock is released before the transaction commits.
@@ -53,17 +69,45 @@ class Invoices {
     await this.#write(this.host.tx, 'nestjs-cls, wrong')
   }
 
+  @UseCls()
+  @ClsTransactional('prisma')
+  @SchedulerLock({ name: 'Prisma in nestjs-cls, wrong', lockAtMostFor: '1m', provider: 'prisma' })
+  async writeLateWithPrisma(): Promise<void> {
+    await this.#writeWithPrisma('Prisma in nestjs-cls, wrong')
+  }
+
+  @UseCls()
+  @ClsTransactional('prisma')
+  async lockAndFail(locks: LockProvider): Promise<void> {
+    await locks.lock({ name: 'Prisma in nestjs-cls, rolled back', lockAtMostFor: '1m' })
+    throw new Error('rolled back')
+  }
+
+  async #writeWithPrisma(name: string): Promise<void> {
+    await this.ofPrisma.tx.$executeRawUnsafe(insert, name)
+    await guardOfPrisma(this.ofPrisma.tx)
+  }
+
   async #write(manager: EntityManager, name: string): Promise<void> {
     await manager.query(insert, [name])
     await guard(manager)
   }
 }
 
+const PRISMA = 'PRISMA'
+
 @Module({
-  providers: [{ provide: DataSource, useValue: dataSource }],
-  exports: [DataSource],
+  providers: [
+    { provide: DataSource, useValue: dataSource },
+    { provide: PRISMA, useValue: prisma },
+  ],
+  exports: [DataSource, PRISMA],
 })
 class DatabaseModule {}
+
+const timeLimit = '500ms'
+
+let ofPrisma: LockProvider
 
 @Module({
   imports: [
@@ -74,9 +118,22 @@ class DatabaseModule {}
           imports: [DatabaseModule],
           adapter: new TransactionalAdapterTypeOrm({ dataSourceToken: DataSource }),
         }),
+        new ClsPluginTransactional({
+          connectionName: 'prisma',
+          imports: [DatabaseModule],
+          adapter: new TransactionalAdapterPrisma({ prismaInjectionToken: PRISMA }),
+          enableTransactionProxy: true,
+        }),
       ],
     }),
-    ShedLockModule.forRoot({ lockProvider: typeOrmLockProvider(dataSource, { timeLimit: '500ms' }) }),
+    ShedLockModule.forRootAsync({
+      // This is the client, and becomes the transaction's within one.
+      inject: [getTransactionToken('prisma')],
+      useFactory: (client: PrismaClient) => ({
+        lockProvider: typeOrmLockProvider(dataSource, { timeLimit }),
+        lockProviders: { prisma: (ofPrisma = prismaLockProvider(client, { timeLimit })) },
+      }),
+    }),
   ],
   providers: [Invoices],
 })
@@ -112,5 +169,10 @@ await invoices.write()
 await invoices.writeWithCls()
 await invoices.writeLate()
 await invoices.writeLateWithCls()
+await invoices.writeWithPrisma()
+await invoices.writeLateWithPrisma()
+const failure = await invoices.lockAndFail(ofPrisma!).catch((error: Error) => error.message)
+const rolledBack = { name: 'Prisma in nestjs-cls, rolled back', lockAtMostFor: '1m' }
+console.log(failure, (await ofPrisma!.lock(rolledBack)) === undefined)
 await Promise.all(seen)
 console.log('done')
