@@ -22,6 +22,8 @@ export interface Connection {
   readonly server: string
   /** The setting of the DataSource that would limit how long a connection may take to open, if it is not set. */
   readonly missingLimit?: string | undefined
+  /** Whether it is a DataSource without the entity that would name the table. */
+  readonly hasNoEntity?: boolean
   close(): Promise<unknown>
 }
 

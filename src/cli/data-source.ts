@@ -64,11 +64,13 @@ export async function connectDataSource(file: string, options: LockTableOptions)
   } catch (error) {
     throw notConnected(oneLine(error))
   }
-  const names = { ...namesOfEntity(dataSource.entityMetadatas, options), ...options }
+  const ofEntity = namesOfEntity(dataSource.entityMetadatas, options)
+  const names = { ...ofEntity, ...options }
   return {
     // A pooler might refuse a named statement to the doctor.
     provider: typeOrmLockProvider(dataSource, { ...names, namedStatements: false }),
     missingLimit: missingLimit(dataSource.options),
+    hasNoEntity: ofEntity === undefined,
     server: name === 'sqlite' ? resolve(String(database)) : hostOf(server),
     close: () => dataSource.destroy(),
   }
@@ -78,12 +80,12 @@ export async function connectDataSource(file: string, options: LockTableOptions)
 function namesOfEntity(
   entities: readonly EntityMetadata[],
   { tableName: wanted }: LockTableOptions,
-): LockTableOptions {
+): LockTableOptions | undefined {
   const ours = entities.filter(({ name }) => /^ShedLock(_|$)/.test(name))
   const isMeant = ({ name, givenTableName }: EntityMetadata) =>
     wanted === undefined ? name === 'ShedLock' : givenTableName === wanted
   const entity = ours.find(isMeant) ?? (ours.length === 1 ? ours[0] : undefined)
-  if (!entity) return {}
+  if (!entity) return undefined
   const { schema, database = schema, givenTableName: tableName, columns } = entity
   const columnNames = Object.fromEntries(
     columns.map((column) => [column.propertyName, column.givenDatabaseName]),

@@ -30,7 +30,10 @@ async function diagnose(connection: Connection): Promise<Diagnosis[]> {
   const place = describePlace(await placeOf(connection))
   const table = await connection.provider.table.check()
   const isMissing = table.some(({ code }) => code === 'TABLE_MISSING')
-  const findings = [isMissing ? found('place', `looked for ${place}`, 'note') : found('place', place)]
+  const why = connection.hasNoEntity
+    ? ' – the DataSource has no shedLockEntity(…), which would name another table: add it, or set --schema and --table-name'
+    : ''
+  const findings = [isMissing ? found('place', `looked for ${place}${why}`, 'note') : found('place', place)]
   findings.push(...table.map(({ severity, message, fix }) => found('table', message, severity, fix)))
   if (table.length === 0)
     findings.push(found('table', 'columns, types, key, collation, times and privileges are right'))

@@ -16,7 +16,7 @@ import {
 import { CONFLICTS } from './native-code'
 import { dialectOf, primaryOf, schemaOfModels, type PrismaClientLike } from './prisma-client'
 import { prismaSqlClient } from './prisma-sql-client'
-import { endReadOnlyConnection } from './read-only-connection'
+import { endPooledReadOnly, endReadOnlyConnection } from './read-only-connection'
 import { sqliteClient } from './sqlite-client'
 
 /** Options of `prismaLockProvider`. */
@@ -60,7 +60,10 @@ export function prismaLockProvider(
   const use = dialect.name === 'sqlite' ? sqliteClient(client) : undefined
   const named = dialect.name === 'postgres'
   const sql = prismaSqlClient(dialect.name, use ?? ((work) => work(client)), named)
-  const leave = dialect.name === 'mysql' ? () => endReadOnlyConnection(client) : undefined
+  const leave = {
+    mysql: () => endReadOnlyConnection(client),
+    postgres: () => endPooledReadOnly(client),
+  }[dialect.name as string]
   const ofPrisma = { ...dialect, transientErrors: { ...dialect.transientErrors, ...CONFLICTS } }
   const schema = rest.schema ?? schemaOfModels(client)
   return new SqlLockProvider({ ...sql, leave }, ofPrisma, { ...rest, schema })

@@ -85,14 +85,9 @@ interface Taking {
   readonly condition: Sql
 }
 
-/**
- * A session that does not commit by itself changes nothing.
- *
- * @param row the columns of the row as it was, if they need a qualifier
- */
+/** @param row the columns of the row as it was, if they need a qualifier */
 export function takeFree(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {
-  const { now, owner } = lock
-  const commits = dialect.autocommit ? sql` and ${dialect.autocommit} = 1` : sql``
+  const { now, owner, commits } = lock
   return {
     assignments: assignments(lock, row, nextToken(dialect, row.lockedAt)),
     condition: sql`(${row.lockUntil} <= ${now} or ${row.lockedBy} = ${owner})${commits}`,

@@ -33,7 +33,7 @@ export function uncommitted(cause?: unknown): LockError {
 export function unchanged(): LockError {
   return new LockError(
     'DATABASE_ERROR',
-    'The database changed no row for this lock, although the row is there and the lock is still held – a policy for row-level security, a rule or a trigger prevents it. Let this user update all rows of the lock table; provider.table.check() reports what is in the way.',
+    'The database changed no row for this lock, although the row is there and the lock is still held – a policy for row-level security, a rule, a trigger, or a session with autocommit off prevents it. Let this user update all rows of the lock table; provider.table.check() reports what is in the way.',
   )
 }
 
@@ -44,7 +44,7 @@ export function withName(error: LockError, lockName: string | undefined): LockEr
 }
 
 const NO_ANSWER =
-  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the database is blocked, or it is waiting for a synchronous standby that is down.'
+  'check whether the connection pool is exhausted (a lock needs a connection of its own besides those of open transactions), connections cannot be opened or have fallen silent (limit both: connectTimeoutMS of TypeORM, connectionTimeoutMillis and query_timeout of pg, socketTimeout of mariadb), the client cannot log in (mariadb on MySQL without TLS: allowPublicKeyRetrieval), the database is blocked, or it is waiting for a synchronous standby that is down.'
 const LEASE_IS_OVER = 'no more was left of its lease. Extend it earlier, or make lockAtMostFor longer.'
 
 /** @param endsWithLease whether `limit`, in milliseconds, was what was left of the lease */

@@ -53,6 +53,8 @@ export function lockSql(dialect: Expressions, table: TableSql) {
     isOwn,
     /** Matches the row while this acquisition holds it. */
     isOwnHeld: sql`${isOwn} and ${table.lockUntil} > ${now}`,
+    /** Ends the condition of a write, so that a session that does not commit by itself changes nothing. */
+    commits: dialect.autocommit ? sql` and ${dialect.autocommit} = 1` : sql``,
   }
 }
 

@@ -106,7 +106,7 @@ export class LockRow implements Acquisition {
   /** Releases the row. If that fails, the release goes on in the background. */
   async unlock(outcome: Parameters<Acquisition['unlock']>[0] | 'unlocked' = 'unlocked'): Promise<void> {
     const ended = time.now()
-    const release = (attempt: Attempt): Promise<number> => {
+    const send = (attempt: Attempt): Promise<number> => {
       if (outcome === 'unused') return this.#release(attempt)
       const keepFor = Math.ceil(this.#atLeast.remaining())
       // The database keeps the row no longer than its lease, which started before the answer arrived; `#atLeast` started after it.
@@ -114,12 +114,9 @@ export class LockRow implements Acquisition {
       const heldFor = kept + time.now() - ended
       return this.#release(attempt, { outcome, ranFor: ended - this.#acquired, keepFor, heldFor })
     }
+    const release = async (attempt: Attempt) => this.#checked(attempt, await send(attempt))
     try {
-      await this.table.call({
-        lockName: this.name,
-        idempotent: true,
-        attempt: async (attempt) => this.#checked(attempt, await release(attempt)),
-      })
+      await this.table.call({ lockName: this.name, idempotent: true, attempt: release })
     } catch (error) {
       this.releases.add(this.#inBackground(this.#longest, 'ours', release))
       throw error

@@ -12,13 +12,26 @@ export type LockStatements = ReturnType<typeof lockStatements>
  */
 export function lockStatements(dialect: Dialect, tableSql: TableSql) {
   const lock = lockSql(dialect, tableSql)
-  const { table, lockUntil, lockedAt, lockedBy, now, owner, leaseEnd, slot, isNamed, isOwn, isOwnHeld } = lock
+  const {
+    table,
+    lockUntil,
+    lockedAt,
+    lockedBy,
+    now,
+    owner,
+    leaseEnd,
+    slot,
+    isNamed,
+    isOwn,
+    isOwnHeld,
+    commits,
+  } = lock
   const kept = dialect.plus(now, parameter('keepFor'))
   const unlockedBy = dialect.text(parameter('unlockedBy'))
   const released = sql`${lockUntil} = case
       when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end,
     ${lockedBy} = ${unlockedBy}`
-  const release = sql`update ${table} set ${released} where ${isOwn}`
+  const release = sql`update ${table} set ${released} where ${isOwn}${commits}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const oneRow = dialect.from ?? raw('')
   return {
@@ -37,7 +50,7 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
     extend: counted(sql`
       update ${table}
       set ${lockUntil} = case when ${leaseEnd} > ${lockUntil} then ${leaseEnd} else ${dialect.plus(lockUntil, raw('1'))} end
-      where ${isOwnHeld}`),
+      where ${isOwnHeld}${commits}`),
     /**
      * Releases the lock in `keepFor` milliseconds, but never later than the lease would have ended. Also changes the owner, so that
      * no earlier statement of that owner finds the row. Records how the run ended even after the lease, unless another owner has
@@ -54,18 +67,18 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
      * Tokens still grow.
      */
     releaseUnused: counted(sql`
-      update ${table} set ${released}, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}`),
+      update ${table} set ${released}, ${lockedAt} = ${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}${commits}`),
     /**
      * For callers other than the holder: releases the lock only while it is held, and only if its lease ends when it did as the row
      * was read.
      */
     releaseSeen: counted(sql`
       update ${table} set ${lockUntil} = ${now}, ${lockedBy} = ${unlockedBy}
-      where ${isOwnHeld} and ${isUntil(dialect, lock)}`),
+      where ${isOwnHeld} and ${isUntil(dialect, lock)}${commits}`),
     /** Acquires a free row, but leaves `locked_at` as it is, because a pause is not a run. */
     pause: counted(sql`
       update ${table} set ${lockUntil} = ${leaseEnd}, ${lockedBy} = ${owner}
-      where ${isNamed} and ${lockUntil} <= ${now}`),
+      where ${isNamed} and ${lockUntil} <= ${now}${commits}`),
     /** Reads `locked_at` in milliseconds since 1970 while the lock is held, otherwise null. */
     fencingToken: sql`
       select (select ${dialect.epochMilliseconds(lockedAt)} from ${table} where ${isOwnHeld}) ${as(dialect, 'token')}${readOnlyColumn(dialect)}

@@ -8,7 +8,7 @@ import { Preparation, runText, type DriverConnection } from './run-statement'
 /** What this library uses of a pg client. Aurora's Data API has none of it; pg-native has no `parsedStatements`. */
 interface PgClientLike {
   readonly connection?: { readonly parsedStatements?: object }
-  query(statement: { name: string; text: string; values: unknown[] }): Promise<{
+  query(statement: 'begin' | { name: string; text: string; values: unknown[] }): Promise<{
     rows: SqlRow[]
     rowCount: number | null
   }>
@@ -16,9 +16,15 @@ interface PgClientLike {
   end?(): Promise<void>
 }
 
-/** Ends a pg client. The pool drops a client that is ending, and a client that waits for an answer closes its socket at once. */
-export function endPgClient(client: object): void {
-  ;(client as PgClientLike).end?.().catch(() => undefined)
+/**
+ * Ends a pg client. The pool drops a client that is ending, and a client that waits for an answer closes its socket at once. As that
+ * leaves a transaction open, a pooler such as PgBouncer ends its own connection too, which may lead to a standby.
+ */
+export function endPgClient(connection: object): void {
+  const client = connection as PgClientLike
+  if (!client.end) return
+  client.query('begin').catch(() => undefined)
+  client.end().catch(() => undefined)
 }
 
 /** What this library uses of TypeORM's driver: pg's pool, and its clients, which pg does not document. */

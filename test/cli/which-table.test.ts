@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, symlinkSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { DataSource } from 'typeorm'
@@ -122,6 +122,13 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entiti
     expect(await runCli([...PAUSE, ...flags], {})).toMatchObject({ status: 0 })
     expect(await isPaused('shedlock')).toBe(true)
     expect((await runCli(['doctor', '-d', file], {})).stdout).toContain('job_locks')
+
+    await dataSource.query('drop table shedlock')
+    const without = join(project, 'without-entity.cjs')
+    writeFileSync(without, readFileSync(file, 'utf8').replace(/entities: .*\]/, 'entities: []'))
+    expect((await runCli(['doctor', '-d', without], {})).stdout).toMatch(
+      /^note +place: looked for .* – the DataSource has no shedLockEntity/,
+    )
   })
 
   it('has the entityPrefix of the DataSource, and is the first of several entities', async () => {

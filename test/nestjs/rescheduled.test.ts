@@ -1,3 +1,4 @@
+import type { Provider } from '@nestjs/common'
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule'
 import { CronJob, CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
@@ -25,7 +26,7 @@ class Jobs {
 }
 
 /** An application, and the months of the slots that it tried to acquire. */
-async function start(job: new () => object = Jobs, options = {}) {
+async function start(job: Provider = Jobs, options = {}) {
   const tried: (string | undefined)[] = []
   const listeners = [
     {
@@ -69,6 +70,15 @@ describe('the slot is that of the scheduler', () => {
     await Promise.resolve(jobs.named())
     await Promise.resolve(jobs.nameless())
     expect(tried).toEqual(['01-01', '01-01'])
+  })
+
+  test('although the method of the instance was replaced before the start', async () => {
+    afterTest(() => jest.restoreAllMocks())
+    const jobs = new Jobs()
+    jest.spyOn(jobs, 'named')
+    const { tried } = await start({ provide: Jobs, useValue: jobs })
+    await Promise.resolve(jobs.named())
+    expect(tried).toEqual(['01-01'])
   })
 
   test('of a subclass that overrides the schedule', async () => {

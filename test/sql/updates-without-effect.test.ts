@@ -101,3 +101,29 @@ describe.each(['a lock', 'a slot'])('%s', (what) => {
     })
   })
 })
+
+describeBackends(mysqlLike)('a session by $title that has switched autocommit off', (each) => {
+  it('fails an extension, a release, a pause and an operator, because nobody else would see them', async () => {
+    const client = await each.open({}, ONE_CONNECTION[each.orm])
+    afterTest(() => client.close())
+    const switchTo = (autocommit: 0 | 1) => client.executor.execute(raw(`set autocommit = ${autocommit}`), {})
+    const provider = client.createProvider()
+    const { table } = typeOrmLockProvider(client.observer)
+    await (await provider.lock({ name: 'free', lockAtMostFor: '1m' }))?.unlock()
+    const unused = await provider.lock({ name: 'slot', lockAtMostFor: '1h', slot: new Date() })
+    const lock = await provider.lock(JOB)
+    const seen = await table.find(JOB.name)
+    await switchTo(0)
+    await expect(unused?.unlock({ outcome: 'unused' })).rejects.toEqual(UNCHANGED)
+    await expect(lock?.extend('2h')).rejects.toEqual(UNCHANGED)
+    await expect(seen && provider.table.release(seen)).rejects.toEqual(UNCHANGED)
+    await expect(provider.table.pause('free', { duration: '1h', reason: 'r' })).rejects.toMatchObject({
+      code: 'INVALID_CLIENT',
+    })
+    await expect(lock?.unlock()).rejects.toEqual(UNCHANGED)
+    expect(await table.find(JOB.name)).toMatchObject({ lockUntil: seen?.lockUntil, held: true })
+    await switchTo(1)
+    await provider.drain()
+    for (const { held } of await table.list()) expect(held).toBe(false)
+  })
+})

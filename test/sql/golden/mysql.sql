@@ -101,7 +101,8 @@ update `shedlock`
     else `lock_until` + interval 1 * 1000 microsecond end
   where `name` = :name
     and `locked_by` = :lockedBy
-    and `lock_until` > utc_timestamp(3);
+    and `lock_until` > utc_timestamp(3)
+    and @@autocommit + 0 = 1;
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
@@ -112,7 +113,8 @@ update `shedlock`
     else utc_timestamp(3) end,
     `locked_by` = :unlockedBy
   where `name` = :name
-    and `locked_by` = :lockedBy;
+    and `locked_by` = :lockedBy
+    and @@autocommit + 0 = 1;
 
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
@@ -123,7 +125,8 @@ update `shedlock`
     else utc_timestamp(3) end,
     `locked_by` = :unlockedBy
   where `name` = :name
-    and `locked_by` = :lockedBy;
+    and `locked_by` = :lockedBy
+    and @@autocommit + 0 = 1;
 
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
@@ -135,7 +138,8 @@ update `shedlock`
     `locked_by` = :unlockedBy,
     `locked_at` = `locked_at` + interval -1 * 1000 microsecond
   where `name` = :name
-    and `locked_by` = :lockedBy;
+    and `locked_by` = :lockedBy
+    and @@autocommit + 0 = 1;
 
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
@@ -145,7 +149,8 @@ update `shedlock`
   where `name` = :name
     and `locked_by` = :lockedBy
     and `lock_until` > utc_timestamp(3)
-    and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1;
+    and abs(coalesce(timestampdiff(microsecond, '1970-01-01', `lock_until`) div 1000, 253402300799999) - (timestampdiff(microsecond, '1970-01-01', timestamp '1970-01-01 00:00:00' + interval :seenUntil * 1000 microsecond) div 1000)) < 1
+    and @@autocommit + 0 = 1;
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
@@ -153,7 +158,8 @@ update `shedlock`
   set `lock_until` = utc_timestamp(3) + interval :lockAtMostFor * 1000 microsecond,
     `locked_by` = :lockedBy
   where `name` = :name
-    and `lock_until` <= utc_timestamp(3);
+    and `lock_until` <= utc_timestamp(3)
+    and @@autocommit + 0 = 1;
 
 ---- fencingToken
 -- Reads the fencing token of a lock that is held.

@@ -37,7 +37,7 @@ export const table: TableDialect = {
       sql`${raw(prefix)}_schema = coalesce(${schema}, database()) and ${raw(prefix)}_${raw(prefix === 'event_object' ? 'table' : 'name')} = ${table}`
     return sql`
     select case when table_type like '%VIEW' then 'view' when table_type like 'TEMP%' then 'temporary' else 'engine' end as what,
-      coalesce(engine, '') as name
+      coalesce(engine, table_name) as name
     from information_schema.tables where ${here('table')} and (table_type <> 'BASE TABLE' or engine <> 'InnoDB')
     union all select case constraint_type when 'CHECK' then 'check' else 'foreign key' end, constraint_name
     from information_schema.table_constraints where ${here('table')} and constraint_type in ('CHECK', 'FOREIGN KEY')

@@ -174,7 +174,8 @@ it(
     // https://en.wikipedia.org/wiki/Lehmer_random_number_generator
     const random = (below: number): number =>
       Math.floor(((state = (state * 48_271) % 2_147_483_647) / 2_147_483_647) * below)
-    const controls = page.locator('.playground :is(select, button):not(.line > span + button)')
+    // All but Stop, after which another database would begin.
+    const controls = page.locator('.playground :is(select, button):not(.line > button:last-child)')
     const heldOf = (seen: Seen[]) =>
       seen
         .filter(({ what, until }) => what === 'begins' && until !== undefined)
