@@ -73,8 +73,8 @@ function expires(factor: number): Cases[string] {
 /** Cases about how long a lock stays held. */
 export const leaseCases: Cases = {
   'lets a lock expire that is never released, but not while its holder trusts it': async (environment) => {
-    const { provider, other, configuration } = await prepare(environment, { lockAtMostFor: '2s' })
-    const dead = await acquire(provider, configuration)
+    const { provider, other, configuration } = await prepare(environment)
+    const dead = await acquire(provider, { ...configuration, lockAtMostFor: '2s' })
     const next = await acquireWhenFree(other, configuration)
     expectOver(dead.lease)
     assert(next.lease.remaining() > 0, 'the next lease was over at once')

