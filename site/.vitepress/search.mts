@@ -7,7 +7,7 @@ export const searchOptions = {
   searchOptions: {
     boostDocument: (id: string, term: string): number => {
       // Rank the page whose name is the word first.
-      const isNamed = term.length > 3 && id.replace(/#.*/, '').toLowerCase().endsWith(`/${term}`)
+      const isNamed = term.length > 2 && id.replace(/#.*/, '').toLowerCase().endsWith(`/${term}`)
       // Rank a page that explains an option above the API reference and the maintainers' pages.
       if (/\/(docs\/(api|maintainers)\/|CONTRIBUTING|CHANGELOG|SECURITY)/.test(id)) return isNamed ? 20 : 0.1
       const isOption =

@@ -164,6 +164,40 @@ it('an instance that was paused during its run has lost its lock when it wakes',
   expect(row?.lockedBy).toMatch(new RegExp(`^${next.by}/`))
 })
 
+it('without an answer of the database no instance runs, and each tick ends with TIMEOUT', async () => {
+  const page = await open()
+  await until(page, (seen) => seen.find(({ what }) => what === 'ends'))
+  await press(page, 'Cut the database off')
+  const cut = await page.evaluate<number>('Date.now()')
+  const failed = await until(page, (seen) => {
+    // What was sent before may still be answered.
+    const failures = seen.filter(({ what, due = 0 }) => what === 'fails' && due > cut)
+    return failures.length >= 3 ? failures : undefined
+  })
+  expect(new Set(failed.map(({ why }) => why))).toEqual(new Set(['TIMEOUT']))
+  const runs = (await page.evaluate<Seen[]>('seen')).filter(
+    ({ what, due = 0 }) => what === 'begins' && due > cut,
+  )
+  expect(runs).toEqual([])
+  await press(page, 'Connect the database')
+  await until(page, (seen) => seen.find(({ what, due = 0 }) => what === 'begins' && due > cut))
+})
+
+it('a run that outlives its lock loses it, and another instance runs beside it', async () => {
+  const page = await open()
+  await page.getByRole('combobox', { name: 'takes' }).selectOption('8000')
+  const lost = await until(page, (seen) => seen.find(({ what }) => what === 'loses its lock'))
+  const seen = await page.evaluate<Seen[]>('seen')
+  const late = seen.find(({ what, by, run }) => what === 'begins' && by === lost.by && run === lost.run)
+  const next = await nextRun(page, late ?? lost)
+  expect(next.by).not.toBe(lost.by)
+  expect(next.at).toBeGreaterThanOrEqual(late?.until ?? Infinity)
+  const end = await until(page, (all) =>
+    all.find(({ what, by, run }) => what === 'ends' && by === lost.by && run === lost.run),
+  )
+  expect(end.at).toBeGreaterThan(next.at)
+})
+
 it(
   'never do two instances run under the lock, whatever is clicked',
   async () => {

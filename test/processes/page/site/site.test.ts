@@ -117,6 +117,24 @@ it('one set-up is shown at a time, and links to the others land on them', async 
   await landed()
 })
 
+it.each(['/', '/docs/guides/page', '/docs/guides/durations', '/docs/performance'])(
+  'on %s each link of the outline lands on its heading',
+  async (path) => {
+    const { page } = await visit(path)
+    const links = await page.locator('.VPDocAsideOutline a').all()
+    expect(links.length).toBeGreaterThan(0)
+    for (const link of links) {
+      await link.click()
+      // The last headings of a page cannot reach the top of the window.
+      await page.waitForFunction(`(() => {
+        const { top } = document.getElementById(decodeURIComponent(location.hash.slice(1))).getBoundingClientRect()
+        const isAtTheEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2
+        return Math.abs(top - 120) < 80 || (isAtTheEnd && top > 0 && top < innerHeight)
+      })()`)
+    }
+  },
+)
+
 it('an address that no page has leads to all pages', async () => {
   const { page } = await visit('/docs/nothing')
   await page.getByRole('link', { name: 'all pages' }).click()
@@ -150,12 +168,12 @@ it.each([
   expect(await firstResult(page, word)).toContain(path)
 })
 
-it('the search finds every exported class and function by its name first', async () => {
+it('the search finds every exported name first', async () => {
   const api = join(SITE, 'docs/api')
   const pages = readdirSync(api, { recursive: true, encoding: 'utf8' })
-    .map((file) => /(?:classes|functions)\/(\w+)\.html$/.exec(file)?.[1])
+    .map((file) => /(?:classes|functions|interfaces|type-aliases|variables)\/(\w+)\.html$/.exec(file)?.[1])
     .filter((name) => name !== undefined)
-  expect(pages.length).toBeGreaterThan(40)
+  expect(pages.length).toBeGreaterThan(90)
   const { page } = await visit('/')
   await page.getByRole('button', { name: 'Search' }).click()
   const missed = []
