@@ -109,6 +109,22 @@ describeBackends(clients)('one provider means one table, whatever a session of $
     expect(await other.isHeld('job')).toBe(true)
   })
 
+  itIf(isPostgres, 'functions of a schema')(
+    'and the clock, although its functions are others there',
+    async () => {
+      await open(1)
+      await provider.lock(job)
+      await client.observer.query(
+        `create function ${tenant}.clock_timestamp() returns timestamptz return timestamptz '2100-01-01'`,
+      )
+      await client.observer.query(
+        `create function ${tenant}.date_trunc(text, timestamp) returns timestamp return timestamp '2100-01-01'`,
+      )
+      await become(`${tenant}, pg_catalog, public`)
+      expect(await provider.lock(job)).toBeUndefined()
+    },
+  )
+
   it('and is created again where it was', async () => {
     await open(1)
     await (await provider.lock(job))?.unlock()

@@ -11,8 +11,9 @@ export const postgres: Dialect = {
   quote: (identifier) => `"${identifier.replaceAll('"', '""')}"`,
   longestIdentifier: 63,
 
-  // Not now(), which is when the transaction began: clock_timestamp() is when the row is written.
-  now: sql`date_trunc('millisecond', clock_timestamp() at time zone 'UTC')`,
+  // Not now(), which is when the transaction began: clock_timestamp() is when the row is written. With their schema, because a
+  // search path may begin with functions of the same names, as tests use them to stop the clock.
+  now: sql`pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')`,
   plus: (time, milliseconds) => sql`${time} + ${milliseconds}::float8 * interval '1 millisecond'`,
   epoch: sql`timestamp '1970-01-01'`,
   // Limits the time, because infinity is not a number, and a `Date` cannot hold the last years of the calendar.

@@ -6,54 +6,54 @@
 -- Step 1 of 1: if it changes a row, the lock is acquired, otherwise it is held
 insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
   select :name::varchar,
-    (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
-    date_trunc('millisecond', clock_timestamp() at time zone 'UTC'),
+    (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+    pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
     :lockedBy::varchar
   where not exists (select 1
     from "shedlock"
     where "name" = :name::varchar
-      and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+      and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
       and not "locked_by" = :lockedBy::varchar)
   on conflict ("name") do update
   set "lock_until" = case
-    when held."lock_until" > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) then held."lock_until"
-    else (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) end,
+    when held."lock_until" > (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) then held."lock_until"
+    else (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) end,
     "locked_at" = case
-    when held."locked_at" < date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+    when held."locked_at" < pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
     else (held."locked_at" + 1::float8 * interval '1 millisecond')::timestamp(3) end,
     "locked_by" = :lockedBy::varchar
-  where (held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar);
+  where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar);
 
 ---- acquireSlot
 -- Acquires a lock with a slot.
 -- Round trips: 1 if it is refused, 1 if its row is free, 1 if it has no row yet.
 -- Step 1 of 1: returns the outcome
 with shedlock_seen as (select case
-      when max("lock_until") > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then case
+      when max("lock_until") > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then case
       when max("locked_by") = :lockedBy::varchar then 'free'
       else 'held' end
       when max("locked_at") >= (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then 'already-run'
-      when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
+      when (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) > (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + 60000::float8 * interval '1 millisecond')::timestamp(3) then 'slot-too-far-ahead'
       else 'free' end as "outcome"
     from "shedlock"
     where "name" = :name::varchar),
     shedlock_acquired as (insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
     select :name::varchar,
-      (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+      (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
       (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3),
       :lockedBy::varchar
     from shedlock_seen
     where "outcome" = 'free'
     on conflict ("name") do update
     set "lock_until" = case
-      when held."lock_until" > (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) then held."lock_until"
-      else (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) end,
+      when held."lock_until" > (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) then held."lock_until"
+      else (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) end,
       "locked_at" = case
       when held."locked_at" > (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then held."locked_at"
       else (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) end,
       "locked_by" = :lockedBy::varchar
-    where (held."lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
-        and held."locked_at" < (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) or held."lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+    where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
+        and held."locked_at" < (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) or held."lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
         and held."locked_by" = :lockedBy::varchar)
     returning 1)
   select case
@@ -64,31 +64,31 @@ with shedlock_seen as (select case
 ---- acquireAgain
 -- With `untilSucceeded`, after `find`: acquires a slot again whose last run did not succeed.
 update "shedlock"
-  set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+  set "lock_until" = (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
     "locked_at" = (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3),
     "locked_by" = :lockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :seenBy::varchar
     and round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint = :seenAt
-    and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+    and "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
 
 ---- extend
 -- Extends a lock that is held: `extend`, and `keepAlive` again and again.
 update "shedlock"
   set "lock_until" = case
-    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) > "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)
+    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) > "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)
     else ("lock_until" + 1::float8 * interval '1 millisecond')::timestamp(3) end
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
-    and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+    and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
 
 ---- release
 -- Releases a lock without a slot, at the end of a run.
 update "shedlock"
   set "lock_until" = case
-    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-    when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "lock_until"
-    else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end,
+    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar;
@@ -97,9 +97,9 @@ update "shedlock"
 -- Releases a lock with a slot, at the end of a run.
 update "shedlock"
   set "lock_until" = case
-    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-    when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "lock_until"
-    else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end,
+    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar;
@@ -108,9 +108,9 @@ update "shedlock"
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
 update "shedlock"
   set "lock_until" = case
-    when (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-    when "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then "lock_until"
-    else date_trunc('millisecond', clock_timestamp() at time zone 'UTC') end,
+    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
+    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
+    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
     "locked_by" = :unlockedBy::varchar,
     "locked_at" = ("locked_at" + -1::float8 * interval '1 millisecond')::timestamp(3)
   where "name" = :name::varchar
@@ -119,20 +119,20 @@ update "shedlock"
 ---- releaseSeen
 -- Releases another holder's lock: `table.release`, and `table.resume` for a pause.
 update "shedlock"
-  set "lock_until" = date_trunc('millisecond', clock_timestamp() at time zone 'UTC'),
+  set "lock_until" = pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'),
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
-    and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')
+    and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
     and abs(coalesce(round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint, 253402300799999) - (round(extract(epoch from least(greatest((timestamp '1970-01-01' + :seenUntil::float8 * interval '1 millisecond')::timestamp(3), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint)) < 1;
 
 ---- pause
 -- Pauses a lock that has a row. If this changes nothing, the steps to a slot insert the row.
 update "shedlock"
-  set "lock_until" = (date_trunc('millisecond', clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
+  set "lock_until" = (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3),
     "locked_by" = :lockedBy::varchar
   where "name" = :name::varchar
-    and "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+    and "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
 
 ---- fencingToken
 -- Reads the fencing token of a lock that is held.
@@ -140,7 +140,7 @@ select (select round(extract(epoch from least(greatest("locked_at", timestamp '0
     from "shedlock"
     where "name" = :name::varchar
       and "locked_by" = :lockedBy::varchar
-      and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC')) as "token";
+      and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')) as "token";
 
 ---- list
 -- Reads all locks: `table.list`, the page and the command line.
@@ -148,9 +148,9 @@ select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
     encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
     round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
     round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until",
-    round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+    round(extract(epoch from least(greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
     case
-    when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+    when "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then 0
     else 1 end as "is_held"
   from "shedlock"
   where 1 = 1 order by "name";
@@ -161,16 +161,16 @@ select encode(convert_to("name", 'UTF8'), 'hex') as "lock_name_hex",
     encode(convert_to("locked_by", 'UTF8'), 'hex') as "owner_hex",
     round(extract(epoch from least(greatest("locked_at", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "locked_at",
     round(extract(epoch from least(greatest("lock_until", timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "lock_until",
-    round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
+    round(extract(epoch from least(greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now",
     case
-    when "lock_until" <= date_trunc('millisecond', clock_timestamp() at time zone 'UTC') then 0
+    when "lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then 0
     else 1 end as "is_held"
   from "shedlock"
   where "name" = :name::varchar;
 
 ---- now
 -- Reads the clock, for the message that a slot is too far ahead.
-select round(extract(epoch from least(greatest(date_trunc('millisecond', clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
+select round(extract(epoch from least(greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), timestamp '0001-01-01'), timestamp '9999-12-31 23:59:59.999')) * 1000)::bigint as "now";
 
 ---- pin
 -- Guards a transaction: runs inside it, and keeps the lock's row from changing until it ends.
@@ -178,7 +178,7 @@ update "shedlock"
   set "locked_by" = "locked_by"
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar
-    and "lock_until" > date_trunc('millisecond', clock_timestamp() at time zone 'UTC');
+    and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC');
 
 ---- The table: create
 create table if not exists "shedlock" (
