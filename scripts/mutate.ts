@@ -10,6 +10,7 @@ import { mutations, type Mutation } from './mutations'
 
 interface Report {
   readonly testResults: readonly {
+    readonly message: string
     readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
   }[]
 }
@@ -31,6 +32,8 @@ function redTests(mutation: Mutation): string[] {
       { cwd: copy.path, env: { ...process.env, BACKENDS: backend, CI: 'true' }, stdio: 'ignore' },
     )
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
+    const broken = testResults.find(({ assertionResults }) => assertionResults.length === 0)
+    if (broken) throw new Error(`${mutation.breaks}: the broken code does not run: ${broken.message}`)
     return testResults
       .flatMap(({ assertionResults }) => assertionResults)
       .filter(({ status }) => status === 'failed')

@@ -363,10 +363,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     rule: 8,
-    breaks: 'an error is explained without a time limit',
+    breaks: 'an error is explained with a time limit of its own',
     file: 'src/sql/lock-table.ts',
-    find: 'await check(error.cause).catch',
-    replace: 'await this.#problem(error.cause).catch',
+    find: 'this.#check(attempt, cause) }, deadline)',
+    replace: 'this.#check(attempt, cause) }, cause ? time.now() + this.timeLimit : deadline)',
     tests: ['test/sql/lease-and-time-limit.test.ts'],
     backend: 'sqlite',
   },

@@ -10,42 +10,23 @@ type Columns = Readonly<Record<'name' | 'lock_until' | 'locked_at' | 'locked_by'
 
 /** Makes a lock table with some of the columns changed, `''` for one that is not there, and with a row. */
 const tableOf =
-  (columns: Columns) =>
+  (name: string, time: string, owner: string) =>
   (changed: Partial<Columns>, row?: string): string[] => {
+    const columns: Columns = {
+      name: `${name} not null primary key`,
+      lock_until: `${time} not null`,
+      locked_at: `${time} not null`,
+      locked_by: `${owner} not null`,
+    }
     const all = Object.entries({ ...columns, ...changed }).filter(([, type]) => type !== '')
     const table = `create table shedlock (${all.map((column) => column.join(' ')).join(', ')})`
     return row === undefined ? [table] : [table, `insert into shedlock values (${row})`]
   }
-const postgres = tableOf({
-  name: 'varchar(64) not null primary key',
-  lock_until: 'timestamp(3) not null',
-  locked_at: 'timestamp(3) not null',
-  locked_by: 'varchar(255) not null',
-})
-const mysql = tableOf({
-  name: 'varchar(64) collate utf8mb4_bin not null primary key',
-  lock_until: 'datetime(3) not null',
-  locked_at: 'datetime(3) not null',
-  locked_by: 'varchar(255) not null',
-})
-const sqlite = tableOf({
-  name: 'varchar(64) not null primary key',
-  lock_until: 'datetime(3) not null',
-  locked_at: 'datetime(3) not null',
-  locked_by: 'varchar(255) not null',
-})
-const mssql = tableOf({
-  name: 'nvarchar(64) collate Latin1_General_100_BIN2 not null primary key',
-  lock_until: 'datetime2(3) not null',
-  locked_at: 'datetime2(3) not null',
-  locked_by: 'nvarchar(255) not null',
-})
-const oracle = tableOf({
-  name: 'varchar2(64 char) not null primary key',
-  lock_until: 'timestamp(3) not null',
-  locked_at: 'timestamp(3) not null',
-  locked_by: 'varchar2(255 char) not null',
-})
+const postgres = tableOf('varchar(64)', 'timestamp(3)', 'varchar(255)')
+const mysql = tableOf('varchar(64) collate utf8mb4_bin', 'datetime(3)', 'varchar(255)')
+const sqlite = tableOf('varchar(64)', 'datetime(3)', 'varchar(255)')
+const mssql = tableOf('nvarchar(64) collate Latin1_General_100_BIN2', 'datetime2(3)', 'nvarchar(255)')
+const oracle = tableOf('varchar2(64 char)', 'timestamp(3)', 'varchar2(255 char)')
 const TIMES = `'2020-01-01 00:00:00', '2020-01-01 00:00:00'`
 const ROW = `'old', ${TIMES}, 'somebody'`
 const ORACLE_TIMES = `date '2020-01-01', date '2020-01-01'`
