@@ -173,12 +173,17 @@ describe('the connections of a pool', () => {
     expect(pool.ended).toBe(0)
   })
 
-  it('that cannot be ended go back when their answer has come, however late', async () => {
+  it.each(['success', 'error'])('that cannot be ended go back after a late %s', async (answer) => {
     const connect = pool.connect.bind(pool)
     pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
-    pool.write = () => new Promise((resolve) => setTimeout(resolve, 20 * SECOND, { rows: [], changed: 1 }))
+    pool.write = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20 * SECOND))
+      return answer === 'success' ? { rows: [], changed: 1 } : drivenOut()
+    }
     expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
     expect(pool.opened - pool.released).toBeGreaterThan(0)
+    // Statements of the release in the background are answered at once: only late answers are waited for.
+    pool.write = () => Promise.resolve({ rows: [], changed: 1 })
     await jest.advanceTimersByTimeAsync(60 * SECOND)
     expect(pool.opened - pool.released).toBe(0)
   })
