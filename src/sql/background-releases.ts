@@ -33,6 +33,14 @@ const UNTIL_FOUND = { growth: 6, longest: 300_000 }
 /** When there are more than this, the oldest one is dropped, and its row expires. */
 const AT_MOST = 1_000
 
+/** What the queues of all callers of one provider share. */
+export interface Queues {
+  /** Those that have entries or acquire locks. */
+  readonly busy: Set<BackgroundReleases>
+  /** Of the provider, as `#state` is of one queue. */
+  state: 'open' | 'draining' | 'closed'
+}
+
 /**
  * The releases of one caller that it does not wait for. One statement is sent at a time. While the database does not answer, the
  * interval grows for all releases; for a row that was not found but may still arrive, it grows for that release alone. Does not keep
@@ -57,14 +65,13 @@ export class BackgroundReleases {
   /** How many acquisitions may still add an entry. */
   #acquiring = 0
 
-  /** @param busy contains the queues of all callers that have entries or acquire locks */
-  constructor(private readonly busy: Set<BackgroundReleases>) {}
+  constructor(private readonly all: Queues) {}
 
   /** Notes that an acquisition begins. Until it ends, `drain` waits for it, because it may leave something to release. */
   begin(): void {
-    this.#state = 'open'
+    this.#state = this.all.state = 'open'
     this.#acquiring++
-    this.busy.add(this)
+    this.all.busy.add(this)
   }
 
   end(): void {
@@ -74,7 +81,7 @@ export class BackgroundReleases {
 
   /** @param after how many milliseconds to wait before the first attempt */
   add(release: BackgroundRelease, after = 0): void {
-    if (this.#state === 'closed') return
+    if (this.#state === 'closed' || this.all.state === 'closed') return
     const [oldest] = this.#entries.keys()
     if (oldest && this.#entries.size >= AT_MOST) this.#entries.delete(oldest)
     this.#entries.set(release, { due: time.now() + after, interval: FIRST_INTERVAL })
@@ -126,7 +133,7 @@ export class BackgroundReleases {
   /** Ends the wait in `drain` if there is nothing left to wait for. */
   #settle(): void {
     if (this.#entries.size > 0 || this.#acquiring > 0) return
-    this.busy.delete(this)
+    this.all.busy.delete(this)
     this.#drained?.()
     this.#drained = undefined
   }
@@ -135,7 +142,7 @@ export class BackgroundReleases {
     this.#cancelTimer?.()
     this.#settle()
     if (this.#entries.size === 0) return
-    this.busy.add(this)
+    this.all.busy.add(this)
     if (this.#isSending) return
     const due = Math.min(...[...this.#entries.values()].map((entry) => entry.due))
     const delay = Math.max(0, due - time.now(), this.#notBefore - time.now())
@@ -145,6 +152,8 @@ export class BackgroundReleases {
   async #send(): Promise<void> {
     this.#isSending = true
     let isAnswered = true
+    // Added during the provider's drain by a caller that it did not wait for.
+    if (this.all.state === 'closed') this.#entries.clear()
     for (const [release, { due }] of [...this.#entries]) {
       if (!isAnswered || due > time.now() || !this.#entries.has(release)) continue
       isAnswered = await this.#attempt(release)

@@ -22,6 +22,9 @@ import type { LockValues, SqlValues } from './sql'
  */
 const CLOCK_STEP = 1
 
+/** In milliseconds. */
+const SEVERAL_SILENT = 30_000
+
 /** How to acquire the row. */
 type RowRequest = Pick<CheckedLockConfiguration, 'lockAtMostFor' | 'slot' | 'untilSucceeded'>
 
@@ -215,14 +218,17 @@ export class LockRow implements Acquisition {
   ): BackgroundRelease {
     const { table, name } = this
     let underWay = 0
+    let again = 0
     const send = async (): Promise<number> => {
-      // One connection may be silent. If two do not answer, the row is locked, and a third would only wait behind them.
-      if (underWay > 1) throw new NoAnswer('two releases are still under way')
+      // One connection may be silent. If two do not answer, the row is probably locked, and more would only wait behind them. As
+      // those two may be silent as well, another one is tried after two minutes, then after four, and so on.
+      if (underWay > 1 && time.now() < again) throw new NoAnswer(`${underWay} releases are still under way`)
       try {
         return await attemptWithin(table.timeLimit, { lockName: name, attempt }, table, false)
       } catch (error) {
         if (error instanceof NoAnswer && error.underWay) {
           underWay++
+          again = time.now() + SEVERAL_SILENT * 2 ** underWay
           void error.underWay.then(() => underWay--)
         }
         throw error

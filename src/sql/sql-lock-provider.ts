@@ -10,7 +10,7 @@ import {
   type OptionChecks,
   type Refusal,
 } from '../core/internal'
-import { BackgroundReleases } from './background-releases'
+import { BackgroundReleases, type Queues } from './background-releases'
 import type { Dialect, DialectName } from './dialect'
 import { LockRow } from './lock-row'
 import { LockTable } from './lock-table'
@@ -57,10 +57,9 @@ export class SqlLockProvider extends LockProvider {
   /** What operators do with the table: list, find, release, pause and resume locks, find overdue ones, check and create it. */
   readonly table: TableOperations
   readonly #table: LockTable
-  /** The queues of all callers that still have something to release. */
-  readonly #busy = new Set<BackgroundReleases>()
+  readonly #queues: Queues = { busy: new Set(), state: 'open' }
   /** Of those who call this provider itself. */
-  readonly #releases = new BackgroundReleases(this.#busy)
+  readonly #releases = new BackgroundReleases(this.#queues)
   readonly #lockedBy: string
 
   /**
@@ -100,7 +99,7 @@ export class SqlLockProvider extends LockProvider {
 
   /** Returns the part of this provider that an executor uses, whose `drain` ends only what that executor has begun. */
   override forCaller(): Pick<LockProvider, 'acquire' | 'drain'> {
-    const releases = new BackgroundReleases(this.#busy)
+    const releases = new BackgroundReleases(this.#queues)
     return {
       acquire: (configuration) => this.#row(configuration.name, releases).acquire(configuration),
       drain: async (timeout = '10s') => releases.drain(aDuration(timeout, 'timeout')),
@@ -121,6 +120,10 @@ export class SqlLockProvider extends LockProvider {
    */
   override async drain(timeout: Duration = '10s'): Promise<void> {
     const limit = aDuration(timeout, 'timeout')
-    await Promise.all([this.#releases, ...this.#busy].map((releases) => releases.drain(limit)))
+    const queues = this.#queues
+    queues.state = 'draining'
+    await Promise.all([this.#releases, ...queues.busy].map((releases) => releases.drain(limit)))
+    // Unless a lock was acquired in the meantime.
+    if (queues.state === ('draining' as Queues['state'])) queues.state = 'closed'
   }
 }

@@ -32,6 +32,6 @@ it('a release in the background that is never answered does not keep its process
       console.log('sent')
       return new Promise(() => {})
     }
-    new BackgroundReleases(new Set()).add({ attempt, lease: new Lease(3_600_000), state: 'ours' })`
+    new BackgroundReleases({ busy: new Set(), state: "open" }).add({ attempt, lease: new Lease(3_600_000), state: 'ours' })`
   expect(await lastLineOf(script)).toBe('sent')
 })

@@ -231,6 +231,19 @@ it('releases a lock after an outage for as long as an extension without an answe
   expect(await held()).toEqual([])
 })
 
+it('tries a third connection two minutes after two of them have fallen silent', async () => {
+  await acquireUnanswered('answer lost')
+  const silent = () => new Promise<never>(() => undefined)
+  network.fault = silent
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(network.sent).toHaveLength(3)
+  network.fault = undefined
+  expect(await held()).toEqual(['job 0'])
+  await jest.advanceTimersByTimeAsync(2 * MINUTE)
+  expect(network.sent).toHaveLength(4)
+  expect(await held()).toEqual([])
+})
+
 it('drain() waits for the releases', async () => {
   await acquireUnanswered('answer lost', 3)
   const gate = network.stall('writes')
@@ -329,4 +342,19 @@ it('drain() gives up after its timeout, and nothing is sent afterwards until the
   network.fault = undefined
   await jest.advanceTimersByTimeAsync(1)
   expect((await held()).sort()).toEqual(['job 0', 'job 1', 'job 2', 'mine'])
+})
+
+it('drain() also stops what an executor adds later, whose task it did not wait for', async () => {
+  const executor = new LockingTaskExecutor(provider)
+  const ended = promiseWithResolvers()
+  const run = executor.executeWithLock(job('late'), () => ended.promise)
+  await jest.advanceTimersByTimeAsync(1)
+  await drain()
+  network.fault = 'request lost'
+  ended.resolve()
+  await jest.advanceTimersByTimeAsync(LIMIT)
+  await run
+  const sent = network.sent.length
+  await jest.advanceTimersByTimeAsync(2 * HOUR)
+  expect(network.sent).toHaveLength(sent)
 })
