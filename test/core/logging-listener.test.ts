@@ -36,6 +36,22 @@ it('logs a run and a skip at debug', async () => {
   )
 })
 
+it('logs a run without skips if those methods are left out', async () => {
+  const { lines, logger } = recorder()
+  const { onLockAttempt, onLockNotAcquired, ...listener } = loggingListener(logger)
+  expect([onLockAttempt, onLockNotAcquired]).toEqual([expect.any(Function), expect.any(Function)])
+  const executor = new LockingTaskExecutor(new InMemoryLockProvider(), { listeners: [listener] })
+  await Promise.all([
+    executor.executeWithLock(job, () => undefined),
+    executor.executeWithLock(job, () => undefined),
+  ])
+  expect(lines).toEqual([
+    "debug Lock 'job' was acquired",
+    "debug Lock 'job' starts its task",
+    expect.stringMatching(/^debug Lock 'job' ran its task/),
+  ])
+})
+
 it('logs at error that the database did not answer, with the code', async () => {
   const { lines, logger } = recorder()
   const away = providerOf(() => Promise.reject(new LockError('TIMEOUT', 'No answer.')))
