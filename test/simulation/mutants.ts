@@ -97,8 +97,8 @@ const putBack: readonly Mutant[] = [
     what: 'slots',
     breaks: 'an unused lock does not release its slot if its lease is over',
     file: 'src/sql/statements.ts',
-    find: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}`",
-    replace: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwnHeld}`",
+    find: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}${commits}`",
+    replace: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwnHeld}${commits}`",
   },
   {
     what: 'keep-alive',

@@ -96,6 +96,6 @@ describe(`Prisma ${PRISMA_8} with PostgreSQL`, () => {
     console.log(`Prisma ${PRISMA_8}: ${passed.length} of ${outcomes.length} cases passed`)
     expect(outcomes.filter(({ failed }) => failed !== undefined)).toEqual([])
     expect(outcomes.flatMap(({ skipped }) => skipped ?? [])).toEqual(['run with TypeORM'])
-    expect(passed.length).toBeGreaterThan(85)
+    expect(passed.length).toBeGreaterThan(80)
   })
 })
