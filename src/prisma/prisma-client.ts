@@ -28,7 +28,8 @@ interface PrismaInternals {
   /** The `provider` of the schema. */
   readonly _activeProvider?: string
   readonly _engineConfig?: { readonly adapter?: AdapterFactoryLike }
-  readonly $extends?: (extension: object) => PrismaClientLike
+  /** The client that was constructed, before it was extended. */
+  readonly _originalClient?: PrismaClientLike
   /** Added by @prisma/extension-read-replicas. */
   readonly $primary?: () => PrismaClientLike
 }
@@ -66,13 +67,13 @@ export function schemaOfModels(client: RawClientLike): string | undefined {
 }
 
 /**
- * Returns the primary's client if the client uses read replicas, because a replica may return a stale row. A proxy may become the
- * client of a transaction later, so the result is extended, by nothing: an extended client stays on the client that it began with.
+ * Returns the primary's client if the client uses read replicas, because a replica may return a stale row. Returns that client as it
+ * was constructed: a proxy may become the client of a transaction later, and extensions may change statements, or rows.
  */
 export function primaryOf(client: PrismaClientLike): PrismaClientLike {
   const { $primary } = client as PrismaInternals
   const primary = typeof $primary === 'function' ? $primary() : client
-  return (primary as PrismaInternals).$extends?.({}) ?? primary
+  return (primary as PrismaInternals)._originalClient ?? primary
 }
 
 /** Maps a supported database to its dialect, by the schema's `provider` and by the names that driver adapters use. */

@@ -74,6 +74,21 @@ describeBackends(backends)('client extensions on $name', (backend) => {
     }
   })
 
+  test('an extension that changes the rows of queries changes no lock', async () => {
+    const client = prisma.$extends({
+      query: {
+        $allOperations: async ({ args, query }: { args: unknown; query: (args: unknown) => unknown }) => {
+          const result = await query(args)
+          return Array.isArray(result) ? [] : result
+        },
+      },
+    } as never) as TestClient
+    const lock = await prismaLockProvider(client).lock({ name: 'job', lockAtMostFor: '1m' })
+    expect(await isFree(client)).toBe(false)
+    await lock?.unlock()
+    expect(await isFree(client)).toBe(true)
+  })
+
   test('a task may be run by the extended client of a transaction, and its rollback leaves the lock alone', async () => {
     if (backend.dialect === 'sqlite') return
     const extended = prisma.$extends(shedlock({ defaultLockAtMostFor: '1m' }))
