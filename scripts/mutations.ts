@@ -448,7 +448,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/drivers/sql-client.ts',
     find: "if (typeof value === 'string' && !PLAIN.test(value)) arePlain = false",
     replace: '',
-    tests: ['test/sql/hostile-names.test.ts'],
+    tests: ['test/conformance/mysql-sessions.test.ts'],
     backend: 'mariadb',
   },
   {
