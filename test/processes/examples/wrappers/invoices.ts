@@ -105,7 +105,8 @@ const PRISMA = 'PRISMA'
 })
 class DatabaseModule {}
 
-const timeLimit = '500ms'
+// Long enough for the first connection of a busy machine: the wrong order waits for it.
+const timeLimit = '2s'
 
 let ofPrisma: LockProvider
 
