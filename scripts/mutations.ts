@@ -529,7 +529,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/nestjs/cron-slot.ts',
     find: 'return options && lastDue(this.#cronTimeOf(options), now)',
     replace: 'return options && undefined',
-    tests: ['test/nestjs/wrappers.test.ts'],
+    tests: ['test/nestjs/slot-of-scheduler.test.ts'],
     backend: 'sqlite',
   },
 ]
