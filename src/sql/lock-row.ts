@@ -22,7 +22,7 @@ import type { LockValues, SqlValues } from './sql'
  */
 const CLOCK_STEP = 1
 
-/** In milliseconds. */
+/** Doubled for each release that fell silent: how long to wait before one more. In milliseconds. */
 const SEVERAL_SILENT = 30_000
 
 /** How to acquire the row. */

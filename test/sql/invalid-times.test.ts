@@ -81,7 +81,7 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
         const findings = async () =>
           (await provider.table.check()).filter(({ code }) => code !== 'COLUMN_NULLABLE')
         expect(await findings()).toEqual([])
-        // MySQL and MariaDB refuse a zero date, unless they are told not to.
+        // By default, MySQL and MariaDB refuse a zero date.
         const insert = ['mysql', 'mariadb'].includes(backend.dialect) ? 'insert ignore' : 'insert'
         const bad = (name: string, values: string) =>
           dataSource.query(

@@ -15,7 +15,7 @@ interface Told {
 }
 
 const eventsOf = ({ processes, changes = [], injections = [], others = [] }: Told): LockEvent[] => [
-  ...(processes ?? [[{ ...acquired('z', 1_000, 1_001), name: 'other' }]]).flatMap((entries, index) =>
+  ...(processes ?? [[OTHER_RUN]]).flatMap((entries, index) =>
     entries.map((entry) => ({ process: String(index), ...entry })),
   ),
   ...changes,
@@ -44,6 +44,8 @@ const acquired = (id: string, at: number, until: number, more: Partial<Acquired>
   },
   ...more,
 })
+/** Of another lock: without any acquisition, a history breaks the rule of liveness. */
+const OTHER_RUN = acquired('z', 1_000, 1_001, { name: 'other' })
 const run = (id: string, from: number, to: number, until = to): ProcessEntry[] => [
   acquired(id, from, until),
   { type: 'ended', at: to, run: id, succeeded: true },
@@ -171,7 +173,7 @@ describe('The referee', () => {
     })
     const changes = [change(1, 0, 'a', 800), change(2, 100, 'unlocked', 100, 1), change(3, 3_000, 'b', 3_800)]
     const verdict = (asked: number, at?: number) =>
-      rules({ changes, processes: [[{ ...acquired('z', 1_000, 1_001), name: 'other' }, refused(asked, at)]] })
+      rules({ changes, processes: [[OTHER_RUN, refused(asked, at)]] })
     expect(verdict(50)).toEqual([])
     // A release may become visible late.
     expect(verdict(1_050)).toEqual([])
@@ -185,7 +187,7 @@ describe('The referee', () => {
     expect(
       rules({
         changes: destroyed,
-        processes: [[{ ...acquired('z', 1_000, 1_001), name: 'other' }, refused(1_150)]],
+        processes: [[OTHER_RUN, refused(1_150)]],
       }),
     ).toEqual(['refusals'])
   })
@@ -365,8 +367,7 @@ describe('The rules of rows', () => {
     ['a refusal of a slot for which nothing ran', ['refusals'], refused(7), released('host/unlocked')],
     ['a refusal of a later slot', [], refused(8), released('host/unlocked')],
   ])('judge %s: %j', (_, expected, entries, changes) => {
-    const other = { ...acquired('z', 1_000, 1_001), name: 'other' }
-    expect(rules({ processes: [entries, [other]], changes })).toEqual(expected)
+    expect(rules({ processes: [entries, [OTHER_RUN]], changes })).toEqual(expected)
   })
 })
 

@@ -60,7 +60,6 @@ export const table: TableDialect = {
   // session in New York.
   types: { text: /^(character varying|text|character)/, time: /^timestamp(\([3-6]\))? without time zone$/ },
 
-  // No address: the connection is a local socket.
   database: sql`current_database()::text`,
   schema: sql`current_schema()::text`,
   grantee: sql`quote_ident(current_user)`,
