@@ -9,8 +9,8 @@ import {
   type SqlLockProviderOptions,
 } from '../sql/internal'
 import {
-  ownConnection,
   prisma8SqlClient,
+  prisma8TransactionClient,
   type Prisma8ClientLike,
   type Prisma8TransactionLike,
   type RawTag,
@@ -35,7 +35,7 @@ export function prismaLockProvider(
 ): SqlLockProvider {
   checkOptions(options, SQL_LOCK_PROVIDER_OPTIONS, 'lock provider options')
   const dialect: Prisma8Dialect = { ...dialects[dialectOf(db)], rawTag: db.raw.sql }
-  return new SqlLockProvider(prisma8SqlClient(db.raw.sql, ownConnection(db)), dialect, options)
+  return new SqlLockProvider(prisma8SqlClient(db), dialect, options)
 }
 
 /**
@@ -71,10 +71,7 @@ export async function guard(
       `Lock '${row.name}' belongs to another client, and a transaction of Prisma 8 has no raw SQL of its own – acquire the lock with prismaLockProvider(db), from the db of the transaction.`,
       row.name,
     )
-  await guardTransaction(
-    prisma8SqlClient(rawTag, (work) => work(transaction)),
-    row,
-  )
+  await guardTransaction(prisma8TransactionClient(rawTag, transaction), row)
 }
 
 /** Maps the `target` of a Prisma 8 contract to its dialect. */

@@ -1,4 +1,4 @@
-import { drivers, postgresCode, sqlClient } from '../drivers/internal'
+import { drivers, postgresCode, sqlClient, type RunStatement } from '../drivers/internal'
 import type { SqlRow, SqlClient } from '../sql/internal'
 
 /** What this library uses of Prisma 8's client: the `db` that `postgres()` of `@prisma/orm-postgres/runtime` creates. */
@@ -44,61 +44,51 @@ type Scope = Pick<Prisma8TransactionLike, 'execute' | 'query'>
 /** `db.raw.sql` */
 export type RawTag = Prisma8ClientLike['raw']['sql']
 
-/** Calls the work with a scope whose statements never join a transaction of the app. */
-export type UseScope = <T>(work: (scope: Scope) => Promise<T>) => Promise<T>
-
 /** A character that occurs in no statement, whatever the names in it are. */
 const PLACEHOLDER = '\0'
 
-/** Runs each statement as a raw SQL plan. */
-export function prisma8SqlClient(tag: RawTag, use: UseScope): SqlClient {
-  const { inAscii } = drivers.postgres
-  const driver = {
-    placeholder: () => PLACEHOLDER,
-    inAscii,
-    errorCode: prisma8Code,
-    notSent: prisma8NotSent,
-    lasts: prisma8Lasts,
-  }
-  return sqlClient(driver, (text, values, _, wants) => {
-    const plan = planOf(tag, text, values)
-    return use(async (scope) =>
-      wants === 'rows'
-        ? { rows: (await scope.query(plan)) as SqlRow[] }
-        : { rows: [], changed: (await scope.execute(plan)).affectedRows },
-    )
+/**
+ * Borrows a connection for each session. On the runtime itself, statements would join the app's open transaction if the app passed
+ * one `pg.Client` instead of a pool; a borrowed connection waits until that transaction has ended. It is never destroyed, because that
+ * would close such a client for good.
+ */
+export function prisma8SqlClient(db: Prisma8ClientLike): SqlClient {
+  let markerRead = false
+  return sqlClient(driver, {
+    async connect() {
+      const runtime = db.runtime()
+      if (!markerRead) {
+        // A runtime's first statement reads the contract's marker on another connection. In a pool of one, it would wait for ours
+        // forever, so trigger that before a connection is borrowed.
+        await runtime.query(planOf(db.raw.sql, 'select 1', []))
+        markerRead = true
+      }
+      const connection = await runtime.connection()
+      return { run: runPlans(db.raw.sql, connection), release: () => connection.release() }
+    },
   })
 }
 
-/**
- * Borrows a connection for each statement, which runs in autocommit. On the runtime itself, statements would join the app's open
- * transaction if the app passed one `pg.Client` instead of a pool; a borrowed connection waits until that transaction has ended.
- */
-export function ownConnection(db: Prisma8ClientLike): UseScope {
-  let markerRead = false
-  return async (work) => {
-    const runtime = db.runtime()
-    if (!markerRead) {
-      // A runtime's first statement reads the contract's marker on another connection. In a pool of one, it would wait for ours
-      // forever, so trigger that before a connection is borrowed.
-      await runtime.query(planOf(db.raw.sql, 'select 1', []))
-      markerRead = true
-    }
-    const connection = await runtime.connection()
-    try {
-      return await work(connection)
-    } finally {
-      await returned(connection)
-    }
-  }
+/** Runs each statement in an open transaction, which has no raw SQL of its own. */
+export function prisma8TransactionClient(tag: RawTag, transaction: Prisma8TransactionLike): SqlClient {
+  return sqlClient(driver, runPlans(tag, transaction))
 }
 
-/** Returns the connection to its pool. Ignores errors, so that the caller reports the statement's result or its error instead. */
-async function returned(connection: { release(): PromiseLike<void> }): Promise<void> {
-  try {
-    await connection.release()
-  } catch {
-    // The pool has ended, or the connection is broken.
+const driver = {
+  placeholder: () => PLACEHOLDER,
+  inAscii: drivers.postgres.inAscii,
+  errorCode: prisma8Code,
+  notSent: prisma8NotSent,
+  lasts: prisma8Lasts,
+}
+
+/** Runs each statement as a raw SQL plan. */
+function runPlans(tag: RawTag, scope: Scope): RunStatement {
+  return async (text, values, _, wants) => {
+    const plan = planOf(tag, text, values)
+    return wants === 'rows'
+      ? { rows: (await scope.query(plan)) as SqlRow[] }
+      : { rows: [], changed: (await scope.execute(plan)).affectedRows }
   }
 }
 

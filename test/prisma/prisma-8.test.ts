@@ -1,9 +1,8 @@
 import { DataSource } from 'typeorm'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { guard as guardOfPrisma, prismaLockProvider as providerOfPrisma } from '../../src/prisma/internal'
 import {
   guard,
-  ownConnection,
   prisma8Code,
   prisma8NotSent,
   prismaContract,
@@ -79,23 +78,6 @@ test.each([
   [false, undefined],
 ])('of an error of Prisma 8: it was certainly not sent: %s', (expected, error) => {
   expect(prisma8NotSent(error)).toBe(expected)
-})
-
-describe('a connection of Prisma 8 that cannot be returned', () => {
-  const release = () => Promise.reject(new Error('the pool has ended'))
-  const lent = { release } as never
-  const runtime = { query: () => Promise.resolve([]), connection: () => Promise.resolve(lent) }
-  const tag = () => ({ affectedCount: () => ({ build: () => undefined }) })
-  const use = ownConnection({ ...db, raw: { sql: tag }, runtime: () => runtime } as never)
-
-  test('does not undo what its statement has done', async () => {
-    expect(await use(() => Promise.resolve('acquired'))).toBe('acquired')
-  })
-
-  test('does not hide why its statement failed', async () => {
-    const denied = new Error('permission denied')
-    await expect(use(() => Promise.reject(denied))).rejects.toBe(denied)
-  })
 })
 
 test('the lock table for a contract of Prisma 8', () => {

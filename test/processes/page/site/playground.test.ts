@@ -183,14 +183,14 @@ it('without an answer of the database no instance runs, and each tick ends with 
   await until(page, (seen) => seen.find(({ what, due = 0 }) => what === 'begins' && due > cut))
 })
 
-it('a run that outlives its lock loses it, and another instance runs beside it', async () => {
+it('a run that outlives its lock loses it, and the next run begins beside it', async () => {
   const page = await open()
   await page.getByRole('combobox', { name: 'takes' }).selectOption('8000')
   const lost = await until(page, (seen) => seen.find(({ what }) => what === 'loses its lock'))
   const seen = await page.evaluate<Seen[]>('seen')
   const late = seen.find(({ what, by, run }) => what === 'begins' && by === lost.by && run === lost.run)
+  // In any instance: the one whose run is late tries again at its next tick too.
   const next = await nextRun(page, late ?? lost)
-  expect(next.by).not.toBe(lost.by)
   expect(next.at).toBeGreaterThanOrEqual(late?.until ?? Infinity)
   const end = await until(page, (all) =>
     all.find(({ what, by, run }) => what === 'ends' && by === lost.by && run === lost.run),
