@@ -1,5 +1,5 @@
 import { SLOT_AT_MOST_AHEAD } from '../core/internal'
-import { as, nextToken, sessionColumns, textAs, type Expressions, type LockSql } from './expressions'
+import { as, later, nextToken, sessionColumns, textAs, type Expressions, type LockSql } from './expressions'
 import type { SqlRow } from './session'
 import { raw, sql, type Sql } from './sql'
 
@@ -40,7 +40,7 @@ export const readUpdateInsert = {
   ],
   acquireSlot: (dialect: Expressions, lock: LockSql): AcquireStep[] => [
     { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
-    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(lock)) },
+    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(dialect, lock)) },
     { answer: 'refusal', statement: readOutcome(dialect, lock, sessionColumns(dialect)) },
     { answer: 'acquired', statement: insertNew(lock, lock.slot) },
   ],
@@ -89,16 +89,16 @@ interface Taking {
 export function takeFree(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {
   const { now, owner, commits } = lock
   return {
-    assignments: assignments(lock, row, nextToken(dialect, row.lockedAt)),
+    assignments: assignments(dialect, lock, row, nextToken(dialect, row.lockedAt)),
     condition: sql`(${row.lockUntil} <= ${now} or ${row.lockedBy} = ${owner})${commits}`,
   }
 }
 
 /** The same for a row that was last acquired before the slot. */
-export function takeBeforeSlot(lock: LockSql, row: TableColumns = lock): Taking {
+export function takeBeforeSlot(dialect: Expressions, lock: LockSql, row: TableColumns = lock): Taking {
   const { now, slot, owner } = lock
   return {
-    assignments: assignments(lock, row, later(row.lockedAt, slot)),
+    assignments: assignments(dialect, lock, row, later(dialect, row.lockedAt, slot)),
     condition: sql`
       (${row.lockUntil} <= ${now} and ${row.lockedAt} < ${slot} or ${row.lockUntil} > ${now} and ${row.lockedBy} = ${owner})`,
   }
@@ -107,15 +107,12 @@ export function takeBeforeSlot(lock: LockSql, row: TableColumns = lock): Taking 
 type TableColumns = Pick<LockSql, 'lockUntil' | 'lockedAt' | 'lockedBy'>
 
 function assignments(
+  dialect: Expressions,
   { lockUntil, lockedAt, lockedBy, leaseEnd, owner }: LockSql,
   row: TableColumns,
   locked: Sql,
 ) {
-  return sql`${lockUntil} = ${later(row.lockUntil, leaseEnd)}, ${lockedAt} = ${locked}, ${lockedBy} = ${owner}`
-}
-
-function later(one: Sql, other: Sql): Sql {
-  return sql`case when ${one} > ${other} then ${one} else ${other} end`
+  return sql`${lockUntil} = ${later(dialect, row.lockUntil, leaseEnd)}, ${lockedAt} = ${locked}, ${lockedBy} = ${owner}`
 }
 
 /** Acquires the row if it exists. */

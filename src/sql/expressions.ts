@@ -8,6 +8,8 @@ export interface Expressions extends Pick<Identifiers, 'quote'> {
   readonly now: Sql
   /** A time some milliseconds after another one, as zone-less UTC. */
   plus(time: Sql, milliseconds: Sql): Sql
+  /** Whether `greatest` and `least` can compare any two values of the columns. Default: `case`, which is longer. */
+  readonly hasGreatest?: true
   /** The beginning of 1970, as zone-less UTC. */
   readonly epoch: Sql
   /**
@@ -61,7 +63,18 @@ export function lockSql(dialect: Expressions, table: TableSql) {
 /** The next `locked_at` without a slot, which is also the fencing token: it grows with every acquisition. */
 export function nextToken(dialect: Expressions, lockedAt: Sql): Sql {
   const { now } = dialect
-  return sql`case when ${lockedAt} < ${now} then ${now} else ${dialect.plus(lockedAt, raw('1'))} end`
+  const next = dialect.plus(lockedAt, raw('1'))
+  // Values that are not a time are not added to.
+  return dialect.hasGreatest
+    ? later(dialect, now, next)
+    : sql`case when ${lockedAt} < ${now} then ${now} else ${next} end`
+}
+
+/** The later of two times. */
+export function later({ hasGreatest }: Expressions, one: Sql, other: Sql): Sql {
+  return hasGreatest
+    ? sql`greatest(${one}, ${other})`
+    : sql`case when ${one} > ${other} then ${one} else ${other} end`
 }
 
 /** Names a column of a result. Quoted, because some names are SQL keywords, and some databases would change their case. */

@@ -15,9 +15,10 @@ export function lockStatements(dialect: Dialect, tableSql: TableSql) {
   const { table, lockUntil, lockedAt, lockedBy, now, isNamed, isOwn, isOwnHeld, commits } = lock
   const kept = dialect.plus(now, parameter('keepFor'))
   const unlockedBy = dialect.text(parameter('unlockedBy'))
-  const released = sql`${lockUntil} = case
-      when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end,
-    ${lockedBy} = ${unlockedBy}`
+  const end = dialect.hasGreatest
+    ? sql`greatest(${now}, least(${kept}, ${lockUntil}))`
+    : sql`case when ${kept} < ${lockUntil} then ${kept} when ${lockUntil} > ${now} then ${lockUntil} else ${now} end`
+  const released = sql`${lockUntil} = ${end}, ${lockedBy} = ${unlockedBy}`
   const release = sql`update ${table} set ${released} where ${isOwn}${commits}`
   const counted = dialect.counted ?? ((write: Sql): Sql => write)
   const oneRow = dialect.from ?? raw('')

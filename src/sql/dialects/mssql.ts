@@ -51,7 +51,7 @@ export const mssql: Dialect = {
   },
   acquireSlot: (dialect, lock) => {
     const seen = readOutcome(dialect, { ...lock, table: sql`${lock.table} with (nolock)` })
-    return acquireIn(lock, seen, updateRow(lock, takeBeforeSlot(lock)), insertNew(lock, lock.slot))
+    return acquireIn(lock, seen, updateRow(lock, takeBeforeSlot(dialect, lock)), insertNew(lock, lock.slot))
   },
 
   // Clients report the first count, which may be that of a trigger, and none under NOCOUNT. @@rowcount is always that of the

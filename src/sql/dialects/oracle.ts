@@ -48,7 +48,7 @@ export const oracle: Dialect = {
   ],
   acquireSlot: (dialect, lock) => [
     { answer: 'refusal', statement: readOutcome(dialect, lock, readOnlyColumn(dialect)) },
-    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(lock)) },
+    { answer: 'acquired', statement: updateRow(lock, takeBeforeSlot(dialect, lock)) },
     { answer: 'acquired', statement: insertMissing(lock, lock.slot) },
   ],
 

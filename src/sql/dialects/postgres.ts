@@ -15,6 +15,8 @@ export const postgres: Dialect = {
   // search path may begin with functions of the same names, as tests use them to stop the clock.
   now: sql`pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')`,
   plus: (time, milliseconds) => sql`${time} + ${milliseconds}::float8 * interval '1 millisecond'`,
+  // Without names, planning a statement is most of its cost, so the statements are short.
+  hasGreatest: true,
   epoch: sql`timestamp '1970-01-01'`,
   // Limits the time, because infinity is not a number, and a `Date` cannot hold the last years of the calendar.
   epochMilliseconds: (time) =>
@@ -42,7 +44,7 @@ export const postgres: Dialect = {
       select ${lockName}, ${leaseEnd}, ${slot}, ${owner} from shedlock_seen where "outcome" = 'free'`
     const statement = sql`
       with shedlock_seen as (${readOutcome(dialect, lock)}),
-      shedlock_acquired as (${upsert(lock, values, (row) => takeBeforeSlot(lock, row))}
+      shedlock_acquired as (${upsert(lock, values, (row) => takeBeforeSlot(dialect, lock, row))}
         returning 1)
       select case when exists (select 1 from shedlock_acquired) then 'acquired' else "outcome" end as "outcome" from shedlock_seen`
     return [{ answer: 'outcome', statement }]

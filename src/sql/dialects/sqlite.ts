@@ -34,7 +34,7 @@ export const sqlite: Dialect = {
     const values = sql`values (${lockName}, ${leaseEnd}, ${slot}, ${owner})`
     return [
       { answer: 'refusal', statement: readOutcome(dialect, lock) },
-      { answer: 'acquired', statement: upsert(lock, values, (row) => takeBeforeSlot(lock, row)) },
+      { answer: 'acquired', statement: upsert(lock, values, (row) => takeBeforeSlot(dialect, lock, row)) },
     ]
   },
 

@@ -15,12 +15,8 @@ insert into "shedlock" as held ("name", "lock_until", "locked_at", "locked_by")
       and "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
       and not "locked_by" = :lockedBy::varchar)
   on conflict ("name") do update
-  set "lock_until" = case
-    when held."lock_until" > (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) then held."lock_until"
-    else (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) end,
-    "locked_at" = case
-    when held."locked_at" < pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
-    else (held."locked_at" + 1::float8 * interval '1 millisecond')::timestamp(3) end,
+  set "lock_until" = greatest(held."lock_until", (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)),
+    "locked_at" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), (held."locked_at" + 1::float8 * interval '1 millisecond')::timestamp(3)),
     "locked_by" = :lockedBy::varchar
   where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') or held."locked_by" = :lockedBy::varchar);
 
@@ -45,12 +41,8 @@ with shedlock_seen as (select case
     from shedlock_seen
     where "outcome" = 'free'
     on conflict ("name") do update
-    set "lock_until" = case
-      when held."lock_until" > (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) then held."lock_until"
-      else (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3) end,
-      "locked_at" = case
-      when held."locked_at" > (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) then held."locked_at"
-      else (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) end,
+    set "lock_until" = greatest(held."lock_until", (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :lockAtMostFor::float8 * interval '1 millisecond')::timestamp(3)),
+      "locked_at" = greatest(held."locked_at", (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3)),
       "locked_by" = :lockedBy::varchar
     where (held."lock_until" <= pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
         and held."locked_at" < (timestamp '1970-01-01' + :slot::float8 * interval '1 millisecond')::timestamp(3) or held."lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC')
@@ -85,10 +77,7 @@ update "shedlock"
 ---- release
 -- Releases a lock without a slot, at the end of a run.
 update "shedlock"
-  set "lock_until" = case
-    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
-    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
+  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least((pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3), "lock_until")),
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar;
@@ -96,10 +85,7 @@ update "shedlock"
 ---- releaseSlot
 -- Releases a lock with a slot, at the end of a run.
 update "shedlock"
-  set "lock_until" = case
-    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
-    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
+  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least((pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3), "lock_until")),
     "locked_by" = :unlockedBy::varchar
   where "name" = :name::varchar
     and "locked_by" = :lockedBy::varchar;
@@ -107,10 +93,7 @@ update "shedlock"
 ---- releaseUnused
 -- Releases a lock with a slot if nothing ran, so that the slot can be acquired again.
 update "shedlock"
-  set "lock_until" = case
-    when (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3) < "lock_until" then (pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3)
-    when "lock_until" > pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') then "lock_until"
-    else pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') end,
+  set "lock_until" = greatest(pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC'), least((pg_catalog.date_trunc('millisecond', pg_catalog.clock_timestamp() at time zone 'UTC') + :keepFor::float8 * interval '1 millisecond')::timestamp(3), "lock_until")),
     "locked_by" = :unlockedBy::varchar,
     "locked_at" = ("locked_at" + -1::float8 * interval '1 millisecond')::timestamp(3)
   where "name" = :name::varchar
