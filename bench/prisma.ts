@@ -8,36 +8,45 @@ import { ourOperations } from './lock-operations'
 import type { Operation } from './operation'
 import type { Peer } from './peers'
 
-function prismaMariaDb(url: string): PrismaMariaDb {
-  const { hostname, port, username, password, pathname } = new URL(url)
-  return new PrismaMariaDb({
-    host: hostname,
-    port: Number(port),
-    user: username,
-    password,
-    database: pathname.slice(1),
-    connectionLimit: 1,
-  })
+type OpenAdapter = (url: string, read: string) => unknown
+
+function prismaMariaDb(useTextProtocol: boolean): OpenAdapter {
+  return (url) => {
+    const { hostname, port, username, password, pathname } = new URL(url)
+    const login = { host: hostname, port: Number(port), user: username, password }
+    return new PrismaMariaDb(
+      { ...login, database: pathname.slice(1), connectionLimit: 1 },
+      { useTextProtocol },
+    )
+  }
 }
 
-/** @param named a statement of the bench itself to be prepared by name, like those of the lock */
-function prismaPg(url: string, named?: string): PrismaPg {
-  const statementNameGenerator = (query: { sql: string }): string =>
-    query.sql === named ? 'bench_read' : lockStatementName(query)
-  return new PrismaPg(
-    { connectionString: url, max: 1 },
-    named === undefined ? {} : { statementNameGenerator },
-  )
+const mysql = {
+  client: 'mysql',
+  adapters: { '': prismaMariaDb(false), ', text protocol': prismaMariaDb(true) },
 }
 
-/** The generated client and the adapter for each database. */
+/** For each database, the generated client and the adapters, by what their rows are called after `ours: Prisma`. */
 const CLIENTS: Readonly<
-  Partial<Record<DialectName, { client: string; adapter(url: string, named?: string): unknown }>>
+  Partial<Record<DialectName, { client: string; adapters: Readonly<Record<string, OpenAdapter>> }>>
 > = {
-  postgres: { client: 'postgresql', adapter: prismaPg },
-  mariadb: { client: 'mysql', adapter: prismaMariaDb },
-  mysql: { client: 'mysql', adapter: prismaMariaDb },
-  sqlite: { client: 'sqlite', adapter: (url) => new PrismaBetterSqlite3({ url: `file:${url}` }) },
+  postgres: {
+    client: 'postgresql',
+    adapters: {
+      '': (url, read) => {
+        const statementNameGenerator = (query: { sql: string }): string =>
+          query.sql === read ? 'bench_read' : lockStatementName(query)
+        return new PrismaPg({ connectionString: url, max: 1 }, { statementNameGenerator })
+      },
+      ', without names': (url) => new PrismaPg({ connectionString: url, max: 1 }),
+    },
+  },
+  mariadb: mysql,
+  mysql,
+  sqlite: {
+    client: 'sqlite',
+    adapters: { '': (url) => new PrismaBetterSqlite3({ url: `file:${url}` }) },
+  },
 }
 
 interface GeneratedClient {
@@ -59,21 +68,20 @@ export async function prismaOperations(
   const { PrismaClient } = (await import(
     `../test/prisma/generated/${known.client}/client.ts`
   )) as GeneratedClient
-  const open = (named?: string) => new PrismaClient({ adapter: known.adapter(url, named) })
-  const prisma = open(read)
-  const operations: Operation[] = [
-    { scenario: 'read one row', who: 'Prisma', run: async () => prisma.$queryRawUnsafe(read, 'held') },
-    ...(await ourOperations('ours: Prisma', prismaLockProvider(prisma, { tableName }), 'held')),
-  ]
-  if (dialect !== 'postgres') return { operations, close: () => prisma.$disconnect() }
-  const unnamed = open()
-  const provider = prismaLockProvider(unnamed, { tableName })
-  operations.push(...(await ourOperations('ours: Prisma, without names', provider, 'held')))
+  const operations: Operation[] = []
+  const clients: InstanceType<typeof PrismaClient>[] = []
+  for (const [more, adapter] of Object.entries(known.adapters)) {
+    const prisma = new PrismaClient({ adapter: adapter(url, read) })
+    const run = async (): Promise<unknown> => prisma.$queryRawUnsafe(read, 'held')
+    operations.push({ scenario: 'read one row', who: `Prisma${more}`, run })
+    const provider = prismaLockProvider(prisma, { tableName })
+    operations.push(...(await ourOperations(`ours: Prisma${more}`, provider, 'held')))
+    clients.push(prisma)
+  }
   return {
     operations,
     close: async () => {
-      await prisma.$disconnect()
-      await unnamed.$disconnect()
+      await Promise.all(clients.map((each) => each.$disconnect()))
     },
   }
 }
