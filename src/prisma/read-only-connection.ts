@@ -41,7 +41,7 @@ export async function endReadOnlyConnection(client: PrismaClientLike): Promise<v
 export async function endPooledReadOnly(client: RawClientLike): Promise<void> {
   const end = `
     select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity where pid = pg_backend_pid()
-    and backend_start < now() - interval '1 second' and current_setting('transaction_read_only') = 'on'`
+    and backend_start < pg_catalog.now() - interval '1 second' and current_setting('transaction_read_only') = 'on'`
   try {
     await client.$queryRawUnsafe(end)
   } catch {

@@ -7,7 +7,7 @@ import { REVEALING } from '../app/break-statements'
 import { openClient } from '../app/client'
 import { Random } from '../app/random'
 import { LONGEST_EXTENSION } from '../app/random-work'
-import { monotonic, type Injection, type LockEvent, type Segment } from '../history/events'
+import { monotonic, periodFromNow, type Injection, type LockEvent, type Segment } from '../history/events'
 import type { ChaosDatabase } from './chaos-database'
 import { DATABASES } from './databases'
 import type { Fault, Surroundings } from './fault'
@@ -113,8 +113,7 @@ async function segment(
   injections: Injection[],
   report: (line: string) => void,
 ): Promise<Segment> {
-  const from = monotonic()
-  const wallFrom = Date.now()
+  const { from, wallFrom } = periodFromNow()
   // Inject two faults at a time if there are several, so that they overlap.
   const hands = faults.length > 1 ? 2 : 1
   const busy = new Set<Fault>()
@@ -149,8 +148,7 @@ function compatible(fault: Fault, busy: ReadonlySet<Fault>): boolean {
 }
 
 async function inject(fault: Fault, surroundings: Surroundings, injections: Injection[]): Promise<void> {
-  const from = monotonic()
-  const wallFrom = Date.now()
+  const { from, wallFrom } = periodFromNow()
   try {
     await fault.inject(surroundings)
   } finally {

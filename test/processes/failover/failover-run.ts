@@ -6,7 +6,7 @@ import { generateClients } from '../../prisma/generate-clients'
 import { AppProcess } from '../app/app-process'
 import { JOBS, MINUTE } from '../app/jobs'
 import { Random } from '../app/random'
-import { monotonic, type LockEvent, type Sample, type Segment } from '../history/events'
+import { monotonic, periodFromNow, type LockEvent, type Sample, type Segment } from '../history/events'
 import { clientOptions, type Orm, type Settings } from './client'
 import type { Cluster } from './cluster'
 
@@ -73,7 +73,7 @@ export async function failoverRun(
   const segments: Segment[] = []
   const inflict = async (fault: string): Promise<void> => {
     await sleep(random.between(500, 2_000))
-    const [from, wallFrom] = [monotonic(), Date.now()]
+    const { from, wallFrom } = periodFromNow()
     const reachable = cluster.addresses.map(() => Infinity)
     const opened = sum(cluster.addresses.map((address) => -address.opened))
     await cluster.faults[fault]?.(

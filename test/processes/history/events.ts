@@ -4,6 +4,17 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 export const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6
 
 /**
+ * The beginning of a period on both clocks, by which times of one are converted to the other. So they are read within a millisecond: a
+ * busy machine may stop the process in between.
+ */
+export function periodFromNow(): Pick<Period, 'from' | 'wallFrom'> {
+  for (;;) {
+    const [from, wallFrom] = [monotonic(), Date.now()]
+    if (monotonic() - from < 1) return { from, wallFrom }
+  }
+}
+
+/**
  * What a process records about itself. A run is identified by the owner of its lock. Times are monotonic; `asked` is when a request
  * was sent, and `at` when its answer arrived.
  */

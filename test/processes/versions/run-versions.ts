@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DATABASES } from '../chaos/databases'
-import { monotonic, readEvents, type LockEvent } from '../history/events'
+import { monotonic, periodFromNow, readEvents, type LockEvent } from '../history/events'
 import { History } from '../history/history'
 import { judge, violationsOf } from '../history/referee'
 import { program } from '../program'
@@ -28,7 +28,7 @@ export async function runVersions(
 ): Promise<VersionsVerdict & { readonly database: string }> {
   const database = await DATABASES[db](Object.values(NAMES).flat(), url)
   const directory = mkdtempSync(join(tmpdir(), 'shedlock-versions-'))
-  const [from, wallFrom] = [monotonic(), Date.now()]
+  const { from, wallFrom } = periodFromNow()
   try {
     const versions = Object.keys(folders).flatMap((version) => Array.from({ length: EACH }, () => version))
     const file = program(join(__dirname, 'instance.ts'))
