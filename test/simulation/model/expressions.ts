@@ -41,27 +41,13 @@ function term(tokens: Tokens, select: Subquery): Expression {
   if (tokens.read('max', '(')) return maximum(tokens, select)
   if (tokens.read('read_only', '(', ')')) return ({ isReadOnly }) => Number(isReadOnly)
   if (tokens.read('(')) return inParentheses(tokens, select)
-  if (tokens.read('abs', '(')) {
-    const of = expression(tokens, select)
+  const compute = FUNCTIONS[tokens.peek()]
+  if (compute && tokens.read(tokens.peek(), '(')) {
+    const operands: Expression[] = []
+    do operands.push(expression(tokens, select))
+    while (tokens.read(','))
     tokens.expect(')')
-    return (scope) => {
-      const value = of(scope)
-      return value === null ? null : Math.abs(Number(value))
-    }
-  }
-  if (tokens.read('coalesce', '(')) {
-    const value = expression(tokens, select)
-    tokens.expect(',')
-    const otherwise = expression(tokens, select)
-    tokens.expect(')')
-    return (scope) => value(scope) ?? otherwise(scope)
-  }
-  if (tokens.read('plus', '(')) {
-    const time = expression(tokens, select)
-    tokens.expect(',')
-    const milliseconds = expression(tokens, select)
-    tokens.expect(')')
-    return (scope) => sum(time(scope), milliseconds(scope))
+    return (scope) => compute(operands.map((operand) => operand(scope)))
   }
   if (tokens.read('-')) {
     const positive = Number(tokens.next())
@@ -92,6 +78,14 @@ function inParentheses(tokens: Tokens, select: Subquery): Expression {
     : expression(tokens, select)
   tokens.expect(')')
   return inner
+}
+
+const FUNCTIONS: Readonly<Record<string, (values: Value[]) => Value>> = {
+  abs: ([value = null]) => (value === null ? null : Math.abs(Number(value))),
+  coalesce: (values) => values.find((value) => value !== null) ?? null,
+  greatest: (values) => Math.max(...values.map(Number)),
+  least: (values) => Math.min(...values.map(Number)),
+  plus: ([time = null, milliseconds = null]) => sum(time, milliseconds),
 }
 
 function constant(value: Value): Expression {
