@@ -148,9 +148,13 @@ export function prisma8NotSent(error: unknown): boolean {
   return [...withCauses(error)].some((cause) => drivers.postgres.notSent(cause))
 }
 
-/** Whether it is useless to repeat a statement that was not sent. */
+/** Whether it is useless to repeat a statement that was not sent: also if the contract does not fit the database. */
 function prisma8Lasts(error: unknown): boolean {
-  return [...withCauses(error)].some((cause) => drivers.postgres.lasts(cause))
+  const isOfContract = String((error as ErrorLike | undefined)?.code).startsWith('CONTRACT.')
+  return (
+    (isOfContract && !prisma8NotSent(error)) ||
+    [...withCauses(error)].some((cause) => drivers.postgres.lasts(cause))
+  )
 }
 
 function* withCauses(error: unknown): Generator<ErrorLike> {

@@ -80,6 +80,21 @@ test.each([
   expect(prisma8NotSent(error)).toBe(expected)
 })
 
+test('a contract that does not fit the database is reported at once', async () => {
+  let queries = 0
+  const query = () => {
+    queries++
+    return Promise.reject(Object.assign(new Error('hash mismatch'), { code: 'CONTRACT.MARKER_MISMATCH' }))
+  }
+  const tag = () => ({ affectedCount: () => ({ build: () => undefined }) })
+  const runtime = () => ({ query })
+  const provider = prismaLockProvider({ ...db, raw: { sql: tag }, runtime } as never)
+  const locking = provider.lock({ name: 'job', lockAtMostFor: '1m' })
+  await expect(locking).rejects.toEqual(lockError('DATABASE_ERROR', /hash mismatch/))
+  // For the check of the table, and for the lock.
+  expect(queries).toBe(2)
+})
+
 test('the lock table for a contract of Prisma 8', () => {
   expect(prismaContract()).toBe(`/// A lock of ShedLock; times are UTC.
 model ShedLock {
