@@ -244,6 +244,19 @@ it('tries a third connection two minutes after two of them have fallen silent', 
   expect(await held()).toEqual([])
 })
 
+it('tries a fourth connection four minutes after the third has fallen silent', async () => {
+  await acquireUnanswered('answer lost')
+  network.fault = () => new Promise<never>(() => undefined)
+  await jest.advanceTimersByTimeAsync(3 * MINUTE)
+  expect(network.sent).toHaveLength(4)
+  await jest.advanceTimersByTimeAsync(3 * MINUTE)
+  expect(network.sent).toHaveLength(4)
+  network.fault = undefined
+  await jest.advanceTimersByTimeAsync(2 * MINUTE)
+  expect(network.sent).toHaveLength(5)
+  expect(await held()).toEqual([])
+})
+
 it('drain() waits for the releases', async () => {
   await acquireUnanswered('answer lost', 3)
   const gate = network.stall('writes')

@@ -66,6 +66,34 @@ describe('the lease of a lock that was acquired only at the second attempt', () 
   })
 })
 
+describe('the record of a run whose lock stays held', () => {
+  it.each(['at once', 'at the second attempt'])(
+    'ends with the run, and not with the row, which began before the answer: released %s',
+    async (when) => {
+      jest.useFakeTimers()
+      const owners: unknown[] = []
+      const slow = (result: number) => new Promise<number>((resolve) => setTimeout(resolve, 500, result))
+      const execute: StatementSender['execute'] = async (_, { unlockedBy }) => {
+        if (unlockedBy !== undefined) owners.push(unlockedBy)
+        const changed = await slow(1)
+        if (when === 'at once' || owners.length !== 1) return changed
+        throw new DriverError('SQLITE_BUSY', 'database is locked')
+      }
+      const provider = new SqlLockProvider(clientOf({ ...immediate, execute }), dialects.sqlite)
+      const locking = provider.lock({ name: 'job', lockAtMostFor: 60_000, lockAtLeastFor: 60_000 })
+      await jest.advanceTimersByTimeAsync(500)
+      const lock = await locking
+      await jest.advanceTimersByTimeAsync(1_000)
+      const unlocking = lock?.unlock({ outcome: 'succeeded' })
+      await jest.advanceTimersByTimeAsync(2_000)
+      await unlocking
+      expect(owners).toHaveLength(when === 'at once' ? 1 : 2)
+      // The row ends 60 s after the request; the run ended 1.5 s after it.
+      expect(owners.at(-1)).toMatch(/\/1000\+58500 succeeded$/)
+    },
+  )
+})
+
 describe('a lock whose statements are slow', () => {
   const readOnly = () => Promise.reject(new DriverError('SQLITE_READONLY', 'a readonly database'))
   const NEVER = 0
