@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import type { LockError } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { dialects, DriverError, SqlLockProvider, type SqlValues } from '../../src/sql/internal'
 import { type StatementSender, clientOf } from '../statement-sender'
 
 const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
@@ -92,6 +92,39 @@ describe('the record of a run whose lock stays held', () => {
       expect(owners.at(-1)).toMatch(/\/1000\+58500 succeeded$/)
     },
   )
+})
+
+describe('an extension', () => {
+  it.each([
+    ['a new lockAtLeastFor, from the acquisition on', [120_000, 90_000], 80_000],
+    ['no lockAtLeastFor, so that it stays', [120_000, undefined], 50_000],
+    ['less than what is left, which changes nothing', [1_000, undefined], 50_000],
+  ] as const)('has %s', async (_, [atMost, atLeast], kept) => {
+    jest.useFakeTimers()
+    const sent: SqlValues[] = []
+    const execute: StatementSender['execute'] = (statement, values) => {
+      sent.push(values)
+      return immediate.execute(statement, values)
+    }
+    const provider = new SqlLockProvider(clientOf({ ...immediate, execute }), dialects.sqlite)
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: 60_000, lockAtLeastFor: 60_000 })
+    await lock?.extend(atMost, atLeast)
+    await jest.advanceTimersByTimeAsync(10_000)
+    await lock?.unlock({ outcome: 'succeeded' })
+    expect(sent.at(-1)).toMatchObject({ keepFor: kept })
+    expect(sent.at(-1)?.['unlockedBy']).toMatch(new RegExp(`/10000\\+${kept} succeeded$`))
+  })
+
+  it('that changes no row, because the row is gone, loses the lock', async () => {
+    let changes = 1
+    const sender = { ...immediate, execute: () => Promise.resolve(changes) }
+    const lock = await new SqlLockProvider(clientOf(sender), dialects.sqlite).lock({
+      name: 'job',
+      lockAtMostFor: '1m',
+    })
+    changes = 0
+    await expect(lock?.extend('2m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
+  })
 })
 
 describe('a lock whose statements are slow', () => {
