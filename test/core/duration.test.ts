@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { aDuration } from '../../src/core/internal'
+import { aDuration, formatDuration } from '../../src/core/internal'
 import { lockError } from '../lock-error'
 
 const HOUR = 3_600_000
@@ -27,6 +27,7 @@ describe('aDuration', () => {
     ['10d', 10 * DAY],
     ['10D', 10 * DAY],
     ['60d', 60 * DAY],
+    ['36500d', 36_500 * DAY],
     ['+10s', 10_000],
     ['PT20.345S', 20_345],
     ['PT1.001S', 1_001],
@@ -37,9 +38,12 @@ describe('aDuration', () => {
     ['pt15m', 900_000],
     ['PT10H', 10 * HOUR],
     ['P2D', 2 * DAY],
+    ['P10D', 10 * DAY],
+    ['P-1DT48H', DAY],
     ['P2DT3H4M', 2 * DAY + 3 * HOUR + 240_000],
     ['PT6H-3M', 6 * HOUR - 180_000],
     ['-PT-6H+3M', 6 * HOUR - 180_000],
+    ['PT1M-30S', 30_000],
   ])('reads %j as %d', (duration, expected) => {
     expect(aDuration(duration, 'lockAtMostFor')).toBe(expected)
   })
@@ -59,6 +63,7 @@ describe('aDuration', () => {
     'P',
     'PT',
     'P1',
+    'xPT1M',
     'P1W',
     'P1M',
     'P1Y',
@@ -78,11 +83,28 @@ describe('aDuration', () => {
     true,
     {},
     [],
+    ['10s'],
     10n,
   ])('refuses %o', (duration) => {
     expect(() => aDuration(duration as string, 'lockAtMostFor')).toThrow(
       lockError('INVALID_CONFIGURATION', /^lockAtMostFor is [^]*not a duration – pass/),
     )
+  })
+
+  it.each([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [NaN, 'NaN'],
+    ['ten', "'ten'"],
+    // `String()` throws for the first.
+    [Object.create(null), 'an object'],
+    [['10s'], 'an object'],
+  ])('names %o in its refusal', (duration, named) => {
+    expect(() => aDuration(duration as string, 'lockAtMostFor')).toThrow(`lockAtMostFor is ${named}, which`)
+  })
+
+  it('tells a duration that is too long from a negative one', () => {
+    expect(() => aDuration('36501d', 'lockAtMostFor')).toThrow('longer than a hundred years (36501d)')
   })
 
   it.each([-1, '-10d', 'PT-6H3M', '-PT6H3M'])('refuses %j, which is negative', (duration) => {
@@ -101,5 +123,24 @@ describe('aDuration', () => {
       lockError('INVALID_CONFIGURATION', /^lockAtMostFor has no unit – write \S+s or \S+m\.$/),
     )
     expect(() => aDuration(duration, 'lockAtMostFor')).toThrow(advice)
+  })
+})
+
+describe('formatDuration', () => {
+  it.each([
+    [0, '0ms'],
+    [999.4, '999ms'],
+    [1_000, '1s'],
+    [9_500, '10s'],
+    [60_000, '1m'],
+    [9 * 60_000 + 5_000, '9m 5s'],
+    [10 * 60_000 + 5_000, '10m'],
+    [9 * HOUR + 59 * 60_000, '9h 59m'],
+    // The next smaller unit is minutes.
+    [HOUR + 5_000, '1h'],
+    [DAY + 5 * HOUR, '1d 5h'],
+    [40 * DAY, '40d'],
+  ])('writes %d as %s', (duration, expected) => {
+    expect(formatDuration(duration)).toBe(expected)
   })
 })

@@ -1,5 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { checkLockConfiguration, InMemoryLockProvider, type LockConfiguration } from '../../src/core/internal'
+import {
+  checkLockConfiguration,
+  checkTaskConfiguration,
+  InMemoryLockProvider,
+  type LockConfiguration,
+} from '../../src/core/internal'
 import { lockError } from '../lock-error'
 
 const valid: LockConfiguration = { name: 'job', lockAtMostFor: '10m' }
@@ -9,8 +14,17 @@ const refusal = (message: RegExp) => lockError('INVALID_CONFIGURATION', message)
 describe('a lock configuration', () => {
   it('is checked, with durations in milliseconds', () => {
     const { configuration, ...how } = checkLockConfiguration({ ...valid, lockAtLeastFor: 'PT1M', wait: '1s' })
-    expect(configuration).toEqual({ name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 60_000 })
+    expect(configuration).toStrictEqual({ name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 60_000 })
     expect(how).toEqual({ wait: { atMost: 1_000, interval: 500 } })
+  })
+
+  it('with untilSucceeded has the second of its slot, because the milliseconds count the retries', () => {
+    const { slot, untilSucceeded } = checkLockConfiguration({
+      ...valid,
+      slot: 1_700_000_000_123,
+      untilSucceeded: true,
+    }).configuration
+    expect([slot, untilSucceeded]).toEqual([1_700_000_000_000, true])
   })
 
   it.each<[string, Partial<LockConfiguration>]>([
@@ -75,10 +89,18 @@ describe('a lock configuration', () => {
       { lockAtLeastFor: '11m' },
       /lockAtLeastFor of lock 'job' \(660000 ms\) is longer than its lockAtMostFor \(600000 ms\)/,
     ],
+    ['untilSucceeded without a slot', { untilSucceeded: true }, /untilSucceeded of lock 'job' needs a slot/],
+    ['a keepAlive that is a text', { keepAlive: '2h' }, /keepAlive of lock 'job' must be true, false, or an/],
+    ['a keepAlive of null', { keepAlive: null }, /keepAlive of lock 'job' must be true, false, or an/],
+    [
+      'a keepAlive for no time',
+      { keepAlive: { atMost: 0 } },
+      /keepAlive\.atMost of lock 'job' must be a millisecond or more/,
+    ],
     [
       'a misspelt option',
       { lockAtMost: '1m' },
-      /Unknown option 'lockAtMost' .* the known options are name, lockAtMostFor/,
+      /Unknown option 'lockAtMost' in the lock configuration – the known options are name, lockAtMostFor/,
     ],
   ])('is refused with %s', (_, rest, message) => {
     expect(() => checkLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))
@@ -86,6 +108,28 @@ describe('a lock configuration', () => {
 
   it.each([null, undefined, 'job', 7])('is refused when it is %o', (configuration) => {
     expect(() => checkLockConfiguration(configuration as never)).toThrow(lockError('INVALID_CONFIGURATION'))
+  })
+
+  it('is refused with the name of its lock and of the option, if they are known', () => {
+    const refused = (rest: object): unknown => {
+      try {
+        return checkLockConfiguration({ ...valid, ...rest })
+      } catch (error) {
+        return error
+      }
+    }
+    expect(refused({ lockAtMostFor: 0 })).toMatchObject({ lockName: 'job', option: 'lockAtMostFor' })
+    expect(refused({ lockAtLeastFor: '11m' })).toMatchObject({ lockName: 'job', option: 'lockAtLeastFor' })
+    expect(refused({ name: 7 })).toMatchObject({ lockName: undefined })
+    expect(refused({ name: 7, lockAtMost: '1m' })).toMatchObject({ lockName: undefined })
+  })
+
+  it.each([
+    [{ onSkip: 'ignore' }, /onSkip of lock 'job' must be 'throw' or a function/],
+    [{ lockAtMost: '1m' }, /Unknown option 'lockAtMost' in the lock configuration – .*, onSkip/],
+  ])('of a task is refused with %j', (rest, message) => {
+    const configuration = { ...valid, ...rest } as LockConfiguration
+    expect(() => checkTaskConfiguration(configuration, { lockAtLeastFor: 0 })).toThrow(refusal(message))
   })
 
   it('that is wrong is refused', async () => {

@@ -32,6 +32,13 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
+it('an executor refuses an option that it does not know', () => {
+  const options = { defaultLockAtMost: '1m' } as object
+  expect(() => new LockingTaskExecutor(storage, options)).toThrow(
+    "Unknown option 'defaultLockAtMost' in the executor options",
+  )
+})
+
 describe('a task', () => {
   it('runs under its lock, returns its value, and is unlocked', async () => {
     const result = await executor.executeWithLock(job, () => {
@@ -40,6 +47,19 @@ describe('a task', () => {
     })
     expect(result).toEqual({ executed: true, value: 'done' })
     expect(storage.isLocked('job')).toBe(false)
+  })
+
+  it('is reported with its duration', async () => {
+    jest.useFakeTimers()
+    const durations: number[] = []
+    const listeners = [{ onTaskFinished: ({ duration }: { duration: number }) => durations.push(duration) }]
+    const ran = new LockingTaskExecutor(storage, { listeners }).executeWithLock(
+      job,
+      () => new Promise((resolve) => setTimeout(resolve, 1_500)),
+    )
+    await jest.advanceTimersByTimeAsync(1_500)
+    await ran
+    expect(durations).toEqual([1_500])
   })
 
   it('is skipped while the lock is held elsewhere', async () => {

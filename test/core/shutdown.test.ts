@@ -124,6 +124,7 @@ describe('shutdown', () => {
     await executor.shutdown()
     expect(await executor.executeWithLock(job, () => 'late')).toEqual({ executed: false, reason: 'shutdown' })
     expect(provider.calls).toEqual([])
+    expect(heard).toEqual([])
     await expect(executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 'late')).rejects.toMatchObject({
       code: 'SHUTDOWN',
     })

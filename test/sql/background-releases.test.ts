@@ -244,6 +244,31 @@ it('tries a third connection two minutes after two of them have fallen silent', 
   expect(await held()).toEqual([])
 })
 
+it('tries again soon once a connection that was silent has answered', async () => {
+  await acquireUnanswered('answer lost')
+  const gate = promiseWithResolvers<{ rows: []; changed: number }>()
+  network.fault = () => gate.promise
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(network.sent).toHaveLength(3)
+  network.fault = undefined
+  gate.resolve({ rows: [], changed: 0 })
+  await jest.advanceTimersByTimeAsync(30 * SECOND)
+  expect(await held()).toEqual([])
+})
+
+it('tries a fourth connection four minutes after the third has fallen silent', async () => {
+  await acquireUnanswered('answer lost')
+  network.fault = () => new Promise<never>(() => undefined)
+  await jest.advanceTimersByTimeAsync(3 * MINUTE)
+  expect(network.sent).toHaveLength(4)
+  await jest.advanceTimersByTimeAsync(3 * MINUTE)
+  expect(network.sent).toHaveLength(4)
+  network.fault = undefined
+  await jest.advanceTimersByTimeAsync(2 * MINUTE)
+  expect(network.sent).toHaveLength(5)
+  expect(await held()).toEqual([])
+})
+
 it('drain() waits for the releases', async () => {
   await acquireUnanswered('answer lost', 3)
   const gate = network.stall('writes')

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import type { LockError } from '../../src/core/internal'
-import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
+import { dialects, DriverError, SqlLockProvider, type SqlValues } from '../../src/sql/internal'
 import { type StatementSender, clientOf } from '../statement-sender'
 
 const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
@@ -63,6 +63,67 @@ describe('the lease of a lock that was acquired only at the second attempt', () 
     const lock = provider.lock({ name: 'job', lockAtMostFor: 1_000 })
     await jest.advanceTimersByTimeAsync(2_010)
     expect((await lock)?.remaining()).toBeGreaterThan(900)
+  })
+})
+
+describe('the record of a run whose lock stays held', () => {
+  it.each(['at once', 'at the second attempt'])(
+    'ends with the run, and not with the row, which began before the answer: released %s',
+    async (when) => {
+      jest.useFakeTimers()
+      const owners: unknown[] = []
+      const slow = (result: number) => new Promise<number>((resolve) => setTimeout(resolve, 500, result))
+      const execute: StatementSender['execute'] = async (_, { unlockedBy }) => {
+        if (unlockedBy !== undefined) owners.push(unlockedBy)
+        const changed = await slow(1)
+        if (when === 'at once' || owners.length !== 1) return changed
+        throw new DriverError('SQLITE_BUSY', 'database is locked')
+      }
+      const provider = new SqlLockProvider(clientOf({ ...immediate, execute }), dialects.sqlite)
+      const locking = provider.lock({ name: 'job', lockAtMostFor: 60_000, lockAtLeastFor: 60_000 })
+      await jest.advanceTimersByTimeAsync(500)
+      const lock = await locking
+      await jest.advanceTimersByTimeAsync(1_000)
+      const unlocking = lock?.unlock({ outcome: 'succeeded' })
+      await jest.advanceTimersByTimeAsync(2_000)
+      await unlocking
+      expect(owners).toHaveLength(when === 'at once' ? 1 : 2)
+      // The row ends 60 s after the request; the run ended 1.5 s after it.
+      expect(owners.at(-1)).toMatch(/\/1000\+58500 succeeded$/)
+    },
+  )
+})
+
+describe('an extension', () => {
+  it.each([
+    ['a new lockAtLeastFor, from the acquisition on', [120_000, 90_000], 80_000],
+    ['no lockAtLeastFor, so that it stays', [120_000, undefined], 50_000],
+    ['less than what is left, which changes nothing', [1_000, undefined], 50_000],
+  ] as const)('has %s', async (_, [atMost, atLeast], kept) => {
+    jest.useFakeTimers()
+    const sent: SqlValues[] = []
+    const execute: StatementSender['execute'] = (statement, values) => {
+      sent.push(values)
+      return immediate.execute(statement, values)
+    }
+    const provider = new SqlLockProvider(clientOf({ ...immediate, execute }), dialects.sqlite)
+    const lock = await provider.lock({ name: 'job', lockAtMostFor: 60_000, lockAtLeastFor: 60_000 })
+    await lock?.extend(atMost, atLeast)
+    await jest.advanceTimersByTimeAsync(10_000)
+    await lock?.unlock({ outcome: 'succeeded' })
+    expect(sent.at(-1)).toMatchObject({ keepFor: kept })
+    expect(sent.at(-1)?.['unlockedBy']).toMatch(new RegExp(`/10000\\+${kept} succeeded$`))
+  })
+
+  it('that changes no row, because the row is gone, loses the lock', async () => {
+    let changes = 1
+    const sender = { ...immediate, execute: () => Promise.resolve(changes) }
+    const lock = await new SqlLockProvider(clientOf(sender), dialects.sqlite).lock({
+      name: 'job',
+      lockAtMostFor: '1m',
+    })
+    changes = 0
+    await expect(lock?.extend('2m')).rejects.toMatchObject({ code: 'LOCK_LOST' })
   })
 })
 

@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import {
+  acquisitionOf,
+  HeldLock,
+  Lease,
+  LockError,
+  type Acquisition,
+  type LockingTaskExecutorListener,
+} from '../../src/core/internal'
+import { lockError } from '../lock-error'
+
+const MINUTE = 60_000
+
+beforeEach(() => {
+  jest.useFakeTimers()
+})
+
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+/** A storage's answer for a minute, which extends and releases whatever is asked. */
+function acquisition(more: Partial<Acquisition> = {}) {
+  return {
+    lease: new Lease(MINUTE),
+    extend: jest.fn<Acquisition['extend']>((lockAtMostFor) => Promise.resolve(new Lease(lockAtMostFor))),
+    unlock: jest.fn<Acquisition['unlock']>(() => Promise.resolve()),
+    ...more,
+  }
+}
+
+const lockOf = (given: Acquisition, report?: ConstructorParameters<typeof HeldLock>[2]) =>
+  new HeldLock('job', given, report)
+
+/** The lock of a task, and the events that it reports. */
+function reported(given: Acquisition) {
+  const events: { method: string; error?: unknown }[] = []
+  const note = (method: keyof LockingTaskExecutorListener) => ({
+    [method]: ({ error }: { error?: unknown }) => events.push({ method, error }),
+  })
+  const event = {
+    name: 'job',
+    configuration: { name: 'job', lockAtMostFor: MINUTE, lockAtLeastFor: 0 },
+  }
+  const listeners = [{ ...note('onExtendFailed'), ...note('onLockLost') }]
+  return { events, lock: lockOf(given, { event, listeners }) }
+}
+
+describe('the acquisition behind a lock', () => {
+  it("is the storage's, also behind a lock that is nested in it", () => {
+    const given = acquisition()
+    const lock = lockOf(given)
+    expect(acquisitionOf(lock)).toBe(given)
+    expect(acquisitionOf(lockOf(lock.lend(() => undefined)))).toBe(given)
+    expect(acquisitionOf({})).toBeUndefined()
+  })
+
+  it('is named as a cause if it could not be released in time, once a transaction used it as a guard', async () => {
+    const cause = new Error('no answer')
+    const timeout = new LockError('TIMEOUT', 'The database did not answer.', { lockName: 'job', cause })
+    const lock = lockOf(acquisition({ unlock: () => Promise.reject(timeout) }))
+    await expect(lock.unlock()).rejects.toBe(timeout)
+    acquisitionOf(lock)
+    const guarded = lock.unlock()
+    await expect(guarded).rejects.toEqual(lockError('TIMEOUT', /not answer\. Or a transaction with a guard/))
+    await expect(guarded).rejects.toMatchObject({ lockName: 'job', cause })
+  })
+
+  it.each([new Error('no'), new LockError('DATABASE_ERROR', 'no')])(
+    'is no cause of %p, even if it was a guard',
+    async (error) => {
+      const lock = lockOf(acquisition({ unlock: () => Promise.reject(error) }))
+      acquisitionOf(lock)
+      await expect(lock.unlock()).rejects.toBe(error)
+    },
+  )
+})
+
+describe('a fencing token', () => {
+  it('comes from the storage, also through a lock that is lent', async () => {
+    const lock = lockOf(acquisition({ fencingToken: () => Promise.resolve(7) }))
+    expect(await lock.fencingToken()).toBe(7)
+    expect(await lock.lend(() => undefined).fencingToken?.()).toBe(7)
+  })
+
+  it('is refused where the storage has none', async () => {
+    await expect(lockOf(acquisition()).fencingToken()).rejects.toEqual(
+      lockError('INVALID_CONFIGURATION', "The provider of lock 'job' has no fencing tokens – use"),
+    )
+  })
+
+  it('that belongs to somebody else ends the lock', async () => {
+    const lock = lockOf(acquisition({ fencingToken: () => Promise.resolve(undefined) }))
+    await expect(lock.fencingToken()).rejects.toEqual(lockError('LOCK_LOST', 'no longer belongs to it'))
+    expect(lock.remaining()).toBe(0)
+  })
+})
+
+describe('an extension', () => {
+  it('passes both durations on', async () => {
+    const given = acquisition()
+    await lockOf(given).extend('5m', '2m')
+    expect(given.extend).toHaveBeenCalledWith(5 * MINUTE, 2 * MINUTE)
+  })
+
+  it.each([
+    [['soon'], "lockAtMostFor of lock 'job' is 'soon'"],
+    [['1m', 'soon'], "lockAtLeastFor of lock 'job' is 'soon'"],
+    [['1m', '2m'], 'is longer than its lockAtMostFor'],
+  ] as const)('is refused with %j', async ([atMost, atLeast], message) => {
+    await expect(lockOf(acquisition()).extend(atMost, atLeast)).rejects.toEqual(
+      lockError('INVALID_CONFIGURATION', message),
+    )
+  })
+
+  it('does not shorten the lease', async () => {
+    const lock = lockOf(acquisition())
+    await lock.extend(1_000)
+    expect(lock.remaining()).toBe(MINUTE)
+  })
+
+  it('that is refused ends the lock, and the event says why', async () => {
+    const { lock, events } = reported(acquisition({ extend: () => Promise.resolve(undefined) }))
+    const lost = lockError('LOCK_LOST', 'the database refused to extend it')
+    await expect(lock.extend('1m')).rejects.toEqual(lost)
+    expect(events).toEqual([{ method: 'onLockLost', error: lost }])
+  })
+
+  it('whose answer is late ends the lock', async () => {
+    const extend = () =>
+      new Promise<Lease>((resolve) => setTimeout(() => resolve(new Lease(MINUTE)), 2 * MINUTE))
+    const lock = lockOf(acquisition({ extend }))
+    const late = expect(lock.extend('1m')).rejects.toEqual(
+      lockError('LOCK_LOST', 'the answer to its extension arrived after its lease was over'),
+    )
+    await jest.advanceTimersByTimeAsync(2 * MINUTE)
+    await late
+  })
+
+  it('that fails is an event with its error', async () => {
+    const error = new Error('no')
+    const { lock, events } = reported(acquisition({ extend: () => Promise.reject(error) }))
+    await expect(lock.extend('1m')).rejects.toBe(error)
+    expect(events).toEqual([{ method: 'onExtendFailed', error }])
+    await lock.release()
+  })
+})
+
+describe('an unlock', () => {
+  it.each(['succeeded', 'failed', 'unused'] as const)('records that the run is %s', async (outcome) => {
+    const given = acquisition()
+    await lockOf(given).unlock({ outcome })
+    expect(given.unlock).toHaveBeenCalledWith(outcome)
+  })
+
+  it.each([
+    [{ outcome: 'done' }, "outcome of lock 'job' must be 'succeeded', 'failed' or 'unused'."],
+    [{ outcom: 'failed' }, "Unknown option 'outcom' in the options of unlock()"],
+  ])('is refused with %j', async (options, message) => {
+    await expect(lockOf(acquisition()).unlock(options as never)).rejects.toEqual(
+      lockError('INVALID_CONFIGURATION', message),
+    )
+  })
+
+  it('is why the lock can no longer be used, even if its lease was over by then', async () => {
+    const lock = lockOf(acquisition({ lease: { remaining: () => 0 } }))
+    await lock.unlock()
+    await expect(lock.extend('1m')).rejects.toEqual(lockError('NOT_LOCKED', 'it was released'))
+  })
+
+  it('is not why, if the loss was noticed before', async () => {
+    const lock = lockOf(acquisition())
+    lock.stopWith(new AbortController().signal)
+    await jest.advanceTimersByTimeAsync(MINUTE)
+    await lock.unlock()
+    const lost = lockError('LOCK_LOST', 'its lease is over, because the task ran longer than lockAtMostFor')
+    await expect(lock.extend('1m')).rejects.toEqual(lost)
+  })
+})
+
+describe('the signal of a lock', () => {
+  it('is always the same', () => {
+    const lock = lockOf(acquisition())
+    expect(lock.signal).toBe(lock.signal)
+  })
+
+  it('aborts with the reason of another signal that has aborted already', () => {
+    const lock = lockOf(acquisition())
+    lock.stopWith(AbortSignal.abort('why'))
+    expect(lock.signal.reason).toBe('why')
+  })
+
+  it('aborts with the end of the lock, if that came first', async () => {
+    const lock = lockOf(acquisition())
+    await lock.unlock()
+    lock.stop('later')
+    expect(lock.signal.reason).toEqual(lockError('NOT_LOCKED'))
+  })
+})
+
+describe('a lock that has ended', () => {
+  it('listens to no other signal, and is not kept alive', async () => {
+    const lock = lockOf(acquisition())
+    await lock.unlock()
+    const { signal } = new AbortController()
+    const listen = jest.spyOn(signal, 'addEventListener')
+    lock.stopWith(signal)
+    lock.keepAlive(MINUTE, 60 * MINUTE)
+    expect(listen).not.toHaveBeenCalled()
+    expect(jest.getTimerCount()).toBe(0)
+  })
+})

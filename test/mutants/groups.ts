@@ -1,0 +1,53 @@
+/** Which tests are run on the mutants of which files, and on which backends. */
+export interface Group {
+  readonly name: string
+  readonly files: RegExp
+  /** Globs. Without tests that start processes, read the project's text, measure memory, or take minutes. */
+  readonly tests: readonly string[]
+  readonly backends: string
+}
+
+export const groups: readonly Group[] = [
+  {
+    name: 'core',
+    files: /^src\/core\//,
+    tests: [
+      'test/core/!(memory|process-end).test.ts',
+      'test/node-cron/coordinated-run.test.ts',
+      'test/options/refusals.test.ts',
+    ],
+    backends: 'sqlite',
+  },
+  {
+    name: 'sql',
+    files: /^src\/sql\//,
+    tests: [
+      'test/sql/!(grammar|hostile-*|migrations).test.ts',
+      'test/conformance/@(last-run|unlock).test.ts',
+      'test/drivers/@(server-errors|databases-without-a-server).test.ts',
+    ],
+    backends: 'sqlite',
+  },
+  {
+    name: 'drivers',
+    files: /^src\/drivers\//,
+    tests: ['test/drivers/*.test.ts', 'test/conformance/@(character-sets|mysql-sessions).test.ts'],
+    backends: 'sqlite,postgres,mariadb',
+  },
+  {
+    name: 'typeorm',
+    files: /^src\/typeorm\//,
+    tests: [
+      'test/typeorm/*.test.ts',
+      'test/conformance/passed-client.test.ts',
+      'test/sql/sqlite-file.test.ts',
+    ],
+    backends: 'sqlite,postgres,mariadb',
+  },
+  {
+    name: 'prisma',
+    files: /^src\/prisma\//,
+    tests: ['test/prisma/!(process-end).test.ts', 'test/conformance/passed-client.test.ts'],
+    backends: 'sqlite,postgres,mariadb',
+  },
+]
