@@ -4,7 +4,6 @@ import {
   acquire,
   expectFree,
   expectGrowing,
-  expectHeld,
   expectRefused,
   prepare,
   tokenOf,
@@ -41,19 +40,18 @@ function attempts(rest: Partial<LockConfiguration>, ...all: readonly Attempt[]):
         await expectRefused(instance, ofAttempt, end)
         continue
       }
-      const dies = end === 'died'
-      const lock = await acquire(instance, dies ? { ...ofAttempt, lockAtMostFor: '2s' } : ofAttempt)
+      if (end === 'died') {
+        await acquire(instance, { ...ofAttempt, lockAtMostFor: '2s' })
+        await untilFree(environment, configuration.name)
+        continue
+      }
+      const lock = await acquire(instance, ofAttempt)
       const token = await tokenOf(lock)
       assert(Number(token) >= (slot ?? 0), `the fencing token ${token} of slot ${slot} is less than the slot`)
       // If nothing ran, the slot is free again, so its token may be used again.
       if (end !== 'unused') tokens.push(token)
-      if (!dies) {
-        await lock.unlock(end === 'no outcome' ? undefined : end)
-        await expectFree(environment, configuration.name)
-        continue
-      }
-      await expectHeld(environment, configuration.name)
-      await untilFree(environment, configuration.name)
+      await lock.unlock(end === 'no outcome' ? undefined : end)
+      await expectFree(environment, configuration.name)
     }
     expectGrowing(tokens)
   }
