@@ -90,12 +90,19 @@ export async function acquireBriefly<T>(
 ): Promise<{ lock: Acquisition; answer: T; first: number }> {
   for (let first = 2_000; ; first *= 2) {
     const lock = await acquireWhenFree(provider, { ...configuration, lockAtMostFor: first })
-    const answer = await step(lock, first).catch((error: unknown) => {
-      if (lock.lease.remaining() > 0) throw error
-      return undefined
-    })
+    const answer = await unlessOver(lock, step(lock, first))
     if (answer !== undefined) return { lock, answer, first }
     assert.equal(lock.lease.remaining(), 0, 'the step was refused, although the lock was held')
+  }
+}
+
+/** @returns what a step with the lock resolves to; `undefined` if it failed, but the lease was over */
+export async function unlessOver<T>({ lease }: Acquisition, step: Promise<T>): Promise<T | undefined> {
+  try {
+    return await step
+  } catch (error) {
+    if (lease.remaining() > 0) throw error
+    return undefined
   }
 }
 

@@ -4,9 +4,11 @@ import {
   acquire,
   expectFree,
   expectGrowing,
+  expectHeld,
   expectRefused,
   prepare,
   tokenOf,
+  unlessOver,
   untilFree,
   type Cases,
   type Outcome,
@@ -40,16 +42,25 @@ function attempts(rest: Partial<LockConfiguration>, ...all: readonly Attempt[]):
         await expectRefused(instance, ofAttempt, end)
         continue
       }
-      if (end === 'died') {
-        await acquire(instance, { ...ofAttempt, lockAtMostFor: '2s' })
+      const dies = end === 'died'
+      const lock = await acquire(instance, dies ? { ...ofAttempt, lockAtMostFor: '2s' } : ofAttempt)
+      const check = async (): Promise<void> => {
+        const token = await tokenOf(lock)
+        assert(
+          Number(token) >= (slot ?? 0),
+          `the fencing token ${token} of slot ${slot} is less than the slot`,
+        )
+        // If nothing ran, the slot is free again, so its token may be used again.
+        if (end !== 'unused') tokens.push(token)
+        if (dies) await expectHeld(environment, configuration.name)
+      }
+      if (dies) {
+        // A busy machine may be too slow for two seconds.
+        await unlessOver(lock, check())
         await untilFree(environment, configuration.name)
         continue
       }
-      const lock = await acquire(instance, ofAttempt)
-      const token = await tokenOf(lock)
-      assert(Number(token) >= (slot ?? 0), `the fencing token ${token} of slot ${slot} is less than the slot`)
-      // If nothing ran, the slot is free again, so its token may be used again.
-      if (end !== 'unused') tokens.push(token)
+      await check()
       await lock.unlock(end === 'no outcome' ? undefined : end)
       await expectFree(environment, configuration.name)
     }

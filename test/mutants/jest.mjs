@@ -2,7 +2,7 @@ import config, { root } from '../../jest.config.mjs'
 
 const { globalSetup: _setup, globalTeardown: _teardown, testSequencer: _sequencer, ...rest } = config
 
-/** The tests of one group of `tests.ts`, as Stryker runs them: for each mutant again. */
+/** The tests of one group of `groups.ts`, as Stryker runs them: for each mutant again. */
 export default {
   ...rest,
   testMatch: JSON.parse(process.env.MUTANT_TESTS).map((path) => `<rootDir>/${path}`),
