@@ -1,11 +1,11 @@
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { createShedLockMigration } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
-import type { Backend, TestDatabase } from '.'
+import type { TestDatabase } from '.'
 
 /** A database of its own, and a client of TypeORM. */
-export interface OpenDatabase {
-  readonly database: TestDatabase
+export interface OpenDatabase<Database = TestDatabase> {
+  readonly database: Database
   readonly dataSource: DataSource
   /** One more client, which is closed with the others, or `after` something else. */
   readonly connect: (options?: object, after?: typeof afterTest) => Promise<DataSource>
@@ -18,11 +18,11 @@ export const migrated = (...options: Parameters<typeof createShedLockMigration>)
 })
 
 /** @param after when the database goes, with its clients: `afterTest`, or `afterFile` */
-export async function openDatabase(
-  backend: Pick<Backend, 'create'>,
+export async function openDatabase<Database extends TestDatabase>(
+  backend: { create(): Promise<Database> },
   options: object = {},
   after = afterTest,
-): Promise<OpenDatabase> {
+): Promise<OpenDatabase<Database>> {
   const database = await backend.create()
   after(() => database.drop())
   const connect: OpenDatabase['connect'] = async (rest = {}, closed = after) => {

@@ -1,56 +1,28 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { type LockErrorCode, LockingTaskExecutor } from '../../src/core/internal'
-import { dialects, SqlLockProvider } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { typeOrmClient } from '../conformance/sql-clients'
+import { expect, it, jest } from '@jest/globals'
+import { LockingTaskExecutor } from '../../src/core/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { UnreliableClient } from '../unreliable-client'
+import {
+  expectFailure,
+  held,
+  HOUR,
+  job,
+  LIMIT,
+  MINUTE,
+  network,
+  other,
+  provider,
+  SECOND,
+  settle,
+  useVirtualTime,
+} from './on-virtual-time'
 
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-/** Of one step. */
-const LIMIT = 5 * SECOND
+useVirtualTime()
 
-let dataSource: DataSource
-let network: UnreliableClient
-let provider: SqlLockProvider
-let other: SqlLockProvider
-
-beforeEach(async () => {
-  dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
-  network = new UnreliableClient(typeOrmClient(dataSource, 'sqlite'))
-  provider = new SqlLockProvider(network, dialects.sqlite, { timeLimit: LIMIT })
-  other = typeOrmLockProvider(dataSource)
-  await other.table.create()
-  jest.useFakeTimers()
-  // The table is looked at once.
-  await (await provider.lock(job('first')))?.unlock()
-  network.sent.length = 0
-})
-
-afterEach(async () => {
-  await drain(0)
-  expect(jest.getTimerCount()).toBe(0)
-  jest.useRealTimers()
-  await dataSource.destroy()
-})
-
-function job(name: string) {
-  return { name, lockAtMostFor: HOUR }
-}
-
-async function held(): Promise<string[]> {
-  return (await other.table.list()).filter((lock) => lock.held).map(({ name }) => name)
-}
+const FAILED = { code: 'DATABASE_ERROR' }
+const TIMED_OUT = { code: 'TIMEOUT' }
 
 /** Its timers are not real either. */
-async function drain(timeout = 10 * SECOND): Promise<void> {
-  const drained = provider.drain(timeout)
-  await jest.advanceTimersByTimeAsync(1)
-  await drained
-}
+const drain = (): Promise<void> => settle(provider.drain(10 * SECOND))
 
 /** Acquires locks without an answer. */
 async function acquireUnanswered(
@@ -60,15 +32,8 @@ async function acquireUnanswered(
 ): Promise<void> {
   network.fault = how
   for (let index = 0; index < count; index++)
-    await expect(provider.lock(job(`${name} ${index}`))).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+    await expect(provider.lock(job(`${name} ${index}`))).rejects.toMatchObject(FAILED)
   network.fault = undefined
-}
-
-/** Sees a step fail within its time limit. */
-async function expectFailure(step: Promise<unknown> | undefined, code: LockErrorCode): Promise<void> {
-  const failed = expect(step).rejects.toMatchObject({ code })
-  await jest.advanceTimersByTimeAsync(LIMIT)
-  await failed
 }
 
 /** The pauses between the writes since a moment, in milliseconds. */
@@ -90,7 +55,7 @@ it('releases a lock whose acquisition got no answer, at once', async () => {
 it('sends nothing for acquisitions that had no connection', async () => {
   network.fault = 'no connection'
   const locks = Array.from({ length: 300 }, (_, index) =>
-    expect(provider.lock(job(`job ${index}`))).rejects.toMatchObject({ code: 'DATABASE_ERROR' }),
+    expect(provider.lock(job(`job ${index}`))).rejects.toMatchObject(FAILED),
   )
   await jest.advanceTimersByTimeAsync(LIMIT)
   await Promise.all(locks)
@@ -168,12 +133,12 @@ it('keeps a thousand releases, and leaves the oldest row to expire', async () =>
   network.sent.length = 0
   await drain()
   expect(network.sent).toHaveLength(1_000)
-  expect((await held()).sort()).toEqual([0, 1, 2, 3, 4].map((index) => `job ${index}`))
+  expect(await held()).toEqual([0, 1, 2, 3, 4].map((index) => `job ${index}`))
 })
 
 it.each(['acquired it', 'found it held'])('uses a late answer: the statement %s', async (answer) => {
   const gate = network.stall('writes')
-  const refused = expect(provider.lock(job('late'))).rejects.toMatchObject({ code: 'TIMEOUT' })
+  const refused = expect(provider.lock(job('late'))).rejects.toMatchObject(TIMED_OUT)
   await jest.advanceTimersByTimeAsync(1)
   // It was free when it was looked at.
   const isHeld = answer === 'found it held'
@@ -191,7 +156,7 @@ it.each(['acquired it', 'found it held'])('uses a late answer: the statement %s'
 
 it('does not acquire a lock that no caller waits for any more', async () => {
   const gate = network.stall('reads')
-  await expectFailure(provider.lock(job('given up')), 'TIMEOUT')
+  await expectFailure(provider.lock(job('given up')), TIMED_OUT)
   gate.resolve()
   await jest.advanceTimersByTimeAsync(HOUR)
   expect(network.sent).toEqual([])
@@ -221,9 +186,9 @@ it.each(['acquired it', 'found it held'])(
 it('releases a lock after an outage for as long as an extension without an answer may last', async () => {
   const lock = await provider.lock({ name: 'extended', lockAtMostFor: MINUTE })
   network.fault = 'answer lost'
-  await expectFailure(lock?.extend(2 * HOUR), 'DATABASE_ERROR')
+  await expectFailure(lock?.extend(2 * HOUR), FAILED)
   network.fault = 'request lost'
-  await expectFailure(lock?.unlock(), 'DATABASE_ERROR')
+  await expectFailure(lock?.unlock(), FAILED)
   await jest.advanceTimersByTimeAsync(30 * MINUTE)
   expect(await held()).toEqual(['extended'])
   network.fault = undefined
@@ -285,7 +250,7 @@ it('drain() waits for the releases', async () => {
 
 it('drain() waits for the answer to an acquisition that is still under way', async () => {
   const gate = network.stall('writes')
-  await expectFailure(provider.lock(job('late')), 'TIMEOUT')
+  await expectFailure(provider.lock(job('late')), TIMED_OUT)
   // Releases get through, and find nothing.
   network.gate = {}
   const drained = provider.drain()
@@ -301,7 +266,7 @@ it('drain() waits for and ends the releases of an executor whose acquisition was
   network.stall('writes')
   const failed = expect(
     new LockingTaskExecutor(provider).executeWithLock(job('late'), () => undefined),
-  ).rejects.toMatchObject({ code: 'TIMEOUT' })
+  ).rejects.toMatchObject(TIMED_OUT)
   await jest.advanceTimersByTimeAsync(SECOND)
   const drained = provider.drain(20 * SECOND)
   await jest.advanceTimersByTimeAsync(LIMIT)
@@ -358,17 +323,17 @@ it('drain() gives up after its timeout, and nothing is sent afterwards until the
   await drained
   network.gate = {}
   network.fault = 'request lost'
-  await expectFailure(lock?.unlock(), 'DATABASE_ERROR')
+  await expectFailure(lock?.unlock(), FAILED)
   network.fault = undefined
   network.sent.length = 0
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   expect(network.sent).toEqual([])
 
   network.fault = 'answer lost'
-  await expect(provider.lock(job('again'))).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
+  await expect(provider.lock(job('again'))).rejects.toMatchObject(FAILED)
   network.fault = undefined
   await jest.advanceTimersByTimeAsync(1)
-  expect((await held()).sort()).toEqual(['job 0', 'job 1', 'job 2', 'mine'])
+  expect(await held()).toEqual(['job 0', 'job 1', 'job 2', 'mine'])
 })
 
 it('drain() also stops what an executor adds later, whose task it did not wait for', async () => {

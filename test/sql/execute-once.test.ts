@@ -1,12 +1,10 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it, jest } from '@jest/globals'
-import { LockError, LockingTaskExecutor, type Task } from '../../src/core/internal'
-import { executeOnce } from '../../src/core/internal'
+import { executeOnce, LockError, LockingTaskExecutor, type Task } from '../../src/core/internal'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import { sqliteClient } from '../../src/typeorm/sqlite-client'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { availableBackends, describeBackends } from '../backends'
-import { openDatabase, openMemory } from '../backends/open-database'
+import { migrated, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 import { lockRow } from './lock-row'
@@ -14,86 +12,81 @@ import { UnreliableClient } from '../unreliable-client'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
-describeBackends(availableBackends())('executeOnce on $name', (backend) => {
-  let dataSource: DataSource
-  let provider: SqlLockProvider
+let dataSource: DataSource
+let provider: SqlLockProvider
 
-  beforeEach(async () => {
-    ;({ dataSource } = await openDatabase(backend))
-    provider = typeOrmLockProvider(dataSource)
-    await provider.table.create()
-  })
-
-  it('a task that succeeds is run once for each slot, by one of many instances', async () => {
-    let runs = 0
-    const migrate = (slot?: number) => executeOnce(provider, { name: 'migrate', slot }, () => ++runs)
-    const results = await Promise.all([migrate(SLOT), migrate(SLOT), migrate(SLOT)])
-    expect(runs).toBe(1)
-    const [ran, ...others] = [...results].sort((one, other) => Number(other.executed) - Number(one.executed))
-    expect(ran).toEqual({ executed: true, value: 1 })
-    expect(others).toEqual(Array(2).fill({ executed: false, reason: 'already-run' }))
-    expect((await migrate(SLOT - 1_000)).executed).toBe(false)
-    expect(await migrate(SLOT + 1_000)).toEqual({ executed: true, value: 2 })
-    // Without a slot nobody knows that it was done.
-    expect(await migrate()).toEqual({ executed: true, value: 3 })
-  })
-
-  it('a task that fails is run again, by the next instance that waits', async () => {
-    const failure = new Error('the migration failed')
-    let runs = 0
-    const migrate = () =>
-      executeOnce(provider, { name: 'migrate', slot: SLOT }, () => {
-        if (++runs === 1) throw failure
-        return runs
-      })
-    const results = await Promise.allSettled([migrate(), migrate()])
-    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    expect(results).toContainEqual({ status: 'rejected', reason: failure })
-    expect(results).toContainEqual({ status: 'fulfilled', value: { executed: true, value: 2 } })
-  })
-
-  it('a task whose instance died is run again when the lease is over', async () => {
-    await provider.lock({ name: 'migrate', lockAtMostFor: '2s', slot: SLOT })
-    const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
-    expect(await migrate()).toEqual({ executed: true, value: 'done' })
-    expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
-  })
-
-  it('takes one row, whose name may have 64 characters', async () => {
-    const name = 'x'.repeat(64)
-    await executeOnce(provider, { name, slot: SLOT }, () => name)
-    expect((await provider.table.list()).map((lock) => [lock.name, lock.lastRun?.outcome])).toEqual([
-      [name, 'succeeded'],
-    ])
-  })
-
-  it('a task that lost its lock does not count as done, and a warning reports that', async () => {
-    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
-    const lost = migrate(async ({ lock }) => {
-      await provider.table.release(await lockRow(provider, 'migrate'))
-      await lock.extend('1m').catch(() => undefined)
-    })
-    expect((await lost).executed).toBe(true)
-    expect(warning.mock.calls).toEqual([
-      [lockError('LOCK_LOST', 'The task outlived its lock')],
-      [expect.stringMatching(/^'migrate' was done, but its lock was lost before/)],
-    ])
-    warning.mockRestore()
-    expect((await migrate(() => undefined)).executed).toBe(true)
-  })
+beforeEach(async () => {
+  dataSource = await openMemory(migrated())
+  provider = typeOrmLockProvider(dataSource)
 })
 
+it('a task that succeeds is run once for each slot, by one of many instances', async () => {
+  let runs = 0
+  const migrate = (slot?: number) => executeOnce(provider, { name: 'migrate', slot }, () => ++runs)
+  const results = await Promise.all([migrate(SLOT), migrate(SLOT), migrate(SLOT)])
+  expect(runs).toBe(1)
+  const [ran, ...others] = [...results].sort((one, other) => Number(other.executed) - Number(one.executed))
+  expect(ran).toEqual({ executed: true, value: 1 })
+  expect(others).toEqual(Array(2).fill({ executed: false, reason: 'already-run' }))
+  expect((await migrate(SLOT - 1_000)).executed).toBe(false)
+  expect(await migrate(SLOT + 1_000)).toEqual({ executed: true, value: 2 })
+  // Without a slot nobody knows that it was done.
+  expect(await migrate()).toEqual({ executed: true, value: 3 })
+})
+
+it('a task that fails is run again, by the next instance that waits', async () => {
+  const failure = new Error('the migration failed')
+  let runs = 0
+  const migrate = () =>
+    executeOnce(provider, { name: 'migrate', slot: SLOT }, () => {
+      if (++runs === 1) throw failure
+      return runs
+    })
+  const results = await Promise.allSettled([migrate(), migrate()])
+  expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(results).toContainEqual({ status: 'rejected', reason: failure })
+  expect(results).toContainEqual({ status: 'fulfilled', value: { executed: true, value: 2 } })
+})
+
+it('a task whose instance died is run again when the lease is over', async () => {
+  await provider.lock({ name: 'migrate', lockAtMostFor: '2s', slot: SLOT })
+  const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
+  expect(await migrate()).toEqual({ executed: true, value: 'done' })
+  expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
+})
+
+it('takes one row, whose name may have 64 characters', async () => {
+  const name = 'x'.repeat(64)
+  await executeOnce(provider, { name, slot: SLOT }, () => name)
+  expect((await provider.table.list()).map((lock) => [lock.name, lock.lastRun?.outcome])).toEqual([
+    [name, 'succeeded'],
+  ])
+})
+
+it('a task that lost its lock does not count as done, and a warning reports that', async () => {
+  const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+  const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
+  const lost = migrate(async ({ lock }) => {
+    await provider.table.release(await lockRow(provider, 'migrate'))
+    await lock.extend('1m').catch(() => undefined)
+  })
+  expect((await lost).executed).toBe(true)
+  expect(warning.mock.calls).toEqual([
+    [lockError('LOCK_LOST', 'The task outlived its lock')],
+    [expect.stringMatching(/^'migrate' was done, but its lock was lost before/)],
+  ])
+  warning.mockRestore()
+  expect((await migrate(() => undefined)).executed).toBe(true)
+})
 it('a success is recorded again if its release got no answer', async () => {
-  const network = new UnreliableClient(sqliteClient(await openMemory()))
+  const network = new UnreliableClient(sqliteClient(dataSource))
   let losses = 0
   network.fault = (send, _, { unlockedBy }) =>
     unlockedBy !== undefined && ++losses <= 2
       ? Promise.reject(new DriverError(undefined, 'the connection broke'))
       : send()
-  const provider = new SqlLockProvider(network, dialects.sqlite)
-  await provider.table.create()
-  const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
+  const unreliable = new SqlLockProvider(network, dialects.sqlite)
+  const migrate = () => executeOnce(unreliable, { name: 'migrate', slot: SLOT }, () => 'done')
   expect(await migrate()).toEqual({ executed: true, value: 'done' })
   expect(losses).toBeGreaterThan(2)
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
@@ -101,8 +94,6 @@ it('a success is recorded again if its release got no answer', async () => {
 
 it('a task that succeeded after its lease counts as done if no other run has started since', async () => {
   const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-  const provider = typeOrmLockProvider(await openMemory())
-  await provider.table.create()
   const configuration = { name: 'migrate', slot: SLOT, lockAtMostFor: 50, keepAlive: false }
   const migrate = () =>
     executeOnce(provider, configuration, async () => {
@@ -117,8 +108,6 @@ it('a task that succeeded after its lease counts as done if no other run has sta
 })
 
 it('runs at once inside a task that holds the same lock for the same slot', async () => {
-  const provider = typeOrmLockProvider(await openMemory())
-  await provider.table.create()
   const executor = new LockingTaskExecutor(provider, { defaultLockAtMostFor: '1m' })
   const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
   const result = await executor.executeWithLock({ name: 'migrate', slot: SLOT }, migrate)
@@ -133,8 +122,6 @@ it('runs at once inside a task that holds the same lock for the same slot', asyn
 })
 
 it('is done on an instance whose clock is wrong', async () => {
-  const provider = typeOrmLockProvider(await openMemory())
-  await provider.table.create()
   const slot = Date.now()
   const clock = jest.spyOn(Date, 'now').mockReturnValue(slot - 7_200_000)
   try {
@@ -147,8 +134,6 @@ it('is done on an instance whose clock is wrong', async () => {
 })
 
 it('throws if it waited in vain, or if its signal aborts', async () => {
-  const provider = typeOrmLockProvider(await openMemory())
-  await provider.table.create()
   await provider.lock({ name: 'migrate', lockAtMostFor: '1m' })
   const task = () => undefined
   await expect(executeOnce(provider, { name: 'migrate', wait: '1ms' }, task)).rejects.toMatchObject({

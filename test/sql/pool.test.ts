@@ -12,22 +12,16 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { freePort } from '../backends/free-port'
-import { migrated } from '../backends/open-database'
+import { migrated, openDatabase } from '../backends/open-database'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { TcpProxy } from '../processes/servers/tcp-proxy'
+import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
-const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column_name) => ({
-  column_name,
-  column_type: 'text',
-  nullable: 0,
-  unique_keys: 1,
-}))
-const SECOND = 1_000
 const job = { name: 'job', lockAtMostFor: '1h' }
 
-/** A pool that counts its sessions. Reads find a table in which every lock is free. */
+/** A pool that counts its sessions. Reads find every lock free, because no write is delivered. */
 class CountingPool implements SqlClient {
   opened = 0
   ended = 0
@@ -35,21 +29,17 @@ class CountingPool implements SqlClient {
   /** How each write is answered. */
   write: () => Promise<StatementResult> = () => Promise.resolve({ rows: [], changed: 1 })
 
-  connect() {
+  async connect() {
     this.opened++
-    return Promise.resolve({
-      execute: async (statement: { pieces: readonly string[] }, _: unknown, wants: string) => {
-        if (wants === 'changed') return this.write()
-        return { rows: statement.pieces.join('').includes('pragma_table_info') ? COLUMNS : [] }
-      },
+    const session = await network.connect()
+    return {
+      execute: async (...all: Parameters<typeof session.execute>) =>
+        all[2] === 'changed' ? this.write() : session.execute(...all),
       release: () => this.released++,
       end: () => this.ended++,
-    })
+    }
   }
 }
-
-let pool: CountingPool
-let provider: SqlLockProvider
 
 /** Waits for work on virtual time. @returns its error */
 async function failing(work: Promise<unknown>, milliseconds = 6 * SECOND): Promise<unknown> {
@@ -57,8 +47,7 @@ async function failing(work: Promise<unknown>, milliseconds = 6 * SECOND): Promi
     () => undefined,
     (error: unknown) => error,
   )
-  await jest.advanceTimersByTimeAsync(milliseconds)
-  return failed
+  return settle(failed, milliseconds)
 }
 
 const readOnly = () => Promise.reject(new DriverError('READ_ONLY', 'the server is read-only'))
@@ -66,16 +55,17 @@ const silent = () => new Promise<StatementResult>(() => undefined)
 const drivenOut = () => Promise.reject(new DriverError(undefined, 'Query read timeout'))
 
 describe('the connections of a pool', () => {
+  let pool: CountingPool
+  let provider: SqlLockProvider
+
+  afterEach(() => settle(provider.drain(0), LIMIT))
+  useVirtualTime()
+
   beforeEach(async () => {
-    jest.useFakeTimers()
     pool = new CountingPool()
     provider = new SqlLockProvider(pool, dialects.sqlite)
     await (await provider.lock(job))?.unlock()
     Object.assign(pool, { opened: 0, ended: 0, released: 0 })
-  })
-  afterEach(async () => {
-    await failing(provider.drain(0))
-    jest.useRealTimers()
   })
 
   it('are borrowed once for an acquisition, and given back before the lock is returned', async () => {
@@ -203,48 +193,35 @@ describe('the connections of a pool', () => {
 const postgres = availableBackends().filter(({ name }) => name === 'postgres')
 
 describeBackends(postgres)('a server that is not there, on $name', (backend) => {
-  /** Connects through a port on which a proxy may listen later. */
-  async function later() {
-    const database = await backend.create()
-    afterTest(() => database.drop())
-    const direct = await new DataSource(database.typeOrm).initialize()
-    afterTest(() => direct.destroy())
-    await typeOrmLockProvider(direct).table.create()
-    return { database, direct }
+  /** A client, and the options with which its pool connects. */
+  async function open() {
+    const { dataSource } = await openDatabase(backend, migrated())
+    const { master } = dataSource.driver as unknown as { master: { options: { port: number } } }
+    // The one connection that there is is in use.
+    const runner = dataSource.createQueryRunner()
+    await runner.connect()
+    afterTest(() => runner.release())
+    return { dataSource, options: master.options }
   }
 
   it('is connected to again within the time limit, so that a restart loses no job', async () => {
-    const { direct } = await later()
-    const master = (direct.driver as unknown as { master: { options: { host: string; port: number } } })
-      .master
-    const { port } = master.options
-    const closed = await freePort()
-    const provider = typeOrmLockProvider(direct)
-    // The idle connections end, and new ones are refused for a moment.
-    Object.assign(master.options, { port: closed })
-    await direct.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    )
-    // The one connection that is left is in use.
-    const runner = direct.createQueryRunner()
-    await runner.connect()
-    const locked = provider.lock(job)
-    setTimeout(() => Object.assign(master.options, { port }), 300)
+    const { dataSource, options } = await open()
+    const { port } = options
+    // New connections are refused for a moment.
+    options.port = await freePort()
+    await expect(dataSource.query('select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    const locked = typeOrmLockProvider(dataSource).lock(job)
+    setTimeout(() => (options.port = port), 300)
     expect(await locked).toBeDefined()
-    await runner.release()
   })
 
   it.each([
     ['a wrong database', { database: 'nowhere' }],
     ['a host without an address', { host: 'nowhere.invalid' }],
   ])('fails at once for what cannot change: %s', async (_, wrong) => {
-    const { direct } = await later()
-    const master = (direct.driver as unknown as { master: { options: object } }).master
-    const runner = direct.createQueryRunner()
-    await runner.connect()
-    afterTest(() => runner.release())
-    Object.assign(master.options, wrong)
-    const provider = typeOrmLockProvider(direct, { timeLimit: '1h' })
+    const { dataSource, options } = await open()
+    Object.assign(options, wrong)
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1h' })
     await expect(provider.lock(job)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   })
 })
@@ -273,10 +250,7 @@ describeBackends(pooled)(
     itIf(hasPgBouncer, 'pgbouncer')(
       'is ended if its server accepts no writes, so that locks go on',
       async () => {
-        const database = await backend.create()
-        afterTest(() => database.drop())
-        const direct = await new DataSource({ ...database.typeOrm, ...migrated() }).initialize()
-        afterTest(() => direct.destroy())
+        const { database, dataSource: direct } = await openDatabase(backend, migrated())
         const pooler = await startPgBouncer(database.url)
         afterTest(() => pooler.stop())
         const link = await TcpProxy.listen(Number(new URL(pooler.url).port))

@@ -1,39 +1,10 @@
-import { DataSource } from 'typeorm'
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { leaderElection, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
+import { describe, expect, it, jest } from '@jest/globals'
+import { executeOnce, leaderElection, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
 import { shedLockCoordinator } from '../../src/node-cron'
-import { executeOnce } from '../../src/core/internal'
-import { dialects, SqlLockProvider } from '../../src/sql/internal'
-import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { typeOrmClient } from '../conformance/sql-clients'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { UnreliableClient } from '../unreliable-client'
+import { held, HOUR, job, network, provider, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
-const SECOND = 1_000
-const HOUR = '1h'
-
-let dataSource: DataSource
-let network: UnreliableClient
-let provider: SqlLockProvider
-let observer: SqlLockProvider
-
-beforeEach(async () => {
-  dataSource = await new DataSource({ type: 'better-sqlite3', database: ':memory:' }).initialize()
-  network = new UnreliableClient(typeOrmClient(dataSource, 'sqlite'))
-  provider = new SqlLockProvider(network, dialects.sqlite)
-  observer = typeOrmLockProvider(dataSource)
-  await observer.table.create()
-  jest.useFakeTimers()
-  // The table is checked once.
-  await (await provider.lock({ name: 'first', lockAtMostFor: HOUR }))?.unlock()
-})
-
-afterEach(async () => {
-  await settle(provider.drain(0))
-  expect(jest.getTimerCount()).toBe(0)
-  jest.useRealTimers()
-  await dataSource.destroy()
-})
+useVirtualTime()
 
 /** Somebody who uses the provider. */
 interface User {
@@ -50,16 +21,15 @@ const USERS: Readonly<Record<string, Begin>> = {
   executor(provider, name) {
     const ended = promiseWithResolvers()
     const executor = new LockingTaskExecutor(provider)
-    const run = executor.executeWithLock({ name, lockAtMostFor: HOUR }, () => ended.promise)
+    const run = executor.executeWithLock(job(name), () => ended.promise)
     return { run, end: () => ended.resolve(), stop: () => executor.shutdown({ timeout: '1s' }) }
   },
   election(provider, name) {
     const ended = promiseWithResolvers()
-    const election = leaderElection(
-      provider,
-      { name, lockAtMostFor: HOUR },
-      { onElected: () => ended.promise, onError: () => undefined },
-    )
+    const election = leaderElection(provider, job(name), {
+      onElected: () => ended.promise,
+      onError: () => undefined,
+    })
     const stop = () => election.shutdown({ timeout: '1s' })
     // Its run ends with it. It waits for longer than the outage lasts.
     const end = () => {
@@ -71,14 +41,14 @@ const USERS: Readonly<Record<string, Begin>> = {
   coordinator(provider, name) {
     const key = `${name}:2026-11-20T20:44:53.000Z`
     const coordinator = shedLockCoordinator(provider)
-    const run = coordinator.shouldRun(key, 3_600_000)
+    const run = coordinator.shouldRun(key, HOUR)
     const end = () => void coordinator.onComplete(key)
     return { run, end, stop: () => coordinator.shutdown({ timeout: '1s' }) }
   },
   executeOnce(provider, name) {
     const ended = promiseWithResolvers()
     const stop = new AbortController()
-    const configuration = { name, lockAtMostFor: HOUR, signal: stop.signal }
+    const configuration = { ...job(name), signal: stop.signal }
     const run = executeOnce(provider, configuration, () => ended.promise)
     const abort = () => {
       stop.abort()
@@ -89,15 +59,6 @@ const USERS: Readonly<Record<string, Begin>> = {
 }
 const names = Object.keys(USERS)
 const pairs = names.flatMap((stopped) => names.map((other) => ({ stopped, other })))
-
-async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> {
-  await jest.advanceTimersByTimeAsync(milliseconds)
-  return work
-}
-
-async function held(): Promise<string[]> {
-  return (await observer.table.list()).filter((lock) => lock.held).map(({ name }) => name)
-}
 
 async function begin(user: string, name: string): Promise<User> {
   const begun = USERS[user]?.(provider, name)
@@ -111,7 +72,7 @@ describe.each(pairs)('while an $other goes on, an $stopped that stops', ({ stopp
   it('leaves alone the release that an outage delays after it', async () => {
     const one = await begin(stopped, 'stopped')
     const two = await begin(other, 'other')
-    expect((await held()).sort()).toEqual(['other', 'stopped'])
+    expect(await held()).toEqual(['other', 'stopped'])
     one.end()
     await settle(one.stop(), 2 * SECOND)
     expect(await held()).toEqual(['other'])

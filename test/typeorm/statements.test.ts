@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -65,6 +66,27 @@ describeBackends(servers)('the statements on $name', (backend) => {
     expect(statements.seen.filter((text) => text.includes('error'))).toEqual([])
     expect({ win, loss, release }).toEqual(ROUND_TRIPS[backend.name])
     expect(count()).toBe(loss)
+  })
+
+  it('give their connection back before the lock is returned', async () => {
+    let lent = 0
+    const createQueryRunner = () => {
+      lent++
+      const queryRunner = dataSource.createQueryRunner()
+      const release = queryRunner.release.bind(queryRunner)
+      // Some drivers need longer.
+      return Object.assign(queryRunner, {
+        release: () =>
+          sleep(20)
+            .then(release)
+            .finally(() => lent--),
+      })
+    }
+    const lending = Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner })
+    const lock = await typeOrmLockProvider(lending).lock(job)
+    expect(lent).toBe(0)
+    await lock?.unlock()
+    expect(lent).toBe(0)
   })
 
   it('refuse at once, without waiting for the lock of the row', async () => {

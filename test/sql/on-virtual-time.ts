@@ -1,0 +1,70 @@
+import type { DataSource } from 'typeorm'
+import { afterEach, beforeEach, expect, jest } from '@jest/globals'
+import { dialects, SqlLockProvider } from '../../src/sql/internal'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { openMemory } from '../backends/open-database'
+import { typeOrmClient } from '../conformance/sql-clients'
+import { UnreliableClient } from '../unreliable-client'
+
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+/** Of one call, by default. */
+export const LIMIT = 5 * SECOND
+
+export let network: UnreliableClient
+/** Behind the network. */
+export let provider: SqlLockProvider
+/** Past the network. */
+export let other: SqlLockProvider
+
+/** In each test of the file or block that calls this, time is virtual, and a lock table is behind an unreliable network. */
+export function useVirtualTime(): void {
+  beforeEach(async () => {
+    const dataSource: DataSource = await openMemory()
+    network = new UnreliableClient(typeOrmClient(dataSource, 'sqlite'))
+    provider = new SqlLockProvider(network, dialects.sqlite)
+    other = typeOrmLockProvider(dataSource)
+    await other.table.create()
+    jest.useFakeTimers()
+    // The table is looked at once.
+    await (await provider.lock(job('first')))?.unlock()
+    network.sent.length = 0
+  })
+
+  afterEach(async () => {
+    await settle(provider.drain(0))
+    expect(jest.getTimerCount()).toBe(0)
+    jest.useRealTimers()
+  })
+}
+
+export function job(name = 'job') {
+  return { name, lockAtMostFor: HOUR }
+}
+
+/** The names of the locks that are held. */
+export async function held(): Promise<string[]> {
+  const locks = await other.table.list()
+  return locks
+    .filter((lock) => lock.held)
+    .map(({ name }) => name)
+    .sort()
+}
+
+/** Lets some time pass, after which the work is done. */
+export async function settle<T>(work: Promise<T>, milliseconds = 1): Promise<T> {
+  await jest.advanceTimersByTimeAsync(milliseconds)
+  return work
+}
+
+/** Lets some time pass, and sees that the work has failed within it. */
+export async function expectFailure(
+  work: Promise<unknown> | undefined,
+  error: object,
+  milliseconds = LIMIT,
+): Promise<void> {
+  const failed = expect(work).rejects.toMatchObject(error)
+  await jest.advanceTimersByTimeAsync(milliseconds)
+  await failed
+}
