@@ -63,10 +63,13 @@ export type EntryPoint = (use: Use, around: Surroundings) => Run | Promise<Run>
 
 const all = ({ tried, others }: Use): Options & { name: unknown } => ({ ...others, ...tried })
 
+/** The entry points get options from a prototype, as an object of a class may have them. All other tests pass own properties. */
+const inherited = <Given extends Options>(options: Given): Given => Object.create(options) as Given
+
 /** Where calls differ in their slots, it is a function that returns one. */
 function withSlotOfCall<Given extends Options>(options: Given): Given {
   const { slot } = options
-  return slot instanceof Date ? { ...options, slot: () => slot } : options
+  return inherited(slot instanceof Date ? { ...options, slot: () => slot } : options)
 }
 
 /** A folder is compiled as its tsconfig.json says, so the path must not make it part of this one. */
@@ -102,7 +105,8 @@ async function nest(
 export const entryPoints = {
   executeWithLock: (use, { locks }) => {
     const executor = new LockingTaskExecutor(locks)
-    return (...args) => executor.executeWithLock(all(use) as TaskConfiguration, () => use.task(...args))
+    return (...args) =>
+      executor.executeWithLock(inherited(all(use)) as TaskConfiguration, () => use.task(...args))
   },
 
   wrap: (use, { locks }) =>
@@ -138,7 +142,8 @@ export const entryPoints = {
 
   $executeWithLock: (use, { prisma }) => {
     const client = prisma.$extends(shedlock())
-    return (...args) => client.$executeWithLock(all(use) as TaskConfiguration, () => use.task(...args))
+    return (...args) =>
+      client.$executeWithLock(inherited(all(use)) as TaskConfiguration, () => use.task(...args))
   },
 
   $wrapWithLock: (use, { prisma }) =>
@@ -152,7 +157,7 @@ export const entryPoints = {
   executeOnce:
     (use, { locks }) =>
     (...args) =>
-      executeOnce(locks, all(use) as unknown as ExecuteOnceConfiguration, () => use.task(...args)),
+      executeOnce(locks, inherited(all(use)) as unknown as ExecuteOnceConfiguration, () => use.task(...args)),
 
   leaderElection:
     (use, { locks }) =>
@@ -161,7 +166,7 @@ export const entryPoints = {
       try {
         return await new Promise((resolve, reject) => {
           const onElected = () => Promise.resolve(use.task(...args)).then(resolve, reject)
-          const configuration = all(use) as unknown as LeaderElectionConfiguration
+          const configuration = inherited(all(use)) as unknown as LeaderElectionConfiguration
           elections.push(leaderElection(locks, configuration, { onElected }))
         })
       } finally {
@@ -175,7 +180,10 @@ export const entryPoints = {
     const isOfNodeCron =
       typeof name === 'string' && typeof lockAtMostFor !== 'function' && slot instanceof Date
     const options = isOfNodeCron ? rest : { ...rest, name, lockAtMostFor, slot }
-    const coordinator = shedLockCoordinator(locks, options as Parameters<typeof shedLockCoordinator>[1])
+    const coordinator = shedLockCoordinator(
+      locks,
+      inherited(options) as Parameters<typeof shedLockCoordinator>[1],
+    )
     const key = `${String(name)}:${(slot as Date).toISOString()}`
     return async (...args) => {
       if (!(await coordinator.shouldRun(key, aDuration(lockAtMostFor as Duration, 'lockAtMostFor'))))
