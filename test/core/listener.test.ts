@@ -1,11 +1,14 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { Logger } from '@nestjs/common'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   LockError,
   LockingTaskExecutor,
+  loggingListener,
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
 } from '../../src/core/internal'
+import { lockError } from '../lock-error'
 import { EVENTS, recorder } from './recorder'
 import { faultyExecutor } from './faulty-executor'
 
@@ -70,13 +73,15 @@ describe('a listener', () => {
   })
 
   it('receives how long the task ran and how it ended', async () => {
+    jest.useFakeTimers()
     const onTaskFinished = jest.fn<(event: TaskFinishedEvent) => void>()
     const executor = new LockingTaskExecutor(provider, { listeners: [{ onTaskFinished }] })
-    await executor.executeWithLock(job, () => 'done')
+    await executor.executeWithLock(job, () => jest.advanceTimersByTimeAsync(1_500))
     const error = new Error('business')
     await executor.executeWithLock(job, () => Promise.reject(error)).catch(() => undefined)
+    jest.useRealTimers()
     expect(onTaskFinished.mock.calls).toEqual([
-      [expect.objectContaining({ outcome: 'succeeded', duration: expect.any(Number) })],
+      [expect.objectContaining({ outcome: 'succeeded', duration: 1_500 })],
       [expect.objectContaining({ outcome: 'failed', error })],
     ])
   })
@@ -135,5 +140,49 @@ describe('node:diagnostics_channel', () => {
     const publish = jest.spyOn(channel(channelOf('onLockAttempt')), 'publish')
     await new LockingTaskExecutor(provider).executeWithLock(job, () => 'done')
     expect(publish).not.toHaveBeenCalled()
+  })
+})
+
+describe('loggingListener', () => {
+  it('logs each event, at a level that says whether somebody has to act', async () => {
+    const lines: string[] = []
+    const at = (level: string) => (line: string) => lines.push(`${level} ${line}`)
+    const logger = { debug: at('debug'), warn: at('warn'), error: at('error') }
+    // As an app leaves methods out.
+    const listener = { ...loggingListener(logger) }
+    await everything(new LockingTaskExecutor(provider, { listeners: [listener] }))
+    listener.onExtendFailed({
+      name: 'job',
+      configuration: { ...job, lockAtMostFor: 1 },
+      error: 'text',
+    } as never)
+    const attempt = "debug Lock 'job' is about to be acquired"
+    const started = [attempt, "debug Lock 'job' was acquired", "debug Lock 'job' starts its task"]
+    const finished = "debug Lock 'job' ran its task, which succeeded after 0 ms"
+    expect(lines.map((line) => line.replace(/\d+ ms/, '0 ms'))).toEqual([
+      ...[...started, "debug Lock 'job' was extended", finished],
+      ...[attempt, "debug Lock 'job' is already held – the task was skipped"],
+      ...started,
+      "warn Lock 'job' could not be extended; it expires when it would have before: TIMEOUT: late",
+      expect.stringMatching(/^warn Lock 'job' was lost while its task ran: LOCK_LOST: Lock 'job' can no/),
+      finished,
+      ...started,
+      "debug Lock 'job' ran its task, which failed after 0 ms: business",
+      "warn Lock 'job' could not be released; it expires at the end of its lease: DATABASE_ERROR: gone",
+      attempt,
+      "error Lock 'job' could not be acquired, so the task did not run: DATABASE_ERROR: gone",
+      "warn Lock 'job' could not be extended; it expires when it would have before: text",
+    ])
+  })
+
+  it("accepts console and Nest's Logger", () => {
+    for (const logger of [console, new Logger('ShedLock')]) expect(loggingListener(logger)).toBeDefined()
+  })
+
+  it.each(['debug', 'warn', 'error'])('refuses a logger without %s()', (level) => {
+    for (const logger of [{ ...console, [level]: 'silent' }, undefined])
+      expect(() => loggingListener(logger as never)).toThrow(
+        lockError('INVALID_CONFIGURATION', /a logger without \w+\(\) – pass console, pino/),
+      )
   })
 })
