@@ -16,8 +16,9 @@ export function timeOf(value: unknown): unknown {
  * @throws LockError `INVALID_CONFIGURATION`
  */
 export function checkSlot(slot: unknown, option: string, lockName?: string): number {
-  const time = timeOf(slot)
-  if (typeof time === 'number' && Number.isInteger(time) && time > 0 && time <= LAST_TIME) return time
+  const time = timeOf(slot) as number
+  // False for anything but a number.
+  if (Number.isInteger(time) && time > 0 && time <= LAST_TIME) return time
   throw mustBe(
     option,
     'the time at which the run was due: a valid Date, whole milliseconds since 1970, or a Temporal.Instant',

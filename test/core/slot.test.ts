@@ -1,16 +1,17 @@
+import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, it, test } from '@jest/globals'
 import {
   activeLock,
+  checkSlot,
   InMemoryLockProvider,
   LockingTaskExecutor,
-  type LockEvent,
-  type Skip,
+  tokenOfRetry,
 } from '../../src/core/internal'
-import { FaultyLockProvider } from './faulty-lock-provider'
+import { lockError } from '../lock-error'
+import { providerOf } from './provider-of'
 
 const due = Date.UTC(2026, 9, 21, 3)
 const job = { name: 'job', lockAtMostFor: '10m', slot: due }
-const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
 let provider: InMemoryLockProvider
 let executor: LockingTaskExecutor
 
@@ -19,98 +20,51 @@ beforeEach(() => {
   executor = new LockingTaskExecutor(provider)
 })
 
-describe('a task with a slot', () => {
-  it('runs once, and says that it ran already', async () => {
-    const events: (LockEvent & Skip)[] = []
-    executor = new LockingTaskExecutor(provider, {
-      listeners: [{ onLockNotAcquired: (event) => void events.push(event) }],
-    })
-    const skip = { executed: false, reason: 'already-run' }
-    expect(await executor.executeWithLock(job, () => 1)).toEqual({ executed: true, value: 1 })
-    expect(await executor.executeWithLock(job, () => 2)).toEqual(skip)
-    expect(await executor.executeWithLock({ ...job, slot: new Date(due) }, () => 3)).toEqual(skip)
-    expect(events.map(({ reason, configuration }) => [reason, configuration.slot])).toEqual([
-      ['already-run', due],
-      ['already-run', due],
-    ])
-  })
+describe('a slot', () => {
+  const last = Date.parse('9999-12-31T23:59:59.999Z')
 
-  it('runs inside of its own lock, as without', async () => {
-    const inner = await executor.executeWithLock(job, () => executor.executeWithLock(job, () => 1))
-    expect(inner).toEqual({ executed: true, value: { executed: true, value: 1 } })
-  })
-
-  it.each([NaN, -1, 0, 0.5, Infinity, 1e15, new Date(NaN), '2026-11-21', null, {}])(
-    'is refused with the slot %p',
-    async (slot) => {
-      await expect(executor.executeWithLock({ ...job, slot } as never, () => 1)).rejects.toThrow(invalid)
+  it.each([1, last, new Date(1), runInNewContext('new Date(1)'), { epochMilliseconds: 1 }])(
+    'may be %p',
+    (slot) => {
+      expect(checkSlot(slot, 'slot')).toBe(slot === last ? last : 1)
     },
   )
 
-  it('is refused with a slot that is more than a minute ahead', async () => {
-    const slot = Date.now() + 70_000
-    const ahead = executor.executeWithLock({ ...job, slot }, () => 1)
-    await expect(ahead).rejects.toMatchObject({
-      code: 'INVALID_CONFIGURATION',
-      message: expect.stringContaining(`The slot of lock 'job', ${new Date(slot).toISOString()}, lies more`),
-    })
-  })
-})
-
-test('the token of a slot that is to succeed grows with 998 retries, and then stays', async () => {
-  const tokens: unknown[] = []
-  for (let run = 0; run <= 1_000; run++) {
-    const lock = await provider.lock({ ...job, untilSucceeded: true })
-    tokens.push(await lock?.fencingToken())
-    await lock?.unlock({ outcome: 'failed' })
-  }
-  expect(tokens).toEqual(tokens.map((_, run) => due + Math.min(run, 998)))
-})
-
-describe('untilSucceeded', () => {
-  const retried = { name: 'job', lockAtMostFor: '10m', untilSucceeded: true }
-
-  it('without a slot is refused, whether slot is absent or undefined', async () => {
-    for (const configuration of [retried, { ...retried, slot: undefined }]) {
-      await expect(provider.lock(configuration)).rejects.toThrow(invalid)
-      await expect(executor.executeWithLock(configuration, () => 1)).rejects.toThrow(invalid)
-    }
-  })
-
-  it('of a wrapped function needs a function for its slots, and refuses a call without one', async () => {
-    for (const configuration of [retried, { ...retried, slot: undefined }])
-      expect(() => executor.wrap(configuration, () => 1)).toThrow(invalid)
-    const run = executor.wrap(
-      { ...retried, slot: (at?: number) => at ?? (undefined as never) },
-      (at?: number) => at,
+  it.each([
+    ...[NaN, -1, 0, 0.5, Infinity, last + 1, new Date(NaN), '2026-11-21', null, undefined, {}],
+    ...[{ epochMilliseconds: '1' }, { epochMilliseconds: NaN }, { epochMilliseconds: -1 }],
+  ])('is refused if it is %p', (slot) => {
+    expect(() => checkSlot(slot, 'slot', 'job')).toThrow(
+      lockError(
+        'INVALID_CONFIGURATION',
+        "slot of lock 'job' must be the time at which the run was due: a valid",
+      ),
     )
-    await expect(run()).rejects.toEqual(invalid)
-    expect([await run(due), await run(due)]).toMatchObject([
-      { executed: true },
-      { executed: false, reason: 'already-run' },
-    ])
-  })
-})
-
-describe('wrap', () => {
-  it('takes the slot from the arguments of the call', async () => {
-    const run = executor.wrap({ ...job, slot: (at: Date) => at }, (at: Date) => at.getTime())
-    expect(await run(new Date(due))).toEqual({ executed: true, value: due })
-    expect(await run(new Date(due))).toEqual({ executed: false, reason: 'already-run' })
-    expect(await run(new Date(due + 1))).toEqual({ executed: true, value: due + 1 })
   })
 
-  it('refuses one slot for all calls', () => {
-    expect(() => executor.wrap({ ...job, slot: due } as never, () => 1)).toThrow(invalid)
+  it('that is more than a minute ahead is refused with the clocks', async () => {
+    const refusing = providerOf(() => Promise.resolve({ reason: 'slot-too-far-ahead', now: due }))
+    const ahead = refusing.lock({ ...job, slot: due + 70_000 })
+    const told = new RegExp(
+      "The slot of lock 'job', 2026-10-21T03:01:10.000Z, lies .* database's clock, which says 2026-10-21T03:00:00.000Z; the clock of this process says 20",
+    )
+    await expect(ahead).rejects.toEqual(lockError('INVALID_CONFIGURATION', told))
   })
-})
 
-describe('wait', () => {
-  it('does not wait for a slot that was given', async () => {
+  it('that has run is not waited for', async () => {
     await (await provider.lock(job))?.unlock()
     const waiting = executor.executeWithLock({ ...job, wait: '1h' }, () => 1)
     expect(await waiting).toEqual({ executed: false, reason: 'already-run' })
   })
+})
+
+test.each([
+  ['grows', due, due + 1],
+  ['stays after 998 retries', due + 998, due + 998],
+  ['is none after another slot', due + 999, undefined],
+  ['is none after a later slot', due - 1, undefined],
+])('the token of a retry %s', (_, lockedAt, token) => {
+  expect(tokenOfRetry(due, lockedAt)).toBe(token)
 })
 
 describe('the fencing token', () => {
@@ -120,12 +74,7 @@ describe('the fencing token', () => {
       return lock
     })
     const lock = result.executed ? result.value : undefined
-    await expect(lock?.fencingToken()).rejects.toThrow(expect.objectContaining({ code: 'NOT_LOCKED' }))
-  })
-
-  it('throws an error that explains it if the provider has no tokens', async () => {
-    const lock = await new FaultyLockProvider(provider).lock(job)
-    await expect(lock?.fencingToken()).rejects.toThrow(invalid)
+    await expect(lock?.fencingToken()).rejects.toEqual(lockError('NOT_LOCKED'))
   })
 
   it('grows after an entry in memory was forgotten', async () => {

@@ -56,16 +56,6 @@ describe('objects of Temporal', () => {
     expect(slotOf(cron, instant)).toEqual(new Date(at + 1_000))
   })
 
-  it.each([
-    { epochMilliseconds: '1' },
-    { epochMilliseconds: NaN },
-    { epochMilliseconds: -1 },
-    duration('PT1H'),
-  ])('are refused as a slot if they are no time: %#', async (slot) => {
-    const locked = new InMemoryLockProvider().lock({ name: 'job', lockAtMostFor: '1m', slot: slot as never })
-    await expect(locked).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION' })
-  })
-
   const { Temporal } = globalThis as { Temporal?: Record<TemporalType, { from(text: string): unknown }> }
   itIf(Temporal !== undefined, 'Node.js 26')('are those of Node.js', async () => {
     const of = (type: TemporalType, text: string) => Temporal?.[type].from(text) as never
