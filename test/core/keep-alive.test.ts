@@ -120,14 +120,6 @@ describe('keepAlive: true', () => {
     await expect(run).rejects.toBe(error)
     expect(heard.slice(-2)).toEqual(['onLockLost job', 'onTaskFinished job'])
   })
-
-  it('is off by default', async () => {
-    await executor.executeWithLock(job, async ({ signal }) => {
-      await jest.advanceTimersByTimeAsync(10 * MINUTE)
-      expect(signal.reason).toMatchObject({ code: 'LOCK_LOST' })
-    })
-    expect(extensions()).toBe(0)
-  })
 })
 
 describe('keepAlive: { atMost }', () => {
@@ -182,11 +174,5 @@ describe('keepAlive: { atMost }', () => {
       expect(signal.reason).toBe(reason)
     })
     expect(heard.filter((event) => event === 'onLockLost job')).toHaveLength(1)
-  })
-  it('is optional', async () => {
-    await executor.executeWithLock({ ...job, keepAlive: {} }, async ({ signal }) => {
-      await jest.advanceTimersByTimeAsync(120 * MINUTE)
-      expect(signal.aborted).toBe(false)
-    })
   })
 })

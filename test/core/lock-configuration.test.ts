@@ -12,10 +12,15 @@ const valid: LockConfiguration = { name: 'job', lockAtMostFor: '10m' }
 const refusal = (message: RegExp) => lockError('INVALID_CONFIGURATION', message)
 
 describe('a lock configuration', () => {
-  it('is checked, with durations in milliseconds', () => {
-    const { configuration, ...how } = checkLockConfiguration({ ...valid, lockAtLeastFor: 'PT1M', wait: '1s' })
+  it('is checked, with durations in milliseconds, also if it inherits its options', () => {
+    const options = { ...valid, lockAtLeastFor: 'PT1M', wait: '1s', keepAlive: {} }
+    const { configuration, ...how } = checkLockConfiguration(Object.create(options) as LockConfiguration)
     expect(configuration).toStrictEqual({ name: 'job', lockAtMostFor: 600_000, lockAtLeastFor: 60_000 })
-    expect(how).toEqual({ wait: { atMost: 1_000, interval: 500 } })
+    expect(how).toEqual({ wait: { atMost: 1_000, interval: 500 }, keepAlive: {} })
+    expect(checkLockConfiguration({ ...valid, wait: { atMost: 1 }, keepAlive: false })).toMatchObject({
+      wait: { atMost: 1, interval: 500 },
+      keepAlive: undefined,
+    })
   })
 
   it('with untilSucceeded has the second of its slot, because the milliseconds count the retries', () => {
@@ -98,9 +103,29 @@ describe('a lock configuration', () => {
       /keepAlive\.atMost of lock 'job' must be a millisecond or more/,
     ],
     [
-      'a misspelt option',
-      { lockAtMost: '1m' },
-      /Unknown option 'lockAtMost' in the lock configuration – the known options are name, lockAtMostFor/,
+      'a wait that cannot be read',
+      { wait: 'soon' },
+      /^wait of lock 'job' is 'soon', which is not a duration/,
+    ],
+    [
+      'a wait without intervals',
+      { wait: { atMost: '1m', interval: 0 } },
+      /^wait\.interval of lock 'job' must be a millisecond or more\.$/,
+    ],
+    [
+      'a wait without an end',
+      { wait: { interval: '1s' } },
+      /^wait\.atMost of lock 'job' must be a duration such as '1m'\.$/,
+    ],
+    [
+      'a misspelt option of wait',
+      { wait: { atMost: '1m', retries: 3 } },
+      /^Unknown option 'retries' in the wait of lock 'job' – the known options are atMost, interval\.$/,
+    ],
+    [
+      'misspelt options',
+      { lockAtMost: '1m', waits: '1m' },
+      /Unknown option 'lockAtMost', 'waits' in the lock configuration – the known options are name, lockAtMostFor/,
     ],
   ])('is refused with %s', (_, rest, message) => {
     expect(() => checkLockConfiguration({ ...valid, ...rest })).toThrow(refusal(message))

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import { eventually } from '../eventually'
 import { collectGarbage } from './collect-garbage'
@@ -48,19 +48,6 @@ describe('memory', () => {
     const held = (await heap()) - empty
     await lockMany(2 * NAMES, 'one after another', 1)
     expect((await heap()) - empty).toBeLessThan(held / 2)
-  })
-
-  it('keeps nothing of a call at a signal that lives on', async () => {
-    // On Node.js 20, `AbortSignal.any` keeps something of each result at its sources.
-    const any = jest.spyOn(AbortSignal, 'any')
-    const { signal } = new AbortController()
-    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-    await executor.executeWithLock({ name: 'job', lockAtMostFor: '1h', signal }, () => {
-      expect(getEventListeners(signal, 'abort')).toHaveLength(1)
-    })
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-    expect(any).not.toHaveBeenCalled()
-    any.mockRestore()
   })
 
   it('keeps nothing of a lock by hand at a signal that lives on, once its lease is over', async () => {

@@ -1,166 +1,148 @@
 import { once } from 'node:events'
-import { describe, expect, it } from '@jest/globals'
-import {
-  assertLocked,
-  executeOnce,
-  InMemoryLockProvider,
-  leaderElection,
-  LockingTaskExecutor,
-} from '../../src/core/internal'
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { assertLocked, leaderElection, LockingTaskExecutor } from '../../src/core/internal'
 import { afterTest } from '../after-test'
+import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
+import { faultyExecutor } from './faulty-executor'
 
-const thrown = (name?: string): unknown => {
-  try {
-    if (name === undefined) assertLocked()
-    else assertLocked(name)
-    return undefined
-  } catch (error) {
-    return error
-  }
-}
+const job = { name: 'job', lockAtMostFor: '1h' }
+const other = { ...job, name: 'other' }
+let { provider, executor } = faultyExecutor()
+
+beforeEach(() => {
+  ;({ provider, executor } = faultyExecutor())
+})
 
 describe('assertLocked', () => {
-  it('checks the innermost lock: inside a lost lock it throws, although the outer lock is held', async () => {
-    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-    await executor.executeWithLock({ name: 'outer', lockAtMostFor: '1h' }, async () => {
+  it('without a name checks the innermost lock, even if it is lost and the outer lock is held', async () => {
+    await executor.executeWithLock(job, async () => {
       await executor.executeWithLock({ name: 'inner', lockAtMostFor: '50ms' }, async ({ signal }) => {
         if (!signal.aborted) await once(signal, 'abort')
-        expect(thrown()).toMatchObject({ name: 'LockError' })
+        expect(() => assertLocked()).toThrow(
+          lockError(
+            'NOT_LOCKED',
+            'This code does not run under a lock that is still held – run it through exec',
+          ),
+        )
       })
-      expect(thrown()).toBeUndefined()
+      assertLocked()
     })
   })
 
   it('finds a named lock at every level', async () => {
-    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
-    await executor.executeWithLock({ name: 'outer', lockAtMostFor: '1h' }, async () => {
-      await executor.executeWithLock({ name: 'inner', lockAtMostFor: '1h' }, () => {
-        expect(thrown('outer')).toBeUndefined()
-        expect(thrown('inner')).toBeUndefined()
-        expect(thrown('other')).toMatchObject({ code: 'NOT_LOCKED' })
+    const notLocked = lockError(
+      'NOT_LOCKED',
+      "This code does not run under lock 'inner', or that lock is no longer held – run it through exec",
+    )
+    await executor.executeWithLock(job, async () => {
+      await executor.executeWithLock({ ...job, name: 'inner' }, () => {
+        assertLocked('job')
+        assertLocked('inner')
+        expect(() => assertLocked('other')).toThrow(expect.objectContaining({ lockName: 'other' }))
       })
-      expect(thrown('inner')).toMatchObject({ code: 'NOT_LOCKED' })
+      expect(() => assertLocked('inner')).toThrow(notLocked)
     })
   })
 })
 
 describe('a task that is nested in its own lock', () => {
-  const lock = { name: 'job', lockAtMostFor: '1h' }
-  const slot = new Date('2026-11-21T03:00:00Z')
-
-  /** Calls `work` inside a task that holds the lock. */
-  const around = async <T>(work: () => Promise<T>, provider = new InMemoryLockProvider()): Promise<T> => {
-    const result = await new LockingTaskExecutor(provider).executeWithLock(lock, work)
-    if (!result.executed) throw new Error(result.reason)
-    return result.value
-  }
-
   it('is skipped if its signal has aborted, and stops if it aborts later', async () => {
-    const provider = new InMemoryLockProvider()
-    const executor = new LockingTaskExecutor(provider)
-    await around(async () => {
-      const aborted = { ...lock, signal: AbortSignal.abort() }
+    await executor.executeWithLock(job, async () => {
+      const aborted = { ...job, signal: AbortSignal.abort() }
       expect(await executor.executeWithLock(aborted, () => 1)).toEqual({ executed: false, reason: 'aborted' })
       const controller = new AbortController()
-      await executor.executeWithLock({ ...lock, signal: controller.signal }, ({ signal }) => {
+      await executor.executeWithLock({ ...job, signal: controller.signal }, ({ signal }) => {
         controller.abort('enough')
         expect(signal.reason).toBe('enough')
       })
-      expect(() => assertLocked('job')).not.toThrow()
-    }, provider)
-  })
-
-  it('waits for another nested task', async () => {
-    const provider = new InMemoryLockProvider()
-    const executor = new LockingTaskExecutor(provider)
-    await around(async () => {
-      const running = promiseWithResolvers()
-      const first = executor.executeWithLock(lock, () => running.promise)
-      const second = executor.executeWithLock({ ...lock, wait: { atMost: '1h', interval: 1 } }, () => 2)
-      const third = await executor.executeWithLock(lock, () => 3)
-      expect(third).toEqual({ executed: false, reason: 'nested' })
-      running.resolve()
-      await first
-      expect(await second).toEqual({ executed: true, value: 2 })
-    }, provider)
-  })
-
-  it('is kept alive', async () => {
-    const provider = new InMemoryLockProvider()
-    const executor = new LockingTaskExecutor(provider)
-    await executor.executeWithLock({ ...lock, lockAtMostFor: '10m' }, async (outer) => {
-      const extended = promiseWithResolvers()
-      const nested = { ...lock, lockAtMostFor: '1h', keepAlive: true }
-      await executor.executeWithLock(nested, async ({ lock: own }) => {
-        while (outer.lock.remaining() <= 600_000) await new Promise(setImmediate)
-        expect(own.remaining()).toBeGreaterThan(600_000)
-        extended.resolve()
-      })
-      await extended.promise
+      assertLocked('job')
     })
   })
 
-  it('cannot have a slot of its own', async () => {
-    const provider = new InMemoryLockProvider()
-    await executeOnce(provider, { name: 'job', slot }, () => 1)
-    const refused = { code: 'INVALID_CONFIGURATION', lockName: 'job' }
-    await around(async () => {
-      const again = executeOnce(provider, { name: 'job', slot }, () => 2)
-      await expect(again).rejects.toMatchObject(refused)
-    }, provider)
+  it('waits for another nested task', async () => {
+    const result = await executor.executeWithLock(job, async () => {
+      const running = promiseWithResolvers()
+      const first = executor.executeWithLock(job, () => running.promise)
+      const second = executor.executeWithLock({ ...job, wait: { atMost: '1h', interval: 1 } }, () => 2)
+      const third = await executor.executeWithLock(job, () => 3)
+      running.resolve()
+      await first
+      return [await second, third]
+    })
+    const outcomes = [
+      { executed: true, value: 2 },
+      { executed: false, reason: 'nested' },
+    ]
+    expect(result).toEqual({ executed: true, value: outcomes })
+  })
+
+  it('is kept alive', async () => {
+    await executor.executeWithLock({ ...job, lockAtMostFor: '10m' }, async (outer) => {
+      await executor.executeWithLock({ ...job, keepAlive: true }, async ({ lock }) => {
+        while (outer.lock.remaining() <= 600_000) await new Promise(setImmediate)
+        expect(lock.remaining()).toBeGreaterThan(600_000)
+      })
+    })
+  })
+
+  it('has the slot that one of the tasks around it was given, and cannot have another', async () => {
+    const slot = 1_000_000
+    const nested = await executor.executeWithLock({ ...job, slot }, () =>
+      executor.executeWithLock(other, () =>
+        executor.executeWithLock(job, () => executor.executeWithLock({ ...job, slot }, () => 'inner')),
+      ),
+    )
+    expect(nested).toMatchObject({ value: { value: { value: { value: 'inner' } } } })
+    await executor.executeWithLock({ ...job, slot: slot + 1 }, async () => {
+      const error = await executor
+        .executeWithLock({ ...job, slot }, () => 'not run')
+        .catch((why: unknown) => why)
+      const refused = "holds lock 'job', so it cannot acquire a slot of its own – call it outside"
+      expect(error).toEqual(lockError('INVALID_CONFIGURATION', refused))
+      expect(error).toMatchObject({ lockName: 'job' })
+    })
   })
 
   it('is skipped by an executor that was shut down, whose shutdown waits for it', async () => {
-    const provider = new InMemoryLockProvider()
-    const executor = new LockingTaskExecutor(provider)
-    await around(async () => {
+    const inner = new LockingTaskExecutor(provider)
+    await executor.executeWithLock(job, async () => {
       let ended = false
       const running = promiseWithResolvers<AbortSignal>()
-      const nested = executor.executeWithLock(lock, async ({ signal }) => {
+      const nested = inner.executeWithLock(job, async ({ signal }) => {
         running.resolve(signal)
         await once(signal, 'abort')
         ended = true
       })
       const signal = await running.promise
-      expect(await executor.shutdown({ abortAfter: 0 })).toEqual([])
+      expect(await inner.shutdown({ abortAfter: 0 })).toEqual([])
       expect(ended).toBe(true)
       expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
       await nested
-      const late = await executor.executeWithLock(lock, () => 1)
+      const late = await inner.executeWithLock(job, () => 1)
       expect(late).toEqual({ executed: false, reason: 'shutdown' })
-    }, provider)
+    })
   })
 
   it('stops when the lock around it stops', async () => {
-    const provider = new InMemoryLockProvider()
-    const outer = new LockingTaskExecutor(provider)
     const inner = new LockingTaskExecutor(provider)
-    await outer.executeWithLock(lock, () =>
-      inner.executeWithLock(lock, async ({ signal }) => {
-        expect(await outer.shutdown({ timeout: 0 })).toEqual(['job'])
+    await executor.executeWithLock(job, () =>
+      inner.executeWithLock(job, async ({ signal }) => {
+        expect(await executor.shutdown({ timeout: 0 })).toEqual(['job'])
         expect(signal.reason).toMatchObject({ code: 'SHUTDOWN' })
       }),
     )
   })
 
   it('is no obstacle to an election, which runs outside of it', async () => {
-    const provider = new InMemoryLockProvider()
     const elected = promiseWithResolvers()
-    await around(async () => {
-      const election = leaderElection(
-        provider,
-        { ...lock, interval: 1 },
-        {
-          onElected() {
-            elected.resolve()
-          },
-        },
-      )
+    await executor.executeWithLock(job, async () => {
+      const onElected = () => elected.resolve()
+      const election = leaderElection(provider, { ...job, interval: 1 }, { onElected })
       afterTest(() => election.shutdown())
       await new Promise(setImmediate)
       expect(election.isLeader()).toBe(false)
-    }, provider)
+    })
     await elected.promise
   })
 })
