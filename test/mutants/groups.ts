@@ -14,7 +14,7 @@ export const groups: readonly Group[] = [
     tests: [
       'test/core/!(memory|process-end).test.ts',
       'test/node-cron/coordinated-run.test.ts',
-      'test/options/refusals.test.ts',
+      'test/testing/unit-test-support.test.ts',
     ],
     backends: 'sqlite',
   },

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { inTime, sleep, time, whenAborted, whenOver } from '../../src/core/internal'
+
+const HOUR = 3_600_000
+const nothing = (): void => undefined
+
+beforeEach(() => {
+  jest.useFakeTimers()
+})
+
+afterEach(() => {
+  jest.restoreAllMocks()
+  jest.useRealTimers()
+})
+
+describe('a timer', () => {
+  const { signal } = new AbortController()
+  const late = () => new Error('late')
+
+  it.each<[string, boolean, () => unknown]>([
+    ['keeps the process alive if it is told so', true, () => time.after(HOUR, nothing, true)],
+    ['does not if it is told so', false, () => time.after(HOUR, nothing, false)],
+    ['of a sleep keeps the process alive', true, () => sleep(HOUR, signal)],
+    ['of work with a limit keeps the process alive', true, () => inTime(sleep(1), HOUR, late)],
+    ['of work in the background does not', false, () => inTime(sleep(1), HOUR, late, false)],
+    ['of a lease does not', false, () => whenOver(() => HOUR, nothing)],
+  ])('%s', (_, keepsAlive, start) => {
+    const timers = jest.spyOn(globalThis, 'setTimeout')
+    void start()
+    const timer = timers.mock.results.at(-1)?.value as NodeJS.Timeout
+    expect(timer.hasRef()).toBe(keepsAlive)
+  })
+
+  it('may be a number, as in some runtimes', () => {
+    jest.spyOn(globalThis, 'setTimeout').mockReturnValue(7 as never)
+    const clear = jest.spyOn(globalThis, 'clearTimeout').mockReturnValue()
+    time.after(1, nothing, false)()
+    expect(clear).toHaveBeenCalledWith(7)
+  })
+})
+
+it.each([
+  [0, 50],
+  [0.5, 75],
+  [0.9, 95],
+])('of an interval, half is fixed and half is random: %d', (random, expected) => {
+  jest.spyOn(Math, 'random').mockReturnValue(random)
+  expect(time.jittered(100)).toBe(expected)
+})
+
+it('what waits for the end of a time that is over is called at once', () => {
+  const over = jest.fn()
+  whenOver(() => 0, over)()
+  expect(over).toHaveBeenCalledTimes(1)
+})
+
+it('one of several that wait for a signal can leave', () => {
+  const controller = new AbortController()
+  const [left, waiting] = [jest.fn(), jest.fn()]
+  const leave = whenAborted(controller.signal, left)
+  whenAborted(controller.signal, waiting)
+  leave()
+  controller.abort()
+  expect([left, waiting].map(({ mock }) => mock.calls.length)).toEqual([0, 1])
+})
+
+it('a sleep whose signal has aborted does not begin', async () => {
+  await sleep(HOUR, new AbortController().signal, AbortSignal.abort())
+  expect(jest.getTimerCount()).toBe(0)
+})
