@@ -99,7 +99,7 @@ class RenderingSession implements SqlSession {
     for (const name of statement.parameters) {
       const value = values[name] ?? null
       bound.push(value)
-      if (typeof value === 'string' && !PLAIN.test(value)) arePlain = false
+      if (!PLAIN.test(String(value))) arePlain = false
     }
     try {
       const result = arePlain
@@ -136,8 +136,7 @@ function withLiterals(
   const text = render(statement, (position) => {
     const value = bound[position] ?? null
     const plain = { sql: placeholder(position), value }
-    const written =
-      typeof value === 'string' && !PLAIN.test(value) ? (inAscii?.(value, plain.sql) ?? plain) : plain
+    const written = PLAIN.test(String(value)) ? plain : (inAscii?.(String(value), plain.sql) ?? plain)
     if (written.value !== undefined) values.push(written.value)
     return written.sql
   })

@@ -24,12 +24,12 @@ export function nameAmong(names: Map<string, string>, text: string): string | un
 }
 
 /** invalid_sql_statement_name, duplicate_prepared_statement */
-const POSTGRES_NAMES = /^(26000|42P05)$/
+const POSTGRES_NAMES: readonly unknown[] = ['26000', '42P05']
 /**
  * MySQL and MariaDB: unknown handler, not supported in the protocol, max_prepared_stmt_count reached, must be prepared again.
  * https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
  */
-const MYSQL_STATEMENTS = /^(1243|1295|1461|1615)$/
+const MYSQL_STATEMENTS: readonly unknown[] = [1243, 1295, 1461, 1615]
 
 /**
  * Returns whether a statement failed because it could not be prepared: the server does not know its name, already has one of that
@@ -37,8 +37,8 @@ const MYSQL_STATEMENTS = /^(1243|1295|1461|1615)$/
  * of them report this before anything is executed.
  */
 export function isNotPrepared(error: unknown): boolean {
-  const { severity, code, errno, routine, message } = (error ?? {}) as Record<string, unknown>
-  if (POSTGRES_NAMES.test(String(code)) || MYSQL_STATEMENTS.test(String(errno))) return true
+  const { severity, code, errno, routine, message } = error as Record<string, unknown>
+  if (POSTGRES_NAMES.includes(code) || MYSQL_STATEMENTS.includes(errno)) return true
   // The message, "cached plan must not change result type", is in the server's language.
   if (code === '0A000') return routine === 'RevalidateCachedQuery'
   // pg's own error has no code, and a pooler's is that of any protocol violation: PgBouncer ends the connection with it.

@@ -67,9 +67,10 @@ export class Attempt {
   /** Whether a write has changed rows, so that this server is alive and accepts writes. */
   hasWritten = false
   #session: SqlSession | undefined
-  #underWay: Promise<unknown> | undefined
-  /** Rejects the statement that is under way. */
-  #cancel: ((error: DriverError) => void) | undefined
+  /** The last statement; a session is never without one. */
+  #underWay!: Promise<unknown>
+  /** Rejects that statement. */
+  #cancel!: (error: DriverError) => void
 
   constructor(
     private readonly client: SqlClient,
@@ -156,10 +157,10 @@ export class Attempt {
     }
     if (this.#session.end && mayEnd()) {
       void this.end()
-      this.#cancel?.(new DriverError(undefined, 'the session was ended, because no answer arrived'))
+      this.#cancel(new DriverError(undefined, 'the session was ended, because no answer arrived'))
       return undefined
     }
-    return this.#underWay?.then(() => this.release())
+    return this.#underWay.then(() => this.release())
   }
 }
 
@@ -202,29 +203,24 @@ export class EndedSessions {
   readonly #unanswered = new Allowance(20, 300_000)
   readonly #readOnly = new Allowance(6, 1_250)
   readonly #rows = new Map<string | undefined, number>()
-  #isClean = true
 
   mayEndUnanswered(lockName: string | undefined): boolean {
     const ofRow = this.#rows.get(lockName) ?? 0
     if (ofRow >= 10 || !this.#unanswered.allow()) return false
-    this.#isClean = false
     this.#rows.set(lockName, ofRow + 1)
     return true
   }
 
   /** Returns whether a call may be repeated on a server that accepted no writes, which costs one more session. */
   mayLeave(): boolean {
-    this.#isClean = false
     return this.#readOnly.allow()
   }
 
   /** Notes that a write has changed the row of this lock. */
   forgive(lockName: string | undefined): void {
-    if (this.#isClean) return
     this.#unanswered.renew()
     this.#readOnly.renew()
     this.#rows.delete(lockName)
-    this.#isClean = this.#rows.size === 0
   }
 }
 

@@ -208,9 +208,13 @@ it('create() sends a schema change to Spanner, unless the table exists', async (
 })
 
 it('a lock of SQL Server is released if a trigger sent other rows before the outcome', async () => {
-  const { lock, sent } = await connect('mssql', [{ rows: [{ audit_id: 7 }] }, { rows: [{ changed: 1 }] }])
+  const { lock, provider, sent } = await connect('mssql', [
+    { rows: [{ audit_id: 7 }] },
+    { rows: [{ changed: 1 }] },
+  ])
   await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'no trigger that returns rows'))
-  await eventually(() => expect(sent.length).toBe(2))
+  await provider.drain()
+  expect(sent).toHaveLength(2)
   expect(sent[1]?.text).toMatch(/^update .*@@rowcount/s)
 })
 

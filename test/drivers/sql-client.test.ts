@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { drivers, sqlClient, type RunStatement } from '../../src/drivers/internal'
+import { LockError } from '../../src/core/internal'
+import { drivers, isNotPrepared, sqlClient, type RunStatement } from '../../src/drivers/internal'
 import { DriverError, parameter, sql, type StatementResult } from '../../src/sql/internal'
 import { senderOf } from '../statement-sender'
 
@@ -48,6 +49,10 @@ describe('a SQL client', () => {
     expect(await answering({ rows, changed: 0 }).query(statement, {})).toEqual([{ owner: '报告', held: 1 }])
   })
 
+  it('reads no rows as none, because mssql returns nothing for a batch without a result', async () => {
+    expect(await answering({} as StatementResult).query(statement, {})).toEqual([])
+  })
+
   it.each([
     [0, 0],
     [1, 1],
@@ -86,9 +91,45 @@ describe('a SQL client', () => {
     await expect(failing.query(statement, {})).rejects.toMatchObject({ sent: false, lasts: false })
   })
 
-  it('does not change an error whose code the client has already determined', async () => {
-    const error = new DriverError('40001', new Error('no'))
-    const failing = sending(drivers.postgres, () => Promise.reject(error))
-    await expect(failing.query(statement, {})).rejects.toBe(error)
+  it('knows that nothing was sent if no session could be opened, whatever the error is', async () => {
+    const client = sqlClient(drivers.postgres, { connect: () => Promise.reject(new Error('any')) })
+    await expect(client.connect()).rejects.toMatchObject({ sent: false, lasts: false })
+  })
+
+  it.each([new DriverError('40001', new Error('no')), new LockError('INVALID_CLIENT', 'no')])(
+    'does not change an error whose meaning the client has already determined: %p',
+    async (error) => {
+      const failing = sending(drivers.postgres, () => Promise.reject(error))
+      await expect(failing.query(statement, {})).rejects.toBe(error)
+    },
+  )
+})
+
+describe('a statement', () => {
+  it.each([
+    [{ severity: 'ERROR', code: '26000' }],
+    [{ severity: 'ERROR', code: '42P05' }],
+    [{ severity: 'ERROR', code: '0A000', routine: 'RevalidateCachedQuery' }],
+    // PgBouncer and pg.
+    [{ severity: 'ERROR', code: '08P01', message: 'prepared statement did not exist' }],
+    [{ message: 'Prepared statements must be unique' }],
+    [{ errno: 1243 }],
+    [{ errno: 1295 }],
+    [{ errno: 1461 }],
+    [{ errno: 1615 }],
+  ])('could not be prepared after %p', (error) => {
+    expect(isNotPrepared(error)).toBe(true)
+  })
+
+  it.each([
+    [{ severity: 'ERROR', code: '0A000', message: 'prepared statement', routine: 'another' }],
+    [{ severity: 'ERROR', code: '08P01', message: 'unexpected message type' }],
+    [{ severity: 'ERROR', code: '40001', message: 'prepared statement' }],
+    [{ severity: 'ERROR', message: 'prepared statement' }],
+    [{ code: 'ECONNRESET', message: 'prepared statement' }],
+    [{ code: '08P01', message: 'prepared statement' }],
+    [{ errno: 1213 }],
+  ])('may have been executed after %p', (error) => {
+    expect(isNotPrepared(error)).toBe(false)
   })
 })

@@ -1,6 +1,16 @@
+import os from 'node:os'
+import workerThreads from 'node:worker_threads'
 import fc from 'fast-check'
-import { describe, expect, it } from '@jest/globals'
-import { checkLockedBy, endedOwner, isOurs, lastRunOf, newOwner, readableOwner } from '../../src/sql/owner'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import {
+  checkLockedBy,
+  defaultLockedBy,
+  endedOwner,
+  isOurs,
+  lastRunOf,
+  newOwner,
+  readableOwner,
+} from '../../src/sql/owner'
 import { lockRecords } from '../../src/sql/records'
 import { printable } from '../../src/sql/table/printable'
 import { anyOwner, ODD_OWNERS } from './odd-owners'
@@ -58,6 +68,27 @@ describe('an owner, whatever lockedBy is,', () => {
       }),
     )
   })
+})
+
+afterEach(() => {
+  jest.restoreAllMocks()
+})
+
+it('names the host, the process and the thread by default, and keeps the end of a long name', () => {
+  const { hostname } = os
+  expect(defaultLockedBy()).toBe(`${hostname()}/${process.pid}`)
+  jest.replaceProperty(workerThreads, 'isMainThread', false)
+  expect(defaultLockedBy()).toBe(`${hostname()}/${process.pid}/${workerThreads.threadId}`)
+  jest.spyOn(os, 'hostname').mockReturnValue('h'.repeat(300))
+  expect(defaultLockedBy()).toMatch(new RegExp(`^h{200,}/${process.pid}/${workerThreads.threadId}$`))
+  expect(checkLockedBy(defaultLockedBy())).toHaveLength(218)
+})
+
+it.each([
+  ['host/1/36 failed', { ranFor: 36, heldFor: 0 }],
+  ['host/1/36+64 failed', { ranFor: 36, heldFor: 64 }],
+])('becomes %s after a run', (ended, times) => {
+  expect(endedOwner(newOwner('host/1'), { outcome: 'failed', keepFor: 0, ...times })).toBe(ended)
 })
 
 it.each([

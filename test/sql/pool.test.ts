@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { DataSource } from 'typeorm'
+import { LockError, type Lock } from '../../src/core/internal'
 import {
   dialects,
   DriverError,
   SqlLockProvider,
+  type Dialect,
   type SqlClient,
   type StatementResult,
 } from '../../src/sql/internal'
@@ -21,11 +23,16 @@ import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-tim
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 
-/** A pool that counts its sessions. Reads find every lock free, because no write is delivered. */
+/** A pool that counts its sessions and statements. Reads find every lock free, because no write is delivered. */
 class CountingPool implements SqlClient {
   opened = 0
+  sent = 0
   ended = 0
   released = 0
+  left = 0
+  unusable: SqlClient['unusable']
+  /** What reads find instead. */
+  read: StatementResult | undefined
   /** How each write is answered. */
   write: () => Promise<StatementResult> = () => Promise.resolve({ rows: [], changed: 1 })
 
@@ -33,12 +40,17 @@ class CountingPool implements SqlClient {
     this.opened++
     const session = await network.connect()
     return {
-      execute: async (...all: Parameters<typeof session.execute>) =>
-        all[2] === 'changed' ? this.write() : session.execute(...all),
+      execute: (...all: Parameters<typeof session.execute>) => {
+        this.sent++
+        const rows = async () => this.read ?? session.execute(...all)
+        return { rows, changed: this.write }[all[2]]()
+      },
       release: () => this.released++,
       end: () => this.ended++,
     }
   }
+
+  leave = () => Promise.resolve(this.left++)
 }
 
 /** Waits for work on virtual time. @returns its error */
@@ -50,22 +62,44 @@ async function failing(work: Promise<unknown>, milliseconds = 6 * SECOND): Promi
   return settle(failed, milliseconds)
 }
 
-const readOnly = () => Promise.reject(new DriverError('READ_ONLY', 'the server is read-only'))
 const silent = () => new Promise<StatementResult>(() => undefined)
-const drivenOut = () => Promise.reject(new DriverError(undefined, 'Query read timeout'))
+const changing = (changed?: number) => () => Promise.resolve({ rows: [], changed })
+const failed = (code: string | undefined, message: string) => () =>
+  Promise.reject(new DriverError(code, message))
+const answered = changing(1)
+const thenSilent = (first: () => Promise<StatementResult>) => {
+  const answers = [first]
+  return () => (answers.pop() ?? silent)()
+}
+const readOnly = failed('READ_ONLY', 'the server is read-only')
+const drivenOut = failed(undefined, 'Query read timeout')
+const refusing = (message: string, code?: string) => ({
+  connect: () => Promise.reject(new DriverError(code, message, false)),
+})
+const destroyed = () => new LockError('INVALID_CLIENT', 'destroyed')
+
+/** SQLite's, but an acquisition sends nothing before its write. */
+const writingFirst: Dialect = {
+  ...dialects.sqlite,
+  acquire: (dialect, lock) => dialects.sqlite.acquire(dialect, lock).slice(-1),
+  readOnlyErrors: { STANDBY: 'this server is a standby' },
+}
 
 describe('the connections of a pool', () => {
   let pool: CountingPool
   let provider: SqlLockProvider
 
-  afterEach(() => settle(provider.drain(0), LIMIT))
+  afterEach(() => {
+    jest.restoreAllMocks()
+    return settle(provider.drain(0), LIMIT)
+  })
   useVirtualTime()
 
   beforeEach(async () => {
     pool = new CountingPool()
-    provider = new SqlLockProvider(pool, dialects.sqlite)
+    provider = new SqlLockProvider(pool, writingFirst)
     await (await provider.lock(job))?.unlock()
-    Object.assign(pool, { opened: 0, ended: 0, released: 0 })
+    Object.assign(pool, { opened: 0, sent: 0, ended: 0, released: 0 })
   })
 
   it('are borrowed once for an acquisition, and given back before the lock is returned', async () => {
@@ -80,48 +114,83 @@ describe('the connections of a pool', () => {
   ])(
     'are replaced sparingly while the server is read-only: %d calls open at most %d',
     async (calls, most) => {
+      jest.spyOn(Math, 'random').mockReturnValue(1)
       pool.write = readOnly
-      const errors = await Promise.all(
-        Array.from({ length: calls }, (_, index) => failing(provider.lock({ ...job, name: `job ${index}` }))),
+      const errors = Promise.all(
+        Array.from({ length: calls }, (_, index) =>
+          provider.lock({ ...job, name: `job ${index}` }).catch((error: unknown) => error),
+        ),
       )
-      for (const error of errors) expect(error).toMatchObject({ code: 'DATABASE_ERROR' })
+      await jest.advanceTimersByTimeAsync(2)
+      expect(pool.opened).toBe(calls + Math.min(calls, 6))
+      await jest.advanceTimersByTimeAsync(6 * SECOND)
+      for (const error of await errors) expect(error).toMatchObject({ code: 'DATABASE_ERROR' })
       expect(pool.ended).toBeLessThanOrEqual(most)
       expect(pool.opened - pool.released).toBe(pool.ended)
     },
   )
 
-  it('are replaced at once while only the pool is out of date', async () => {
+  it('are replaced at once while only the pool is out of date, and again after a write', async () => {
+    let stale = 0
+    pool.write = () => (stale-- > 0 ? readOnly() : answered())
+    for (const ended of [3, 6, 9]) {
+      stale = 3
+      const locked = provider.lock(job)
+      await jest.advanceTimersByTimeAsync(20)
+      expect(await locked).toBeDefined()
+      expect(pool).toMatchObject({ ended, left: 0 })
+    }
+  })
+
+  it.each([3, undefined])('that cannot be ended are left by the client, if it can: %p', async (left) => {
+    const connect = pool.connect.bind(pool)
+    pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
+    if (left === undefined) Object.assign(pool, { leave: undefined, left })
     let stale = 3
-    pool.write = () => (stale-- > 0 ? readOnly() : Promise.resolve({ rows: [], changed: 1 }))
+    pool.write = () => (stale-- > 0 ? readOnly() : answered())
     const locked = provider.lock(job)
     await jest.advanceTimersByTimeAsync(20)
     expect(await locked).toBeDefined()
-    expect(pool.ended).toBe(3)
+    expect(pool).toMatchObject({ opened: 4, released: 4, ended: 0, left })
   })
 
-  it('are given up at most twice by one call', async () => {
-    const lock = await provider.lock(job)
-    pool.write = silent
-    expect(await failing(Promise.resolve(lock?.unlock()))).toMatchObject({ code: 'TIMEOUT' })
-    expect(pool.ended).toBe(2)
-  })
+  it.each([silent, thenSilent(failed('SQLITE_BUSY', 'busy'))])(
+    'are given up at most twice by one call: %#',
+    async (write) => {
+      const lock = await provider.lock(job)
+      const connect = pool.connect.bind(pool)
+      // Those that could not be opened do not count.
+      Object.assign(pool, refusing('ECONNREFUSED'))
+      await failing(provider.lock(job))
+      await failing(provider.lock(job))
+      Object.assign(pool, { connect, write })
+      expect(await failing(Promise.resolve(lock?.unlock()))).toMatchObject({ code: 'TIMEOUT' })
+      expect(pool.ended).toBe(2)
+    },
+  )
 
-  it('are ended after a time-out of the driver as after that of the provider', async () => {
+  it.each([
+    ['a time-out of the driver, as after that of the provider', drivenOut],
+    ['a statement that could not be prepared', failed('NOT_PREPARED', 'unprepared')],
+  ])('are ended after %s', async (_, write) => {
     const lock = await provider.lock(job)
-    pool.write = drivenOut
+    pool.write = write
     const unlocked = lock?.unlock()
     await jest.advanceTimersByTimeAsync(1)
     expect(pool.ended).toBeGreaterThan(0)
-    pool.write = () => Promise.resolve({ rows: [], changed: 1 })
+    pool.write = answered
     await jest.advanceTimersByTimeAsync(SECOND)
     await unlocked
   })
 
   it('are kept if a commit was not replicated, because they are healthy', async () => {
     const lock = await provider.lock(job)
-    pool.write = () => Promise.reject(new DriverError('NOT_REPLICATED', 'no standby'))
+    const refused = failed('NOT_REPLICATED', 'no standby')
+    let writes = 0
+    pool.write = () => (writes++, refused())
     await failing(Promise.resolve(lock?.unlock()))
     expect(pool.ended).toBe(0)
+    expect(writes).toBeGreaterThan(2)
   })
 
   it('that wait behind one row use up only ten of twenty ends, and an answered write forgives the others', async () => {
@@ -133,11 +202,36 @@ describe('the connections of a pool', () => {
     expect(pool.ended).toBeLessThanOrEqual(10)
     for (let count = 0; count < 15; count++) await failing(provider.lock({ ...job, name: `other ${count}` }))
     const used = pool.ended
-    pool.write = () => Promise.resolve({ rows: [], changed: 1 })
+    pool.write = answered
     await (await provider.lock({ ...job, name: 'answered' }))?.unlock()
     pool.write = silent
     for (let count = 0; count < 10; count++) await failing(provider.lock({ ...job, name: `silent ${count}` }))
     expect(pool.ended - used).toBeGreaterThanOrEqual(10)
+  })
+
+  it('that wait behind one row are ended again once that row was written, and otherwise after minutes', async () => {
+    const endedBy = async (lock: Lock | undefined, extensions: number) => {
+      pool.write = silent
+      pool.ended = 0
+      for (let time = 0; time < extensions; time++) await failing(Promise.resolve(lock?.extend('2h')))
+      pool.write = answered
+      return pool.ended
+    }
+    const lock = await provider.lock(job)
+    const another = await provider.lock({ ...job, name: 'another' })
+    const third = await provider.lock({ ...job, name: 'third' })
+    expect(await endedBy(lock, 6)).toBe(10)
+    expect(await endedBy(another, 6)).toBe(10)
+    expect(await endedBy(third, 1)).toBe(0)
+    await jest.advanceTimersByTimeAsync(600 * SECOND)
+    expect(await endedBy(third, 2)).toBe(2)
+    await third?.unlock()
+    expect(await endedBy(lock, 1)).toBe(0)
+    pool.write = changing(0)
+    expect(await provider.lock(job)).toBeUndefined()
+    expect(await endedBy(lock, 1)).toBe(0)
+    await lock?.extend('1h')
+    expect(await endedBy(lock, 1)).toBe(2)
   })
 
   it('are requested again while the server has no room for them', async () => {
@@ -168,25 +262,115 @@ describe('the connections of a pool', () => {
     pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
     pool.write = async () => {
       await new Promise((resolve) => setTimeout(resolve, 20 * SECOND))
-      return answer === 'success' ? { rows: [], changed: 1 } : drivenOut()
+      return answer === 'success' ? answered() : drivenOut()
     }
     expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
     expect(pool.opened - pool.released).toBeGreaterThan(0)
     // Statements of the release in the background are answered at once: only late answers are waited for.
-    pool.write = () => Promise.resolve({ rows: [], changed: 1 })
+    pool.write = answered
     await jest.advanceTimersByTimeAsync(60 * SECOND)
     expect(pool.opened - pool.released).toBe(0)
   })
 
-  it('go back if they arrive too late', async () => {
+  it('that cannot be ended go back after a late answer, and their call opens no other', async () => {
+    const lock = await provider.lock(job)
+    const connect = pool.connect.bind(pool)
+    pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
+    pool.opened = pool.released = 0
+    pool.write = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20 * SECOND))
+      return changing(0)()
+    }
+    expect(await failing(Promise.resolve(lock?.extend('1h')))).toMatchObject({ code: 'TIMEOUT' })
+    await jest.advanceTimersByTimeAsync(60 * SECOND)
+    expect(pool).toMatchObject({ opened: 2, released: 2 })
+  })
+
+  it('go back if they arrive too late, and nothing is sent', async () => {
     const connect = pool.connect.bind(pool)
     pool.connect = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 20 * SECOND))
+      await new Promise((resolve) => setTimeout(resolve, 6 * SECOND))
       return connect()
     }
     expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
     await jest.advanceTimersByTimeAsync(30 * SECOND)
-    expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
+    expect(pool).toMatchObject({ opened: 1, sent: 0, released: 1, ended: 0 })
+  })
+
+  it('that cannot be opened for good are asked for once', async () => {
+    pool.connect = () => Promise.reject(new DriverError(undefined, 'wrong password', false, true))
+    expect(await failing(provider.lock(job), 0)).toMatchObject({ code: 'DATABASE_ERROR' })
+  })
+
+  it.each([
+    ['busy', '5s', { write: failed('SQLITE_BUSY', 'busy') }, [2, 4, 8, 16, 32, 64, 100, 100]],
+    ['away', '5s', refusing('ECONNREFUSED'), [2, 4, 8, 100, 200, 400, 800, 1_000]],
+    ['silent', '5s', { write: silent }, [2_502]],
+    ['silent', '300ms', { write: silent }, [202]],
+  ])(
+    'are asked for again after pauses if the database is %s, within %s',
+    async (_, timeLimit, fault, pauses) => {
+      jest.spyOn(Math, 'random').mockReturnValue(1)
+      provider = new SqlLockProvider(pool, writingFirst, { timeLimit })
+      const lock = await provider.lock(job)
+      const times: number[] = []
+      Object.assign(pool, fault)
+      const connect = pool.connect.bind(pool)
+      pool.connect = () => {
+        times.push(performance.now())
+        return connect()
+      }
+      await failing(Promise.resolve(lock?.unlock()))
+      const seen = times.slice(1).map((time, index) => Math.round(time - (times[index] ?? 0)))
+      expect(seen.slice(0, pauses.length)).toEqual(pauses)
+    },
+  )
+
+  const SILENT = /not answer .* lock 'job' within 5000 ms – check whether/
+  const BUSY = /too busy .* lock 'job' within 5000 ms: /
+
+  it.each([
+    [{ write: silent }, 'TIMEOUT', SILENT, 'NoAnswer: no answer within 5000 ms'],
+    [refusing('pool timeout'), 'TIMEOUT', SILENT, 'DriverError: pool timeout'],
+    [refusing('ECONNREFUSED'), 'DATABASE_ERROR', /failed .* lock 'job': ECONNREFUSED$/, 'ECONNREFUSED'],
+    [refusing('full', 'SQLITE_BUSY'), 'TIMEOUT', BUSY, 'full'],
+    [{ write: changing(0) }, 'TIMEOUT', BUSY, 'LostRace: another session was faster'],
+    [{ write: failed('NOT_PREPARED', 'unprepared') }, 'TIMEOUT', BUSY, 'unprepared'],
+    [{ write: thenSilent(failed('NOT_PREPARED', 'unprepared')) }, 'TIMEOUT', SILENT, /^NoAnswer: /],
+    [
+      { write: drivenOut },
+      'DATABASE_ERROR',
+      /failed .* lock 'job': Query read timeout$/,
+      'Query read timeout',
+    ],
+    [
+      { write: failed('STANDBY', 'no') },
+      'DATABASE_ERROR',
+      /not accept writes, .*: no \(error STANDBY\)/,
+      'no',
+    ],
+    [
+      { read: { rows: [{ read_only: 1 }] } },
+      'DATABASE_ERROR',
+      /not accept writes, .*read-only \(/,
+      'the server is read-only',
+    ],
+    [{ write: thenSilent(readOnly) }, 'DATABASE_ERROR', /not accept writes, /, 'the server is read-only'],
+    [{ write: readOnly }, 'DATABASE_ERROR', /not accept writes, .* lock 'job'/, 'the server is read-only'],
+    [
+      { write: drivenOut, unusable: destroyed },
+      'INVALID_CLIENT',
+      /^destroyed$/,
+      'DriverError: Query read timeout',
+    ],
+    [{ ...refusing('closed'), unusable: destroyed }, 'INVALID_CLIENT', /^destroyed$/, 'DriverError: closed'],
+    [{ write: changing(0), unusable: destroyed }, 'TIMEOUT', BUSY, 'LostRace: another session was faster'],
+    [{ write: changing(undefined) }, 'INVALID_CLIENT', /does not report how many rows/, 'undefined'],
+  ] as const)('fail an acquisition with %p as %s', async (fault, code, message, cause) => {
+    Object.assign(pool, fault)
+    const error = await failing(provider.lock({ ...job, slot: 1 }), 5 * SECOND)
+    expect(error).toMatchObject({ code, lockName: 'job', message: expect.stringMatching(message) })
+    expect(String((error as LockError).cause)).toMatch(cause)
   })
 })
 
