@@ -218,6 +218,11 @@ it('a lock of SQL Server is released if a trigger sent other rows before the out
   expect(sent[1]?.text).toMatch(/^update .*@@rowcount/s)
 })
 
+it('a session without autocommit acquires no lock', async () => {
+  const { lock } = await connect('hana', [{ rows: [{ autocommit: 0 }] }])
+  await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'Autocommit is off'))
+})
+
 it('check() reports columns of SQL Server that are too short, nullable or varchar', async () => {
   const { provider } = await connect('mssql', [FREE, FREE, FREE, FREE, FREE, FREE], () => [
     column('name', 'varchar', 64, 1),

@@ -66,6 +66,33 @@ it('sends nothing for acquisitions that had no connection', async () => {
   expect(network.sent).toEqual([])
 })
 
+it('sends nothing for an acquisition that has only read', async () => {
+  network.stall('reads')
+  await expectFailure(provider.lock(job()), TIMED_OUT)
+  network.gate = {}
+  await jest.advanceTimersByTimeAsync(2 * HOUR)
+  expect(network.sent).toEqual([])
+})
+
+it('sends a release whose answer was lost once more', async () => {
+  const lock = await provider.lock(job())
+  network.fault = 'answer lost'
+  await expectFailure(lock?.unlock(), FAILED)
+  network.fault = undefined
+  network.sent.length = 0
+  await jest.advanceTimersByTimeAsync(2 * HOUR)
+  expect(network.sent).toHaveLength(1)
+})
+
+it('leaves the time of the last run as it was when it releases a pause', async () => {
+  const slot = Date.now()
+  await (await provider.lock({ ...job(), slot }))?.unlock()
+  network.next = 'answer lost'
+  await expectFailure(provider.table.pause('job', { duration: '8h', reason: 'answer lost' }), FAILED)
+  await jest.advanceTimersByTimeAsync(1)
+  expect(await other.table.find('job')).toMatchObject({ held: false, lockedAt: new Date(slot) })
+})
+
 it('sends one statement at a time', async () => {
   await acquireUnanswered('answer lost', 50)
   const gate = network.stall('writes')
@@ -260,6 +287,21 @@ it('drain() waits for the answer to an acquisition that is still under way', asy
   await drained
   expect(await held()).toEqual([])
   expect(jest.getTimerCount()).toBe(0)
+})
+
+it('drain() does not end the release of a lock that was acquired while it waited', async () => {
+  const gate = network.stall('writes')
+  await expectFailure(provider.lock(job('late')), TIMED_OUT)
+  network.gate = {}
+  const drained = provider.drain()
+  const lock = await provider.lock(job('meanwhile'))
+  gate.resolve()
+  await settle(drained)
+  network.fault = 'request lost'
+  await expectFailure(lock?.unlock(), FAILED)
+  network.fault = undefined
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(await held()).toEqual([])
 })
 
 it('drain() waits for and ends the releases of an executor whose acquisition was still under way', async () => {

@@ -30,6 +30,7 @@ class CountingPool implements SqlClient {
   ended = 0
   released = 0
   left = 0
+  stopped = 0
   unusable: SqlClient['unusable']
   /** What reads find instead. */
   read: StatementResult | undefined
@@ -51,6 +52,9 @@ class CountingPool implements SqlClient {
   }
 
   leave = () => Promise.resolve(this.left++)
+  stopConnecting = () => {
+    this.stopped++
+  }
 }
 
 /** Waits for work on virtual time. @returns its error */
@@ -102,9 +106,32 @@ describe('the connections of a pool', () => {
     Object.assign(pool, { opened: 0, sent: 0, ended: 0, released: 0 })
   })
 
-  it('are borrowed once for an acquisition, and given back before the lock is returned', async () => {
+  it('are borrowed once for each call, and given back before it returns', async () => {
+    const lock = await provider.lock(job)
+    expect(pool).toMatchObject({ opened: 1, sent: 1, released: 1, ended: 0 })
+    await lock?.extend('2h')
+    expect(pool).toMatchObject({ opened: 2, sent: 2, released: 2 })
+    await lock?.unlock()
+    expect(pool).toMatchObject({ opened: 3, sent: 3, released: 3 })
+    await new SqlLockProvider(pool, writingFirst).table.list()
+    expect(pool).toMatchObject({ opened: 4, sent: 4, released: 4 })
+    await new SqlLockProvider(pool, writingFirst).table.check()
+    expect(pool).toMatchObject({ opened: 5, released: 5, ended: 0 })
+  })
+
+  it('show the table again after an error that could not be explained', async () => {
+    const connect = pool.connect.bind(pool)
+    pool.write = () => {
+      pool.connect = () => Promise.reject(new DriverError(undefined, 'wrong password', false, true))
+      return failed('NO_SUCH_TABLE', 'no such table')()
+    }
+    await expect(provider.lock(job)).rejects.toMatchObject({
+      code: 'DATABASE_ERROR',
+      message: expect.stringContaining('no such table'),
+    })
+    Object.assign(pool, { connect, write: answered, sent: 0 })
     expect(await provider.lock(job)).toBeDefined()
-    expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
+    expect(pool.sent).toBeGreaterThan(1)
   })
 
   it.each([
@@ -188,8 +215,8 @@ describe('the connections of a pool', () => {
     const refused = failed('NOT_REPLICATED', 'no standby')
     let writes = 0
     pool.write = () => (writes++, refused())
-    await failing(Promise.resolve(lock?.unlock()))
-    expect(pool.ended).toBe(0)
+    await failing(Promise.resolve(lock?.extend('1h')))
+    expect(pool).toMatchObject({ ended: 0, stopped: 0 })
     expect(writes).toBeGreaterThan(2)
   })
 
@@ -294,7 +321,7 @@ describe('the connections of a pool', () => {
     }
     expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
     await jest.advanceTimersByTimeAsync(30 * SECOND)
-    expect(pool).toMatchObject({ opened: 1, sent: 0, released: 1, ended: 0 })
+    expect(pool).toMatchObject({ opened: 1, sent: 0, released: 1, ended: 0, stopped: 1 })
   })
 
   it('that cannot be opened for good are asked for once', async () => {

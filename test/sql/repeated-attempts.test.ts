@@ -19,6 +19,7 @@ import {
 useVirtualTime()
 
 const later = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const BUSY = new DriverError('SQLITE_BUSY', 'database is locked')
 /** Delivers no writes. */
 const swallowing: Fault = (send, isWrite) => (isWrite ? new Promise(() => undefined) : send())
 
@@ -27,6 +28,45 @@ it('an extension whose request got lost is sent again before the lease is over',
   network.next = 'late'
   await settle(Promise.resolve(lock?.extend(HOUR)), 3 * SECOND)
   expect(lock?.remaining()).toBeGreaterThan(HOUR / 2)
+})
+
+it('a lease is trusted for a millisecond less than was asked for, and an extension never shortens it', async () => {
+  const lock = await provider.lock(job())
+  expect(lock?.remaining()).toBe(HOUR - 1)
+  await lock?.extend(MINUTE)
+  expect(lock?.remaining()).toBe(HOUR - 1)
+  await lock?.extend(2 * HOUR)
+  expect(lock?.remaining()).toBe(2 * HOUR - 1)
+})
+
+it.each([
+  ['at once', (): Promise<unknown> => Promise.resolve(), '3000+6000 succeeded'],
+  ['at the second attempt', () => later(SECOND).then(() => Promise.reject(BUSY)), '3000+6000 succeeded'],
+])('a release that arrives %s records the run, and how long the lease went on', async (_, before, ended) => {
+  network.next = (send) => later(SECOND).then(send)
+  const locking = provider.lock({ ...job(), lockAtMostFor: 10 * SECOND, lockAtLeastFor: 10 * SECOND })
+  const lock = await settle(locking, SECOND)
+  await jest.advanceTimersByTimeAsync(3 * SECOND)
+  network.next = (send) => before().then(send)
+  await settle(Promise.resolve(lock?.unlock({ outcome: 'succeeded' })), 2 * SECOND)
+  expect((await other.table.find('job'))?.lockedBy).toMatch(new RegExp(`/${ended.replace('+', '\\+')}$`))
+})
+
+it('a slot that somebody else acquires again first is held', async () => {
+  const slot = { ...job(), slot: Date.now(), untilSucceeded: true }
+  await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
+  network.next = async (send) => {
+    expect(await other.lock(slot)).toBeDefined()
+    return send()
+  }
+  expect(await settle(provider.lock(slot), SECOND)).toBeUndefined()
+  expect(await held()).toEqual(['job'])
+})
+
+it('a read whose answer got lost is sent again', async () => {
+  const faults = [() => new Promise<never>(() => undefined)]
+  network.fault = (send) => (faults.pop() ?? send)()
+  expect(await settle(provider.table.find('first'), 3 * SECOND)).toMatchObject({ held: false })
 })
 
 it('an extension ends with the lease, however long the time limit is', async () => {
@@ -41,7 +81,7 @@ it('all attempts together have one time limit, and what was in the way of the fi
   network.fault = swallowing
   network.next = async () => {
     await later(LIMIT / 2)
-    throw new DriverError('SQLITE_BUSY', 'database is locked')
+    throw BUSY
   }
   await expectFailure(provider.lock(job()), { code: 'TIMEOUT', message: expect.stringContaining('too busy') })
   expect(network.sent).toHaveLength(2)
