@@ -455,7 +455,7 @@ export const mutations: readonly Mutation[] = [
     rule: 11,
     breaks: 'a backslash is bound by a driver that writes it into its text',
     file: 'src/drivers/sql-client.ts',
-    find: "if (typeof value === 'string' && !PLAIN.test(value)) arePlain = false",
+    find: 'if (!PLAIN.test(String(value))) arePlain = false',
     replace: '',
     tests: ['test/conformance/mysql-sessions.test.ts'],
     backend: 'mariadb',
