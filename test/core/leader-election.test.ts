@@ -181,16 +181,15 @@ it('keeps no timer after shutdown(), even if an attempt was under way', async ()
   expect(jest.getTimerCount()).toBe(0)
 })
 
-it('refuses what can never work', () => {
-  const provider = new InMemoryLockProvider()
-  const onElected = (): void => undefined
-  const wrong: (() => unknown)[] = [
-    () => leaderElection(provider, { name: '', lockAtMostFor: '1m' }, { onElected }),
-    () => leaderElection(provider, { name: 'a', lockAtMostFor: 0 }, { onElected }),
-    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', interval: 0 }, { onElected }),
-    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m' }, {} as Callbacks),
-    () => leaderElection({} as LockProvider, { name: 'a', lockAtMostFor: '1m' }, { onElected }),
-    () => leaderElection(provider, { name: 'a', lockAtMostFor: '1m', slot: 1 } as never, { onElected }),
-  ]
-  for (const each of wrong) expect(each).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))
+it.each<[string, object, object]>([
+  ['a wrong name', { name: '' }, {}],
+  ['a lease of no time', { lockAtMostFor: 0 }, {}],
+  ['no interval', { interval: 0 }, {}],
+  ['no onElected', {}, { onElected: undefined }],
+])('refuses %s', (_, wrong, wrongCallbacks) => {
+  const configuration = { name: 'leader', lockAtMostFor: '1m', ...wrong }
+  const callbacks = { onElected: () => undefined, ...wrongCallbacks } as Callbacks
+  expect(() => leaderElection(new InMemoryLockProvider(), configuration, callbacks)).toThrow(
+    expect.objectContaining({ code: 'INVALID_CONFIGURATION' }),
+  )
 })

@@ -2,61 +2,25 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Logger } from '@nestjs/common'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
-  LockError,
   LockingTaskExecutor,
   loggingListener,
   type LockingTaskExecutorListener,
   type TaskFinishedEvent,
 } from '../../src/core/internal'
 import { lockError } from '../lock-error'
+import { everyEvent, outcomes } from './every-event'
 import { EVENTS, recorder } from './recorder'
 import { faultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let { storage, provider } = faultyExecutor()
+let faulty = faultyExecutor()
+let { provider } = faulty
 
 beforeEach(() => {
-  ;({ storage, provider } = faultyExecutor())
+  faulty = faultyExecutor()
+  ;({ provider } = faulty)
 })
 
-/** Makes every event happen once. */
-async function everything(executor: LockingTaskExecutor): Promise<unknown[]> {
-  const outcomes: unknown[] = []
-  const run = async (work: Promise<unknown>) =>
-    outcomes.push(await work.catch((error: unknown) => String(error)))
-  await run(
-    executor.executeWithLock(job, async ({ lock }) => {
-      await lock.extend('20m')
-    }),
-  )
-  const held = await storage.lock(job)
-  await run(executor.executeWithLock(job, () => 'skipped'))
-  await held?.unlock()
-  await run(
-    executor.executeWithLock(job, async ({ lock }) => {
-      provider.faults.extend = new LockError('TIMEOUT', 'late')
-      await lock.extend('20m').catch(() => undefined)
-      delete provider.faults.extend
-      provider.refusesExtensions = true
-      await lock.extend('20m').catch(() => undefined)
-      return 'lost'
-    }),
-  )
-  storage.clear()
-  provider.faults.unlock = new LockError('DATABASE_ERROR', 'gone')
-  await run(executor.executeWithLock(job, () => Promise.reject(new Error('business'))))
-  provider.faults.lock = new LockError('DATABASE_ERROR', 'gone')
-  await run(executor.executeWithLock(job, () => 'not run'))
-  return outcomes
-}
-
-const outcomes = [
-  { executed: true, value: undefined },
-  { executed: false, reason: 'held' },
-  { executed: true, value: 'lost' },
-  'Error: business',
-  'LockError: gone',
-]
 const events = [
   ...['onLockAttempt', 'onLockAcquired', 'onTaskStarted', 'onLockExtended', 'onTaskFinished'],
   ...['onLockAttempt', 'onLockNotAcquired'],
@@ -68,7 +32,9 @@ const events = [
 describe('a listener', () => {
   it('receives each event in order', async () => {
     const { listener, heard } = recorder()
-    expect(await everything(new LockingTaskExecutor(provider, { listeners: [listener] }))).toEqual(outcomes)
+    expect(await everyEvent(new LockingTaskExecutor(provider, { listeners: [listener] }), faulty)).toEqual(
+      outcomes,
+    )
     expect(heard).toEqual(events)
   })
 
@@ -95,9 +61,9 @@ describe('a listener', () => {
       }
       const failing = Object.fromEntries(EVENTS.map((event) => [event, fail])) as LockingTaskExecutorListener
       const { listener, heard } = recorder()
-      expect(await everything(new LockingTaskExecutor(provider, { listeners: [failing, listener] }))).toEqual(
-        outcomes,
-      )
+      expect(
+        await everyEvent(new LockingTaskExecutor(provider, { listeners: [failing, listener] }), faulty),
+      ).toEqual(outcomes)
       expect(heard).toEqual(events)
     },
   )
@@ -129,9 +95,9 @@ describe('node:diagnostics_channel', () => {
       subscribe(channelOf(event), note)
       return () => unsubscribe(channelOf(event), note)
     })
-    expect(await everything(new LockingTaskExecutor(provider, { listeners: [recorder().listener] }))).toEqual(
-      outcomes,
-    )
+    expect(
+      await everyEvent(new LockingTaskExecutor(provider, { listeners: [recorder().listener] }), faulty),
+    ).toEqual(outcomes)
     expect(heard).toEqual(events)
     expect(subscribers.every((stop) => stop())).toBe(true)
   })
@@ -150,7 +116,7 @@ describe('loggingListener', () => {
     const logger = { debug: at('debug'), warn: at('warn'), error: at('error') }
     // As an app leaves methods out.
     const listener = { ...loggingListener(logger) }
-    await everything(new LockingTaskExecutor(provider, { listeners: [listener] }))
+    await everyEvent(new LockingTaskExecutor(provider, { listeners: [listener] }), faulty)
     listener.onExtendFailed({
       name: 'job',
       configuration: { ...job, lockAtMostFor: 1 },

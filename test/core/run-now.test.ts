@@ -1,6 +1,7 @@
 import { Cron } from 'croner'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
+  executeOnce,
   InMemoryLockProvider,
   leaderElection,
   LockingTaskExecutor,
@@ -9,7 +10,6 @@ import {
   type TaskResult,
 } from '../../src/core/internal'
 import { shedLockCoordinator } from '../../src/node-cron'
-import { executeOnce } from '../../src/core/internal'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
@@ -22,22 +22,25 @@ beforeEach(() => {
 
 describe('runNow', () => {
   const due = new Date('2026-11-21T03:00:00Z')
+  const skip = { executed: false, reason: 'already-run' }
   const send = (task: () => number | Promise<number>) => executor.wrap({ ...lock, slot: () => due }, task)
 
   it('runs a job whose slot was run already', async () => {
     const run = send(() => 42)
     await run()
-    expect(await run()).toEqual({ executed: false, reason: 'already-run' })
+    expect(await run()).toEqual(skip)
     const result: TaskResult<number> = await runNow(() => run())
     expect(result).toEqual({ executed: true, value: 42 })
     expect(await runNow(run)).toEqual({ executed: true, value: 42 })
   })
 
-  it('returns held if the job is running, and does not run it', async () => {
+  it('skips the job if it is running, or throws if the job is to throw then', async () => {
     const running = promiseWithResolvers<number>()
     const run = send(() => running.promise)()
     const task = jest.fn(() => 1)
     expect(await runNow(send(task))).toMatchObject({ executed: false, reason: 'held' })
+    const throwing = executor.wrap({ ...lock, onSkip: 'throw' }, task)
+    await expect(runNow(throwing)).rejects.toMatchObject({ code: 'SKIPPED' })
     expect(task).not.toHaveBeenCalled()
     running.resolve(1)
     await run
@@ -62,15 +65,6 @@ describe('runNow', () => {
     expect(onError).toHaveBeenCalledTimes(1)
   })
 
-  it('throws when the job is to throw if it is skipped', async () => {
-    const run = executor.wrap({ ...lock, onSkip: 'throw' }, () => 1)
-    const running = promiseWithResolvers()
-    const other = executor.executeWithLock(lock, () => running.promise)
-    await expect(runNow(run)).rejects.toMatchObject({ code: 'SKIPPED' })
-    running.resolve()
-    await other
-  })
-
   it('runs a job through the scheduler that has it', async () => {
     const task = jest.fn(() => undefined)
     const onError = (error: unknown): never => {
@@ -89,7 +83,6 @@ describe('runNow', () => {
   it('leaves the slots of what the job itself runs, and of what is called after it', async () => {
     const inner = executor.wrap({ ...lock, name: 'inner', slot: () => due }, () => 1)
     await inner()
-    const skip = { executed: false, reason: 'already-run' }
     const outer = executor.wrap(lock, () => inner())
     const result = await runNow(async () => {
       const first = await outer()
@@ -100,8 +93,6 @@ describe('runNow', () => {
   })
 
   describe('is over when its call is over', () => {
-    const skip = { executed: false, reason: 'already-run' }
-
     /** Calls the job later, from where `runNow` was called. */
     const calledLater = () => {
       const go = promiseWithResolvers()
@@ -151,79 +142,55 @@ describe('runNow', () => {
     })
   })
 
-  it('leaves what executeOnce has done as it is, and the slots of what it runs', async () => {
-    const provider = new InMemoryLockProvider()
-    const once = { name: 'migration', slot: due }
-    const migrate = jest.fn(() => send(() => 1)())
-    await executeOnce(provider, once, migrate)
-    await expect(runNow(() => executeOnce(provider, once, migrate))).rejects.toThrow('found no job')
-    expect(migrate).toHaveBeenCalledTimes(1)
-    const result = await runNow(async () => {
-      expect(await executeOnce(provider, once, migrate)).toMatchObject({ reason: 'already-run' })
-      const other = await executeOnce(provider, { ...once, name: 'other' }, migrate)
-      expect(other).toMatchObject({ value: { executed: false, reason: 'already-run' } })
-      return send(() => 2)()
-    })
-    expect(result).toEqual({ executed: true, value: 2 })
-  })
-
-  it('leaves an election that the call starts alone', async () => {
-    const elected = promiseWithResolvers<TaskResult<number>>()
+  it.each<[string, (call: () => Promise<unknown>) => Promise<unknown>]>([
+    ['executeWithLock', (call) => executor.executeWithLock({ ...lock, name: 'around' }, call)],
+    [
+      'executeOnce',
+      (call) => executeOnce(new InMemoryLockProvider(), { name: 'migration', slot: due }, call),
+    ],
+    [
+      'an election',
+      (call) =>
+        new Promise((resolve) => {
+          const onElected = () => void call().then(resolve)
+          const configuration = { name: 'leader', lockAtMostFor: '1m' }
+          const election = leaderElection(new InMemoryLockProvider(), configuration, { onElected })
+          afterTest(() => election.shutdown())
+        }),
+    ],
+  ])('leaves the slot of a job inside of %s, which is not the job that it looks for', async (_, inside) => {
     const job = send(() => 1)
     await job()
-    const join = (): void => {
-      const election = leaderElection(
-        new InMemoryLockProvider(),
-        { name: 'leader', lockAtMostFor: '1m' },
-        {
-          onElected: () => {
-            void job().then((result) => {
-              elected.resolve(result)
-            })
-          },
-        },
-      )
-      afterTest(() => election.shutdown())
-    }
-    await expect(runNow(join)).rejects.toThrow('found no job')
-    expect(await elected.promise).toMatchObject({ reason: 'already-run' })
+    const results: unknown[] = []
+    const around = () => inside(async () => results.push(await job()))
+    await expect(runNow(around)).rejects.toThrow('found no job')
     const result = await runNow(async () => {
-      join()
-      await elected.promise
+      await around()
       return job()
     })
     expect(result).toEqual({ executed: true, value: 1 })
+    expect(results).toEqual([skip, skip])
   })
 
-  it('leaves the slot of a fire that node-cron coordinates', async () => {
-    const coordinator = shedLockCoordinator(new InMemoryLockProvider())
+  it('leaves what executeOnce, or a fire that node-cron coordinates, has done as it is', async () => {
+    const provider = new InMemoryLockProvider()
+    const coordinator = shedLockCoordinator(provider)
     const fire = 'report:2026-11-20T03:00:00.000Z'
-    expect(await coordinator.shouldRun(fire, 60_000)).toBe(true)
-    await coordinator.onComplete(fire)
-    let runs: boolean | undefined
-    const fires = async () => {
-      runs = await coordinator.shouldRun(fire, 60_000)
+    const both = async (): Promise<unknown[]> => {
+      const runs = await coordinator.shouldRun(fire, 60_000)
+      if (runs) await coordinator.onComplete(fire)
+      return [runs, (await executeOnce(provider, { name: 'migration', slot: due }, () => 1)).executed]
     }
-    await expect(runNow(fires)).rejects.toThrow('found no job')
-    expect(runs).toBe(false)
+    expect(await both()).toEqual([true, true])
+    let again: unknown
+    await expect(runNow(async () => (again = await both()))).rejects.toThrow('found no job')
+    expect(again).toEqual([false, false])
   })
 
   it('inside of its own lock runs the job at once', async () => {
     const job = executor.wrap(lock, () => 1)
     const around = await executor.executeWithLock(lock, () => runNow(job))
     expect(around).toEqual({ executed: true, value: { executed: true, value: 1 } })
-  })
-
-  it('does not count executeWithLock as a job', async () => {
-    const job = send(() => 1)
-    await job()
-    const call = () => executor.executeWithLock({ ...lock, name: 'around' }, () => job())
-    await expect(runNow(call)).rejects.toThrow('found no job')
-    const result = await runNow(async () => {
-      expect(await call()).toMatchObject({ value: { reason: 'already-run' } })
-      return job()
-    })
-    expect(result).toEqual({ executed: true, value: 1 })
   })
 
   it('is an error where nothing has a lock', async () => {

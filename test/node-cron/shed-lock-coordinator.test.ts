@@ -82,18 +82,6 @@ describeBackends(backends)('node-cron on $name', (backend) => {
     expect(await another.shouldRun(key(1), 30_000)).toBe(true)
     expect(await another.shutdown({ timeout: 1 })).toEqual(['asked', 'report'])
   })
-
-  test('takes one row, however many fires there were', async () => {
-    const { connect } = await openDatabase(backend, migrated())
-    const dataSource = await connect()
-    const coordinator = shedLockCoordinator(typeOrmLockProvider(dataSource))
-    for (let minute = 0; minute < 3; minute++) {
-      expect(await coordinator.shouldRun(key(60 * minute), 30_000)).toBe(true)
-      await coordinator.onComplete(key(60 * minute))
-    }
-    const rows: { name: string }[] = await dataSource.query('select name from shedlock order by name')
-    expect(rows.map(({ name }) => name)).toEqual(['report'])
-  })
 })
 
 describe('with node-cron itself', () => {
