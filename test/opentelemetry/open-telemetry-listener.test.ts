@@ -108,8 +108,12 @@ describe('the OpenTelemetry listener', () => {
       new LockError('TIMEOUT', 'secret'),
       'secret',
     ]
-    for (const error of errors)
-      await executor.executeWithLock(job, () => Promise.reject(error)).catch(() => undefined)
+    for (const error of errors) {
+      const run = executor.executeWithLock(job, () => {
+        throw error
+      })
+      await expect(run).rejects.toBe(error)
+    }
     expect(await measured()).toMatchObject({
       'shedlock.execution.duration{job,TypeError}': 1,
       'shedlock.execution.duration{job,BusinessError}': 1,
