@@ -1,8 +1,7 @@
-import { DriverError, type SqlRow, type Sql, type LockValues } from '../../src/sql/internal'
+import { DriverError, type Sql, type LockValues } from '../../src/sql/internal'
 import type { Random } from '../processes/app/random'
-import { compile, DuplicateKey, type Compiled, type Effect } from './model/compile'
 import { DESCRIBE, isNotSynced, type Behaviour } from './model/model-dialect'
-import { Table, type Change } from './model/table'
+import { Table, type Change, type Effect, type LockRow } from './model/table'
 import type { Dialect } from '../../src/sql/internal'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
@@ -24,18 +23,6 @@ export interface Transaction {
   /** The locks under which it commits: their owners by name. */
   readonly guarded: Map<string, string>
   isOver: boolean
-}
-
-/** Another database that runs the same statements, to be compared with the model. */
-export interface Twin {
-  run(
-    statement: Sql,
-    values: LockValues,
-    now: number,
-  ): { readonly rows: readonly SqlRow[]; readonly changed: number }
-  rowsEqual(table: Table, name: string | undefined): string | undefined
-  delete(name: string): void
-  close(): void
 }
 
 export interface DatabaseObserver {
@@ -65,9 +52,8 @@ const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column) =>
  * transactions, but knows nothing about locks.
  */
 export class Database {
-  readonly table = new Table()
+  readonly table: Table
   observer: DatabaseObserver | undefined
-  twin: Twin | undefined
   /** Whether it rejects writes, as a standby does, or, if the dialect cannot detect a standby, as a server with a full disk does. */
   isReadOnly = false
   /** The probability that a statement loses a race, or finds the server too busy. */
@@ -80,7 +66,6 @@ export class Database {
   #waiting: { request: Request; since: number }[] = []
   readonly #answering = new Set<Request>()
   readonly #transactions = new Set<Transaction>()
-  readonly #compiled = new WeakMap<Sql, Compiled>()
   /** The releases that a crash may undo. */
   #unsynced: { change: Change; undo: () => void }[] = []
 
@@ -89,9 +74,10 @@ export class Database {
     private readonly dialect: Dialect & Behaviour,
     private readonly random: Random,
     private readonly rate: number,
-    /** Breaks statements, to show that the simulation notices. */
-    private readonly broken: (statement: Sql) => Sql = (statement) => statement,
-  ) {}
+    broken?: (statement: Sql) => Sql,
+  ) {
+    this.table = new Table(broken)
+  }
 
   /** Returns the time of the database's clock, in milliseconds since 1970 with fractions. */
   now(): number {
@@ -197,7 +183,6 @@ export class Database {
 
   deleteRow(name: string): void {
     this.table.delete(name)
-    this.twin?.delete(name)
     this.#unsynced = []
     this.observer?.onDestroyed(name)
   }
@@ -247,63 +232,51 @@ export class Database {
       return
     }
     // A row may change between a statement's reading and its writing. A read that locks its row sees the current row.
-    if (!this.twin && this.random.chance(SLOW)) {
-      const snapshot = request.transaction ? undefined : this.table.copy()
-      this.world.at(this.random.next() * 3, undefined, 'other', () => this.#decide(request, since, snapshot))
+    if (this.random.chance(SLOW)) {
+      const seen = request.transaction ? undefined : this.table.rows()
+      this.world.at(this.random.next() * 3, undefined, 'other', () => this.#decide(request, since, seen))
     } else this.#decide(request, since)
   }
 
-  #decide(request: Request, since: number, snapshot?: Table): void {
+  #decide(request: Request, since: number, seen?: readonly LockRow[]): void {
     if (this.#isDown) {
       request.respond(new DriverError(undefined, 'the server went away'))
       return
     }
     const now = Math.floor(this.dialect.clockOfStatement ? since : this.now())
-    const effect = this.#effect(request, now, snapshot)
+    const effect = this.#effect(request, now, seen)
     if (!effect) this.#waiting.push({ request, since })
     else this.#answer(request, effect)
   }
 
   /** Executes a statement. @returns its effect; `undefined` if it must wait for a transaction */
-  #effect(request: Request, now: number, snapshot?: Table): Effect | DriverError | undefined {
+  #effect(request: Request, now: number, seen?: readonly LockRow[]): Effect | DriverError | undefined {
     const { statement, values, transaction } = request
     if (statement === DESCRIBE) return { rows: COLUMNS, changes: [] }
-    const compiled = this.#compiled.get(statement) ?? compile(this.broken(statement))
-    this.#compiled.set(statement, compiled)
     let effect: Effect
     try {
-      effect = compiled(this.table, values, { now, isReadOnly: this.isReadOnly, snapshot })
+      effect = this.table.run(statement, values, { now, isReadOnly: this.isReadOnly, seen })
     } catch (error) {
-      if (!(error instanceof DuplicateKey)) throw error
+      if (!String((error as { code?: unknown }).code).startsWith('SQLITE_CONSTRAINT')) throw error
       const [code] = Object.keys(this.dialect.transientErrors)
       return new DriverError(code, 'duplicate key')
     }
-    if (effect.changes.length > 0 && this.isReadOnly)
+    const { changes } = effect
+    if (changes.length > 0 && this.isReadOnly) {
+      this.table.undo(changes)
       return new DriverError(Object.keys(this.dialect.readOnlyErrors)[0] ?? 'disk full', 'read only')
-    if (effect.changes.some(({ before }) => before && this.isPinned(before.name, transaction)))
+    }
+    if (changes.some(({ before }) => before && this.isPinned(before.name, transaction))) {
+      this.table.undo(changes)
       return undefined
-    this.#compare(statement, values, now, effect)
-    this.table.apply(effect.changes)
-    const difference = this.twin?.rowsEqual(this.table, values.name)
-    if (difference !== undefined) this.world.fail('the model matches SQLite', difference)
+    }
     if (transaction) this.#pin(transaction, effect, values)
-    if (effect.changes.length === 0) this.observer?.onNothing(request)
-    for (const change of effect.changes) {
+    if (changes.length === 0) this.observer?.onNothing(request)
+    for (const change of changes) {
       this.#sync(statement, change)
       this.observer?.onChange(change, request, now)
     }
     return effect
-  }
-
-  #compare(statement: Sql, values: LockValues, now: number, effect: Effect): void {
-    if (!this.twin) return
-    const { rows, changed } = this.twin.run(statement, values, now)
-    const resultOf = (returned: readonly SqlRow[], count: number): string =>
-      JSON.stringify([returned.map((row) => Object.values(row)), count])
-    const expected = resultOf(effect.rows, effect.changes.length)
-    const found = resultOf(rows, changed)
-    if (expected !== found)
-      this.world.fail('the model matches SQLite', `the model returns ${expected}, SQLite ${found}`)
   }
 
   /** @param own a transaction whose own pins do not count */

@@ -173,7 +173,7 @@ export class Faults {
   /** Deletes the rows of free locks, as an operator might, and with them their tokens and slots. */
   #deleteRows(): void {
     const { table } = this.database
-    for (const row of [...table.rows()]) {
+    for (const row of table.rows()) {
       const isPlain = this.plan.jobs.some(({ kind }, index) => kind === 'plain' && nameOf(index) === row.name)
       if (!isPlain || row.lock_until > this.database.now() || this.database.isPinned(row.name)) continue
       this.world.trace('database', `loses the row of ${row.name}`)

@@ -7,7 +7,7 @@ import {
   type StatementResult,
 } from '../../src/sql/internal'
 import type { Database, Request, Transaction } from './database'
-import type { Effect } from './model/compile'
+import type { Effect } from './model/table'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
 

@@ -1,10 +1,9 @@
-import { lockStatements, tableSql, type Sql } from '../../src/sql/internal'
+import type { Sql } from '../../src/sql/internal'
 import { Random } from '../processes/app/random'
 import { Database } from './database'
 import { Faults } from './faults'
 import { Instance } from './instance'
 import { modelDialect } from './model/model-dialect'
-import { SqliteTwin } from './model/sqlite-twin'
 import type { Plan } from './plan'
 import { SimulatedProcess } from './simulated-process'
 import { Witness } from './witness'
@@ -13,7 +12,7 @@ import { World, type Violation } from './world'
 
 export interface SimulationOptions {
   readonly traced?: boolean
-  /** Whether to run each statement on SQLite as well and compare the results. */
+  /** Whether to run the statements of SQLite, whichever the plan names. */
   readonly sqlite?: boolean
   /** Breaks statements, to show that the simulation notices. */
   readonly broken?: (statement: Sql) => Sql
@@ -47,7 +46,6 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
   const database = new Database(world, dialect, new Random(plan.seed + 1), rate(), options.broken)
   database.conflicts = plan.conflicts / 1_000
   database.busy = plan.conflicts / 2_000
-  if (options.sqlite) database.twin = new SqliteTwin(lockStatements(dialect, tableSql(dialect)))
   const witness = new Witness(world, database, plan.drift / 1e6)
   database.observer = witness
   plan.jobs.forEach(({ lockAtMostFor, atLeast, kind }, index) => {
@@ -88,7 +86,7 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
   } finally {
     end()
     process.off('unhandledRejection', unhandled)
-    database.twin?.close()
+    database.table.close()
   }
   const { violation, events, now, lines } = world
   const { acquisitions, refusals, errors } = witness

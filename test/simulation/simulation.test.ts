@@ -68,11 +68,6 @@ describe('the simulation', () => {
     expect(traceOf(again)).toBe(traceOf(once))
   })
 
-  it('matches SQLite in its model', async () => {
-    const outcomes = await worlds(106, 3, { sqlite: true })
-    expect(outcomes.flatMap(({ violation }) => violation ?? [])).toEqual([])
-  })
-
   it.each([
     ['a held row is acquired if two processes insert it at once', 'held."lock_until" <= now()', 'exclusion'],
     ['a holder releases and extends a lock that it no longer holds', `and "locked_by" = ${HOLE}`, 'leases'],

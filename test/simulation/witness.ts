@@ -184,7 +184,7 @@ export class Witness implements DatabaseObserver {
   /** Returns the rows that are still held, for no good reason, after all processes have ended or were killed. */
   heldByNobody(): LockRow[] {
     const now = this.database.now()
-    return [...this.database.table.rows()].filter((row) => {
+    return this.database.table.rows().filter((row) => {
       if (row.lock_until <= now || this.#undone.has(row.locked_by)) return false
       const grant = this.#grants.get(row.locked_by)
       // If a request arrives after its process began to shut down, nothing may be left to release the row.

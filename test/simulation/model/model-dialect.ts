@@ -20,20 +20,21 @@ export function isNotSynced({ pieces }: Sql): boolean {
 }
 
 /**
- * Returns a database's dialect with its clock and its arithmetic replaced by functions of the model. The statements, and the order in
- * which they are tried, are the database's own.
+ * Returns a database's dialect with the expressions of SQLite, which runs it, and with a simulated clock. The statements, and the
+ * order in which they are tried, are the database's own.
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
   const { upperCaseNames, ...dialect } = dialects[shape]
+  const { plus, epoch, epochMilliseconds, text } = dialects.sqlite
   delete dialect.hex
   return {
     ...dialect,
     quote: (identifier) => `"${identifier}"`,
     now: sql`now()`,
-    plus: (time, milliseconds) => sql`plus(${time}, ${milliseconds})`,
-    epoch: sql`0`,
-    epochMilliseconds: (time) => time,
-    text: (parameter) => parameter,
+    plus,
+    epoch,
+    epochMilliseconds,
+    text,
     readOnly: dialect.readOnly && sql`read_only()`,
     autocommit: dialect.autocommit && sql`1`,
     release:

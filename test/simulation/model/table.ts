@@ -1,3 +1,14 @@
+import { createRequire } from 'node:module'
+import {
+  dialects,
+  raw,
+  render,
+  tableDefinition,
+  type LockValues,
+  type Sql,
+  type SqlRow,
+} from '../../../src/sql/internal'
+
 /** A row of the lock table. Times are milliseconds since 1970. */
 export interface LockRow {
   readonly name: string
@@ -11,36 +22,164 @@ export interface Change {
   readonly after: LockRow | undefined
 }
 
-/** The lock table, as a list of rows. */
-export class Table {
-  readonly #rows = new Map<string, LockRow>()
+/** What a statement found and changed. */
+export interface Effect {
+  readonly rows: readonly SqlRow[]
+  readonly changes: readonly Change[]
+}
 
-  rows(): Iterable<LockRow> {
-    return this.#rows.values()
+/** What a statement can read besides the rows. */
+export interface Server {
+  /** The time of the server's clock, in whole milliseconds since 1970. */
+  readonly now: number
+  readonly isReadOnly: boolean
+  /** The rows as they were when the statement began, for its reads. Default: the current rows. */
+  readonly seen?: readonly LockRow[] | undefined
+}
+
+/** What the simulation uses of better-sqlite3, which has no type declarations. */
+interface Sqlite {
+  exec(script: string): void
+  prepare(text: string): SqliteStatement
+  close(): void
+}
+interface SqliteStatement {
+  readonly reader: boolean
+  all(...values: unknown[]): unknown[]
+  get(...values: unknown[]): unknown
+  run(...values: unknown[]): { readonly changes: number }
+}
+const Sqlite = createRequire(__filename)('better-sqlite3') as new (file: string) => Sqlite
+
+/** A statement that the table can run: what it writes, what it reads, or both. */
+interface Prepared {
+  readonly write?: SqliteStatement
+  readonly read?: SqliteStatement
+}
+
+const { epoch, epochMilliseconds, plus } = dialects.sqlite
+const milliseconds = (column: string): string => `${render(epochMilliseconds(raw(column)))} as ${column}`
+const ROWS = `select name, ${milliseconds('lock_until')}, ${milliseconds('locked_at')}, locked_by from shedlock`
+const time = render(plus(epoch, raw('?')))
+
+/**
+ * The lock table. A SQLite in memory runs the statements of every dialect. A statement writes the current rows, but reads them as
+ * they were when it began, from a table of their own.
+ */
+export class Table {
+  readonly #database = new Sqlite(':memory:')
+  readonly #prepared = new WeakMap<Sql, Prepared>()
+  readonly #rows: SqliteStatement
+  readonly #row: SqliteStatement
+  readonly #put: SqliteStatement
+  readonly #delete: SqliteStatement
+  readonly #forget: SqliteStatement
+  readonly #see: SqliteStatement
+  readonly #seeCurrent: SqliteStatement
+  /** Whether the rows to read are the current ones. */
+  #isCurrent = false
+
+  /** @param broken breaks statements, to show that the simulation notices */
+  constructor(private readonly broken: (statement: Sql) => Sql = (statement) => statement) {
+    const database = this.#database
+    database.exec(`${tableDefinition(dialects.sqlite).create};
+      create table seen as select * from shedlock;
+      create table dual as select 1`)
+    this.#rows = database.prepare(ROWS)
+    this.#row = database.prepare(`${ROWS} where name = ?`)
+    this.#put = database.prepare(`insert or replace into shedlock values (?, ${time}, ${time}, ?)`)
+    this.#see = database.prepare(`insert into seen values (?, ${time}, ${time}, ?)`)
+    this.#delete = database.prepare('delete from shedlock where name = ?')
+    this.#forget = database.prepare('delete from seen')
+    this.#seeCurrent = database.prepare('insert into seen select * from shedlock')
+  }
+
+  rows(): LockRow[] {
+    return this.#rows.all() as LockRow[]
   }
 
   row(name: string): LockRow | undefined {
-    return this.#rows.get(name)
+    return this.#row.get(name) as LockRow | undefined
   }
 
   put(row: LockRow): void {
-    this.#rows.set(row.name, row)
+    this.#isCurrent = false
+    this.#put.run(row.name, row.lock_until, row.locked_at, row.locked_by)
   }
 
   delete(name: string): void {
-    this.#rows.delete(name)
+    this.#isCurrent = false
+    this.#delete.run(name)
   }
 
-  copy(): Table {
-    const copy = new Table()
-    for (const row of this.rows()) copy.put(row)
-    return copy
-  }
-
-  apply(changes: readonly Change[]): void {
-    for (const { before, after } of changes) {
-      if (after) this.put(after)
-      else if (before) this.delete(before.name)
+  /** @throws SQLite's error if an inserted row already exists */
+  run(statement: Sql, values: LockValues, { now, isReadOnly, seen }: Server): Effect {
+    this.#readFrom(seen)
+    const { write, read } = this.#prepare(statement)
+    const bound: Record<string, unknown> = {
+      now: new Date(now).toISOString().replace('T', ' ').replace('Z', ''),
+      isReadOnly: Number(isReadOnly),
+    }
+    for (const parameter of statement.parameters)
+      bound[parameter] = values[parameter as keyof LockValues] ?? null
+    const { name = '' } = values
+    const before = write && this.row(name)
+    const changed = write?.run(bound).changes ?? 0
+    if (changed > 0) this.#isCurrent = false
+    return {
+      rows: (read?.all({ ...bound, changed }) ?? []) as SqlRow[],
+      changes: changed > 0 ? [{ before, after: this.row(name) }] : [],
     }
   }
+
+  #readFrom(seen: readonly LockRow[] | undefined): void {
+    if (!seen && this.#isCurrent) return
+    this.#forget.run()
+    if (!seen) this.#seeCurrent.run()
+    for (const row of seen ?? []) this.#see.run(row.name, row.lock_until, row.locked_at, row.locked_by)
+    this.#isCurrent = !seen
+  }
+
+  undo(changes: readonly Change[]): void {
+    for (const { before, after } of changes) {
+      if (before) this.put(before)
+      else if (after) this.delete(after.name)
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #prepare(statement: Sql): Prepared {
+    const known = this.#prepared.get(statement)
+    if (known) return known
+    const sent = this.broken(statement)
+    const prepared = this.#prepareText(inSqlite(render(sent, (at) => `:${sent.parameters[at]}`)))
+    this.#prepared.set(statement, prepared)
+    return prepared
+  }
+
+  #prepareText(text: string): Prepared {
+    // SQLite has no insert inside of a select.
+    const [, seen, name, insert, select] =
+      /^(with .*), (\w+) as \( ?(insert .*) returning 1\) (select .*)$/s.exec(text) ?? []
+    if (insert !== undefined)
+      return {
+        write: this.#database.prepare(`${seen} ${insert}`),
+        read: this.#database.prepare(`${seen}, ${name} as (select 1 where :changed) ${select}`),
+      }
+    const prepared = this.#database.prepare(text)
+    return prepared.reader ? { read: prepared } : { write: prepared }
+  }
+}
+
+function inSqlite(text: string): string {
+  return text
+    .replace(/\b(from|join) "shedlock"/g, '$1 seen')
+    .replaceAll('now()', ':now')
+    .replaceAll('read_only()', ':isReadOnly')
+    .replaceAll('greatest(', 'max(')
+    .replaceAll('least(', 'min(')
+    .replace(/ for (share|update)$/, '')
 }
