@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Break } from '../../../scripts/broken-copy'
 import { clockOf } from '../fake-time'
 import { monotonic, parseEvents, type LockEvent, type ProcessEvent } from '../history/events'
 import { program } from '../program'
@@ -11,7 +12,10 @@ import type { MessageFromProcess, MessageToProcess, Plan } from './plan'
 /** In milliseconds, how long to wait until a process reaches the phase of an ambush. */
 export const PATIENCE = 3_000
 
-let worker: string | undefined
+/** The program of all processes, which is built once, with breaks in it or without. */
+export const workerProgram = (breaks?: readonly Break[]): string =>
+  program(join(__dirname, 'worker.ts'), breaks)
+let intact: string | undefined
 
 /** One process of an app, and what it has recorded. */
 export class AppProcess {
@@ -27,8 +31,8 @@ export class AppProcess {
   constructor(
     readonly plan: Plan,
     clock?: string,
+    worker = (intact ??= workerProgram()),
   ) {
-    worker ??= program(join(__dirname, 'worker.ts'))
     this.#child = fork(worker, [JSON.stringify(plan)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       // Do not load the harness's TypeScript compiler.

@@ -1,15 +1,12 @@
 import { DataSource } from 'typeorm'
-import { LockError, type LockProvider } from '../../../src/core/internal'
+import type { LockProvider } from '../../../src/core/internal'
 import { drivers } from '../../../src/drivers/internal'
 import { guard as guardInPrisma, prismaLockProvider, type RawClientLike } from '../../../src/prisma/internal'
 import { placeholderOf } from '../../../src/prisma/prisma-client'
-import { dialects, SqlLockProvider, type SqlClient } from '../../../src/sql/internal'
+import type { SqlLockProvider } from '../../../src/sql/internal'
 import { guard, typeOrmLockProvider } from '../../../src/typeorm/internal'
-import { prismaClient, typeOrmClient } from '../../conformance/sql-clients'
-import { providerOf } from '../../core/provider-of'
 import { ADAPTERS, connect } from '../../prisma/adapters'
 import { WORKER } from '../servers/tcp-proxy'
-import { breakStatement, type Break } from './break-statements'
 import { dataSourceOptions, SERIALIZABLE_MYSQL, SERIALIZABLE_POSTGRES, type Connection } from './connection'
 
 /** A process's access to the library: an ORM with its lock provider, its transactions and its guard. */
@@ -38,48 +35,13 @@ export interface ClientOptions {
   readonly connection: Connection
   /** In milliseconds. Default: the library's. */
   readonly timeLimit?: number | undefined
-  readonly broken?: Break | undefined
-  /** Prisma's adapter. Default: the first for the database. */
-  readonly adapter?: string | undefined
 }
 
-export async function openClient(options: ClientOptions): Promise<Client> {
-  const client = await (options.orm === 'typeorm' ? openTypeOrm(options) : openPrisma(options))
-  if (options.broken !== 'busy') return client
-  // Refuses a lock as held when the database was too busy to answer.
-  const neverBusy = providerOf((...all) =>
-    client.provider.acquire(...all).catch((error: unknown) => {
-      if (error instanceof LockError && error.message.includes('too busy')) return { reason: 'held' }
-      throw error
-    }),
-  )
-  return { ...client, provider: Object.assign(neverBusy, { table: client.provider.table }) }
+export function openClient(options: ClientOptions): Promise<Client> {
+  return options.orm === 'typeorm' ? openTypeOrm(options) : openPrisma(options)
 }
 
-/** Breaks the statements that reach the database. */
-function brokenProvider(
-  client: SqlClient,
-  { connection, timeLimit, broken }: ClientOptions,
-): SqlLockProvider {
-  const dialect = dialects[connection.dialect]
-  const breaking: SqlClient = {
-    ...client,
-    connect: async () => {
-      const session = await client.connect()
-      return {
-        execute: (statement, ...rest) => session.execute(breakStatement(broken, dialect, statement), ...rest),
-        release: () => session.release?.(),
-        ...(session.end && { end: () => session.end?.() }),
-      }
-    },
-  }
-  return new SqlLockProvider(breaking, dialect, { timeLimit, lockedBy: WORKER })
-}
-
-const BROKEN_STATEMENTS: readonly (Break | undefined)[] = ['owner', 'expiry', 'clock', 'extend', 'unlock']
-
-async function openTypeOrm(options: ClientOptions): Promise<Client> {
-  const { connection, timeLimit, broken } = options
+async function openTypeOrm({ connection, timeLimit }: ClientOptions): Promise<Client> {
   const { dialect } = connection
   const dataSource = await new DataSource(dataSourceOptions(connection)).initialize()
   if (connection.serializable) greet(dataSource, SERIALIZABLE_MYSQL)
@@ -88,17 +50,12 @@ async function openTypeOrm(options: ClientOptions): Promise<Client> {
       manager.query(spelled(statement, drivers[dialect].placeholder), [...values]),
   })
   return {
-    provider: BROKEN_STATEMENTS.includes(broken)
-      ? brokenProvider(typeOrmClient(dataSource, dialect), options)
-      : typeOrmLockProvider(dataSource, { timeLimit, lockedBy: WORKER }),
+    provider: typeOrmLockProvider(dataSource, { timeLimit, lockedBy: WORKER }),
     ...queries(dataSource),
     transaction: async (work) => {
       try {
         return await dataSource.transaction((manager) =>
-          work({
-            ...queries(manager),
-            guard: () => (broken === 'guard' ? Promise.resolve() : guard(manager)),
-          }),
+          work({ ...queries(manager), guard: () => guard(manager) }),
         )
       } catch (error) {
         if (dialect === 'sqlite') forgetTransaction(dataSource)
@@ -130,12 +87,9 @@ function forgetTransaction(dataSource: DataSource): void {
   Object.assign(dataSource.createQueryRunner(), { isTransactionActive: false, transactionDepth: 0 })
 }
 
-async function openPrisma(options: ClientOptions): Promise<Client> {
-  const { connection, timeLimit, broken } = options
+async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Client> {
   const { dialect } = connection
-  const adapter = ADAPTERS.find(
-    ({ backend, name }) => backend === dialect && name === (options.adapter ?? name),
-  )
+  const adapter = ADAPTERS.find(({ backend }) => backend === dialect)
   if (!adapter) throw new Error(`Prisma has no adapter for ${dialect}.`)
   const prisma = await connect(adapter, connection.url, adapterOptions(connection))
   const queries = (client: RawClientLike): Pick<Client, 'query'> => ({
@@ -149,16 +103,13 @@ async function openPrisma(options: ClientOptions): Promise<Client> {
   })
   await prisma.$queryRawUnsafe('select 1')
   return {
-    provider: BROKEN_STATEMENTS.includes(broken)
-      ? brokenProvider(prismaClient(prisma, dialect), options)
-      : prismaLockProvider(prisma, { timeLimit, lockedBy: WORKER }),
+    provider: prismaLockProvider(prisma, { timeLimit, lockedBy: WORKER }),
     ...queries(prisma),
     transaction: (work) =>
-      prisma.$transaction(
-        (tx) =>
-          work({ ...queries(tx), guard: () => (broken === 'guard' ? Promise.resolve() : guardInPrisma(tx)) }),
-        { maxWait: 5_000, timeout: 60_000 },
-      ),
+      prisma.$transaction((tx) => work({ ...queries(tx), guard: () => guardInPrisma(tx) }), {
+        maxWait: 5_000,
+        timeout: 60_000,
+      }),
     close: () => prisma.$disconnect(),
   }
 }

@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateClients } from '../../prisma/generate-clients'
-import { REVEALING } from '../app/break-statements'
+import { REVEALING } from '../app/breaks'
 import { openClient } from '../app/client'
 import { Random } from '../app/random'
 import { LONGEST_EXTENSION } from '../app/random-work'
 import { monotonic, periodFromNow, type Injection, type LockEvent, type Segment } from '../history/events'
-import type { ChaosDatabase } from './chaos-database'
-import { DATABASES } from './databases'
+import { chaosDatabase, type ChaosDatabase } from './chaos-database'
 import type { Fault, Surroundings } from './fault'
 import { FAULTS } from './faults'
 import type { ChaosOptions } from './options'
@@ -38,7 +37,7 @@ export async function chaosRun(options: ChaosOptions, report: (line: string) => 
   if (options.orms.includes('prisma')) await generateClients()
   const random = new Random(options.seed)
   const directory = mkdtempSync(join(tmpdir(), 'shedlock-chaos-history-'))
-  const database = await DATABASES[options.db](NAMES, options.url)
+  const database = await chaosDatabase(options.db, NAMES, options.url)
   const workers = new WorkerPool(database, new Random(options.seed + 1), {
     size: options.workers,
     names: NAMES,

@@ -20,7 +20,9 @@ async function main(): Promise<void> {
     process.exitCode = violations.length === 0 ? 0 : 1
     return
   }
-  console.log(`${version}, seed ${options.seed}, ${options.workers} processes, ${options.minutes} minutes`)
+  console.log(
+    `${options.db}: ${version}, seed ${options.seed}, ${options.workers} processes, ${options.minutes} minutes`,
+  )
   console.log(table([Object.keys(figures[0] ?? {}), ...figures.map((row) => Object.values(row))]))
   const commits = events.filter((event) => event.type === 'commit')
   console.log(

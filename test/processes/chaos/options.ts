@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
-import { BREAKS, type Break } from '../app/break-statements'
-import { DATABASES } from './databases'
+import { BREAKS, type BreakName } from '../app/breaks'
 import { ormsOf, type Orm } from '../app/client'
+import { CHAOS_DIALECTS, type ChaosDialect } from './words'
 
 export interface ChaosOptions {
-  readonly db: keyof typeof DATABASES
+  readonly db: ChaosDialect
   /** The URL of an existing server. Default: the harness starts a server that faults may kill, if it can. */
   readonly url: string | undefined
   readonly minutes: number
@@ -13,15 +13,15 @@ export interface ChaosOptions {
   /** The faults to inject. If empty, all that are possible on the database. */
   readonly faults: readonly string[]
   readonly orms: readonly Orm[]
-  readonly broken: Break | undefined
+  readonly broken: BreakName | undefined
   readonly json: boolean
   /** The file for the whole history, from which a broken promise can be analysed. */
   readonly keep: string | undefined
 }
 
-const KNOWN = Object.keys(DATABASES) as (keyof typeof DATABASES)[]
-const USAGE = `npm run chaos -- --db ${KNOWN.join('|')} [--url URL] [--minutes 10] [--seed N] [--workers 6]
-  [--orm typeorm|prisma]... [--fault NAME]... [--break ${BREAKS.join('|')}] [--json] [--keep FILE]`
+const BREAK_NAMES = Object.keys(BREAKS) as BreakName[]
+const USAGE = `npm run chaos -- --db ${CHAOS_DIALECTS.join('|')} [--url URL] [--minutes 10] [--seed N] [--workers 6]
+  [--orm typeorm|prisma]... [--fault NAME]... [--break ${BREAK_NAMES.join('|')}] [--json] [--keep FILE]`
 
 export function parseOptions(args: readonly string[]): ChaosOptions {
   const { values } = parseArgs({
@@ -39,7 +39,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
       keep: { type: 'string' },
     },
   })
-  const db = oneOf(KNOWN, values.db)
+  const db = oneOf(CHAOS_DIALECTS, values.db)
   return {
     db,
     url: values.url,
@@ -48,7 +48,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
     workers: positive(values.workers),
     faults: values.fault,
     orms: values.orm?.map((orm) => oneOf(ormsOf(db), orm)) ?? ormsOf(db),
-    broken: values.break === undefined ? undefined : oneOf(BREAKS, values.break),
+    broken: values.break === undefined ? undefined : oneOf(BREAK_NAMES, values.break),
     json: values.json,
     keep: values.keep,
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { AppProcess } from '../app/app-process'
-import type { Break } from '../app/break-statements'
+import { AppProcess, workerProgram } from '../app/app-process'
+import { BREAKS, type BreakName } from '../app/breaks'
 import type { Orm } from '../app/client'
 import type { Random } from '../app/random'
 import { canFakeTime } from '../fake-time'
@@ -14,7 +14,7 @@ export interface WorkerPoolOptions {
   readonly timeLimit: number
   /** The time limit of every other pair of processes. It is so short that many answers arrive too late. */
   readonly shortTimeLimit: number
-  readonly broken: Break | undefined
+  readonly broken: BreakName | undefined
   /** The ORMs, which the processes use in turn. */
   readonly orms: readonly Orm[]
   /** The folder in which the processes write their histories. */
@@ -30,13 +30,16 @@ export interface WorkerWishes extends ConnectionWishes {
 export class WorkerPool {
   readonly #workers: AppProcess[] = []
   readonly #current: AppProcess[] = []
+  readonly #program: string
   #stopping = false
 
   constructor(
     private readonly database: ChaosDatabase,
     private readonly random: Random,
     private readonly options: WorkerPoolOptions,
-  ) {}
+  ) {
+    this.#program = workerProgram(options.broken && BREAKS[options.broken])
+  }
 
   async start(): Promise<void> {
     for (let slot = 0; slot < this.options.size; slot++) this.#spawn(slot, {})
@@ -84,11 +87,11 @@ export class WorkerPool {
         orm,
         connection: { ...connection, ...(isImpatient && { driver: IMPATIENT_POSTGRES }) },
         timeLimit: Math.floor(slot / 2) % 2 === 0 ? shortTimeLimit : timeLimit,
-        broken,
         // SQLite has one connection, and so one transaction at a time.
         work: { kind: 'random', names, loops: this.database.dialect === 'sqlite' ? 1 : 2, lockAtMostFor },
       },
       wrongClock,
+      this.#program,
     )
     this.#workers.push(worker)
     this.#current[slot] = worker

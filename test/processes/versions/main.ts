@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { DATABASES } from '../chaos/databases'
+import type { ChaosDialect } from '../chaos/words'
 import { packRevision, revisionBefore } from './pack-revision'
 import { runVersions } from './run-versions'
 
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     packRevision(after, folders.after)
     for (const db of values.db) {
       const milliseconds = Number(values.minutes) * 60_000
-      const verdict = await runVersions(folders, db as keyof typeof DATABASES, {
+      const verdict = await runVersions(folders, db as ChaosDialect, {
         milliseconds,
         url: values.url,
       })

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DATABASES } from '../chaos/databases'
+import { chaosDatabase } from '../chaos/chaos-database'
+import type { ChaosDialect } from '../chaos/words'
 import { monotonic, periodFromNow, readEvents, type LockEvent } from '../history/events'
 import { History } from '../history/history'
 import { judge, violationsOf } from '../history/referee'
@@ -23,10 +24,10 @@ export interface VersionsVerdict {
 /** Lets two versions of the package, unpacked in these folders, work on one table. */
 export async function runVersions(
   folders: Readonly<Record<string, string>>,
-  db: keyof typeof DATABASES,
+  db: ChaosDialect,
   { milliseconds, url }: { milliseconds: number; url?: string | undefined },
 ): Promise<VersionsVerdict & { readonly database: string }> {
-  const database = await DATABASES[db](Object.values(NAMES).flat(), url)
+  const database = await chaosDatabase(db, Object.values(NAMES).flat(), url)
   const directory = mkdtempSync(join(tmpdir(), 'shedlock-versions-'))
   const { from, wallFrom } = periodFromNow()
   try {

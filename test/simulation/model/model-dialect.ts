@@ -25,16 +25,16 @@ export function isNotSynced({ pieces }: Sql): boolean {
  */
 export function modelDialect(shape: Shape): Dialect & Behaviour {
   const { upperCaseNames, ...dialect } = dialects[shape]
-  const { plus, epoch, epochMilliseconds, text } = dialects.sqlite
+  const { sqlite } = dialects
   delete dialect.hex
   return {
     ...dialect,
     quote: (identifier) => `"${identifier}"`,
     now: sql`now()`,
-    plus,
-    epoch,
-    epochMilliseconds,
-    text,
+    plus: (time, milliseconds) => sqlite.plus(time, milliseconds),
+    epoch: sqlite.epoch,
+    epochMilliseconds: (time) => sqlite.epochMilliseconds(time),
+    text: (parameter) => parameter,
     readOnly: dialect.readOnly && sql`read_only()`,
     autocommit: dialect.autocommit && sql`1`,
     release:

@@ -57,10 +57,11 @@ interface Prepared {
   readonly read?: SqliteStatement
 }
 
-const { epoch, epochMilliseconds, plus } = dialects.sqlite
-const milliseconds = (column: string): string => `${render(epochMilliseconds(raw(column)))} as ${column}`
+const { sqlite } = dialects
+const milliseconds = (column: string): string =>
+  `${render(sqlite.epochMilliseconds(raw(column)))} as ${column}`
 const ROWS = `select name, ${milliseconds('lock_until')}, ${milliseconds('locked_at')}, locked_by from shedlock`
-const time = render(plus(epoch, raw('?')))
+const time = render(sqlite.plus(sqlite.epoch, raw('?')))
 
 /**
  * The lock table. A SQLite in memory runs the statements of every dialect. A statement writes the current rows, but reads them as
@@ -82,7 +83,7 @@ export class Table {
   /** @param broken breaks statements, to show that the simulation notices */
   constructor(private readonly broken: (statement: Sql) => Sql = (statement) => statement) {
     const database = this.#database
-    database.exec(`${tableDefinition(dialects.sqlite).create};
+    database.exec(`${tableDefinition(sqlite).create};
       create table seen as select * from shedlock;
       create table dual as select 1`)
     this.#rows = database.prepare(ROWS)
