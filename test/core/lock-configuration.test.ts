@@ -108,6 +108,11 @@ describe('a lock configuration', () => {
       /^wait of lock 'job' is 'soon', which is not a duration/,
     ],
     [
+      'a wait whose end cannot be read',
+      { wait: { atMost: 'soon' } },
+      /^wait\.atMost of lock 'job' is 'soon'/,
+    ],
+    [
       'a wait without intervals',
       { wait: { atMost: '1m', interval: 0 } },
       /^wait\.interval of lock 'job' must be a millisecond or more\.$/,

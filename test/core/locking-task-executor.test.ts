@@ -188,13 +188,6 @@ describe('a task inside a task', () => {
     ])
   })
 
-  it('runs at once with another lock in between', async () => {
-    const result = await executor.executeWithLock(job, () =>
-      executor.executeWithLock(other, () => executor.executeWithLock(job, () => 'inner')),
-    )
-    expect(result).toMatchObject({ value: { value: { value: 'inner' } } })
-  })
-
   it('that an inner task left running still counts as the one nested run of the outer task', async () => {
     const started = promiseWithResolvers()
     let stray: Promise<unknown> | undefined
