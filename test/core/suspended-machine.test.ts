@@ -7,8 +7,12 @@ const LEASE = 600_000
 const job = { name: 'job', lockAtMostFor: LEASE }
 
 let year = 2030
+/** How long the machine has been on, in milliseconds. */
+let uptime: number
 
 beforeEach(() => {
+  uptime = 0
+  jest.spyOn(os, 'uptime').mockImplementation(() => uptime / 1_000)
   // So far from the clock of the test before that the jump between them is not ignored as a slew.
   jest.useFakeTimers({ now: Date.UTC(year++) })
 })
@@ -18,10 +22,9 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-/** The wall clock jumps ahead, and the machine has been on for longer. The monotonic clock stands still meanwhile. */
-function jump(wall: number, uptime: number): void {
-  const before = os.uptime()
-  jest.spyOn(os, 'uptime').mockImplementation(() => before + uptime / 1_000)
+/** The wall clock and the uptime jump ahead. The monotonic clock stands still meanwhile. */
+function jump(wall: number, booted: number): void {
+  uptime += booted
   jest.setSystemTime(Date.now() + wall)
 }
 
@@ -49,9 +52,9 @@ it.each([
   ['a jump as far as a clock is slewed', 50, 50, 0],
   ['a clock that is set while it is slewed', 51, 50, 0],
   ['a short suspension', 51, 51, 51],
-])('of the lease, %s takes only what the machine slept', async (_, wall, uptime, slept) => {
+])('of the lease, %s takes only what the machine slept', async (_, wall, booted, slept) => {
   const lock = await new InMemoryLockProvider().lock(job)
-  jump(wall, uptime)
+  jump(wall, booted)
   expect(lock?.remaining()).toBe(Math.max(0, LEASE - slept))
   await jest.advanceTimersByTimeAsync(1_000)
   expect(lock?.remaining()).toBe(Math.max(0, LEASE - slept - 1_000))
@@ -59,12 +62,11 @@ it.each([
 
 it('a suspension is noticed again after the uptime could not be read for a while', async () => {
   const lock = await new InMemoryLockProvider().lock(job)
-  const uptime = jest.spyOn(os, 'uptime').mockImplementation(() => {
+  jest.spyOn(os, 'uptime').mockImplementationOnce(() => {
     throw new Error('not permitted')
   })
-  jest.setSystemTime(Date.now() + HOUR)
+  jump(HOUR, 0)
   expect(lock?.remaining()).toBe(LEASE)
-  uptime.mockRestore()
   jump(HOUR, HOUR)
   expect(lock?.remaining()).toBe(0)
 })
@@ -72,11 +74,10 @@ it('a suspension is noticed again after the uptime could not be read for a while
 it('a process that others interrupt while it reads its clocks was not suspended', async () => {
   const lock = await new InMemoryLockProvider().lock(job)
   const { now } = Date
-  const booted = os.uptime()
   // On a busy machine, between one clock and the next.
   jest.spyOn(Date, 'now').mockImplementationOnce(() => {
     jest.advanceTimersByTime(500)
-    jest.spyOn(os, 'uptime').mockImplementation(() => booted + 0.5)
+    uptime += 500
     return now()
   })
   lock?.remaining()
