@@ -75,6 +75,7 @@ describe('a SQL client', () => {
     await expect(failing.query(statement, {})).rejects.toMatchObject({
       name: 'DriverError',
       code,
+      sent: true,
       cause: error,
     })
   })

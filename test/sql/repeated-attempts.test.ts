@@ -37,6 +37,15 @@ it('a lease is trusted for a millisecond less than was asked for, and an extensi
   expect(lock?.remaining()).toBe(HOUR - 1)
   await lock?.extend(2 * HOUR)
   expect(lock?.remaining()).toBe(2 * HOUR - 1)
+  await lock?.unlock()
+  expect(await held()).toEqual([])
+})
+
+it('an extension is refused once somebody else has released the lock', async () => {
+  const lock = await provider.lock(job())
+  const seen = await other.table.find('job')
+  expect(seen && (await other.table.release(seen))).toBe(true)
+  await expect(lock?.extend(HOUR)).rejects.toMatchObject({ code: 'LOCK_LOST' })
 })
 
 it.each([
@@ -52,11 +61,15 @@ it.each([
   expect((await other.table.find('job'))?.lockedBy).toMatch(new RegExp(`/${ended.replace('+', '\\+')}$`))
 })
 
-it('a slot that somebody else acquires again first is held', async () => {
+it.each([
+  ['read again', 1],
+  ['written', 2],
+])('a slot that somebody else acquires again just before it is %s is held', async (_, before) => {
   const slot = { ...job(), slot: Date.now(), untilSucceeded: true }
   await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
-  network.next = async (send) => {
-    expect(await other.lock(slot)).toBeDefined()
+  let sent = 0
+  network.fault = async (send) => {
+    if (sent++ === before) expect(await other.lock(slot)).toBeDefined()
     return send()
   }
   expect(await settle(provider.lock(slot), SECOND)).toBeUndefined()

@@ -1,3 +1,5 @@
+import type { EventEmitter } from 'node:events'
+import { Socket } from 'node:net'
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -7,6 +9,7 @@ import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { TcpProxy } from '../processes/servers/tcp-proxy'
 import { eventually } from '../eventually'
+import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 
 /** Only writes contain the owner. */
@@ -138,5 +141,50 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await cut
     expect(lock?.remaining()).toBeGreaterThan(300_000)
     await lock?.unlock()
+  })
+
+  itIf(backend.dialect === 'postgres', 'pg')('drops a connection that no host has accepted', async () => {
+    const dataSource = await open({ poolSize: 2 })
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
+    await (await provider.lock({ name: 'unaccepted', lockAtMostFor: '5m' }))?.unlock()
+    const queryRunner = dataSource.createQueryRunner()
+    await queryRunner.connect()
+    const { options } = (dataSource.driver as unknown as { master: { options: object } }).master
+    const unaccepted = new Socket()
+    const stream = () => Object.assign(unaccepted, { connect: () => (unaccepted.connecting = true) })
+    Object.assign(options, { stream })
+    await expect(provider.lock({ name: 'unaccepted', lockAtMostFor: '5m' })).rejects.toEqual(
+      lockError('TIMEOUT'),
+    )
+    expect(unaccepted.errored).toMatchObject({ message: 'the host did not accept the connection in time' })
+    Object.assign(options, { stream: undefined })
+    expect(await provider.lock({ name: 'unaccepted', lockAtMostFor: '5m' })).toBeDefined()
+    // The one that is in use stays.
+    expect(await queryRunner.query('select 1 as one')).toEqual([{ one: 1 }])
+    await queryRunner.release()
+  })
+
+  itIf(backend.dialect === 'postgres', 'pg')('frees a lock that was not replicated', async () => {
+    const dataSource = await open({ poolSize: 1 })
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock({ name: 'replicated', lockAtMostFor: '5m' }))?.unlock()
+    const queryRunner = dataSource.createQueryRunner()
+    const client = (await queryRunner.connect()) as EventEmitter & { query: (...all: unknown[]) => unknown }
+    await queryRunner.release()
+    const query = client.query.bind(client)
+    const warnOnce = (routine: string) => {
+      client.query = (...all) => {
+        client.query = query
+        client.emit('notice', { routine })
+        return query(...all)
+      }
+    }
+    warnOnce('another')
+    await (await provider.lock({ name: 'replicated', lockAtMostFor: '5m' }))?.unlock()
+    warnOnce('SyncRepWaitForLSN')
+    await expect(provider.lock({ name: 'replicated', lockAtMostFor: '5m' })).rejects.toEqual(
+      lockError('DATABASE_ERROR', /wait for the synchronous standby was cancelled/),
+    )
+    await eventually(async () => expect(await table.isHeld('replicated')).toBe(false))
   })
 })
