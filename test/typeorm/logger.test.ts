@@ -18,7 +18,7 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     calls = []
   })
 
-  function connect(): Promise<DataSource> {
+  function connect(maxQueryExecutionTime: number): Promise<DataSource> {
     const note =
       (method: string) =>
       (...all: unknown[]): void => {
@@ -34,18 +34,19 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       logMigration: () => undefined,
       log: () => undefined,
     }
-    return opened.connect({ logger, logging: true, maxQueryExecutionTime: 1 })
+    return opened.connect({ logger, logging: true, maxQueryExecutionTime })
   }
 
   it('gets the query runner of each statement', async () => {
-    const provider = typeOrmLockProvider(await connect())
+    const provider = typeOrmLockProvider(await connect(3_600_000))
     calls = []
     await (await provider.lock(job))?.unlock()
     expect(calls.filter(([method]) => method === 'logQuery').length).toBeGreaterThan(1)
+    expect(calls.filter(([method]) => method !== 'logQuery')).toEqual([])
   })
 
   it('logs a statement that took long', async () => {
-    const dataSource = await connect()
+    const dataSource = await connect(1)
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock(job))?.unlock()
     const blocked = opened.dataSource.createQueryRunner()
@@ -78,14 +79,18 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     // Check the table first: TypeORM itself sends that statement.
     await (await provider.lock(job))?.unlock()
     const heard: string[] = []
-    const note = (what: string) => () => {
+    const events: { executionTime: number }[] = []
+    const note = (what: string) => (event: unknown) => {
       heard.push(what)
+      if (what === 'after') events.push(event as { executionTime: number })
       return answer()
     }
     dataSource.subscribers.push({ beforeQuery: note('before'), afterQuery: note('after') })
     const lock = await provider.lock(job)
     expect(lock).toBeDefined()
     expect(heard.slice(0, 2)).toEqual(['before', 'after'])
+    expect(events[0]).toMatchObject({ success: true, rawResults: [] })
+    expect(events[0]?.executionTime).toBeLessThan(3_600_000)
     await lock?.unlock()
     warning.mockRestore()
   })
