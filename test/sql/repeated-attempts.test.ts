@@ -1,4 +1,5 @@
 import { expect, it, jest } from '@jest/globals'
+import { LockingTaskExecutor } from '../../src/core/internal'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import type { Fault } from '../unreliable-client'
 import {
@@ -18,6 +19,17 @@ import {
 
 useVirtualTime()
 
+const HELD = { executed: false, reason: 'held' }
+const ALREADY_RUN = { executed: false, reason: 'already-run' }
+type Delivery = Extract<Fault, (...all: never[]) => unknown>
+const send: Delivery = (deliver) => deliver()
+const nothing: Delivery = () => Promise.resolve({ rows: [] })
+/** Somebody else acquires the slot again before the statement is delivered. */
+const acquiredFirst: Delivery = async (deliver) => {
+  expect(await other.lock(slot())).toBeDefined()
+  return deliver()
+}
+const slot = () => ({ ...job(), slot: 1_700_000_000_000, untilSucceeded: true })
 const later = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const BUSY = new DriverError('SQLITE_BUSY', 'database is locked')
 /** Delivers no writes. */
@@ -72,19 +84,21 @@ it.each([
   expect((await other.table.find('job'))?.lockedBy.split('/').at(-1)).toBe('3000+6000 succeeded')
 })
 
-it.each([
-  ['read again', 1],
-  ['written', 2],
-])('a slot that somebody else acquires again just before it is %s is held', async (_, before) => {
-  const slot = { ...job(), slot: Date.now(), untilSucceeded: true }
-  await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
-  let sent = 0
-  network.fault = async (send) => {
-    if (sent++ === before) expect(await other.lock(slot)).toBeDefined()
-    return send()
-  }
-  expect(await settle(provider.lock(slot), SECOND)).toBeUndefined()
-  expect(await held()).toEqual(['job'])
+it.each<[string, 'failed' | 'succeeded', Delivery[], object]>([
+  ['has already run if it succeeded', 'succeeded', [send], ALREADY_RUN],
+  ['has already run if its row is gone when it is read again', 'failed', [send, nothing], ALREADY_RUN],
+  [
+    'is held if somebody else is faster before it is read again',
+    'failed',
+    [send, acquiredFirst],
+    { ...HELD, holder: expect.anything() },
+  ],
+  ['is held if somebody else is faster before it is written', 'failed', [send, send, acquiredFirst], HELD],
+])('a slot %s', async (_, outcome, faults, result) => {
+  await (await provider.lock(slot()))?.unlock({ outcome })
+  network.fault = (...all) => (faults.shift() ?? send)(...all)
+  const run = new LockingTaskExecutor(provider).executeWithLock(slot(), () => undefined)
+  expect(await settle(run, SECOND)).toMatchObject(result)
 })
 
 it('a read whose answer got lost is sent again', async () => {

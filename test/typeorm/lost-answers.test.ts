@@ -151,8 +151,8 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await queryRunner.connect()
     const { options } = (dataSource.driver as unknown as { master: { options: object } }).master
     const unaccepted = new Socket()
-    const stream = () => Object.assign(unaccepted, { connect: () => (unaccepted.connecting = true) })
-    Object.assign(options, { stream })
+    const connect = () => Object.assign(unaccepted, { connecting: true })
+    Object.assign(options, { stream: () => Object.assign(unaccepted, { connect }) })
     await expect(provider.lock({ name: 'unaccepted', lockAtMostFor: '5m' })).rejects.toEqual(
       lockError('TIMEOUT'),
     )
