@@ -11,5 +11,5 @@ export default {
   testEnvironment: `${root}/test/mutants/environment.cjs`,
   runner: '<rootDir>/test/mutants/runner.cjs',
   // Under a mutant that hangs, the test fails and cleans up, before Stryker ends the process.
-  testTimeout: 10_000,
+  testTimeout: 20_000,
 }
