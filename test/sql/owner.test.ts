@@ -64,7 +64,10 @@ describe('an owner, whatever lockedBy is,', () => {
         expect(readableOwner(owner)).toBe(who)
         expect(lastRunOf(owner, true, NOW, NOW)).toBeUndefined()
         expect(lastRunOf(owner, false, NOW, NOW)).toEqual({ outcome: 'died', endedAt: NOW })
-        expect(lastRunOf(endedOwner(owner), false, NOW, NOW)).toStrictEqual({ outcome: 'unlocked', endedAt: NOW })
+        expect(lastRunOf(endedOwner(owner), false, NOW, NOW)).toStrictEqual({
+          outcome: 'unlocked',
+          endedAt: NOW,
+        })
       }),
     )
   })
