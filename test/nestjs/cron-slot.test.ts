@@ -20,12 +20,6 @@ class Jobs {
     return 'ran'
   }
 
-  @SchedulerLock({ name: 'outside', lockAtMostFor: '1m' })
-  @Cron('*/15 * * * *', BERLIN)
-  outside(): string {
-    return 'ran'
-  }
-
   @Cron('*/15 * * * *')
   @SchedulerLock({ name: 'by hand too', lockAtMostFor: '1m', slot: false })
   byHandToo(): string {
@@ -81,33 +75,6 @@ describe('@SchedulerLock beside @Cron, with cronTime', () => {
 })
 
 describe('@SchedulerLock with catchUp', () => {
-  let runs = 0
-
-  class CatchingUp {
-    @Cron('0 3 * * *')
-    @SchedulerLock({ name: 'nightly', lockAtMostFor: '1m', catchUp: '25h' })
-    nightly(): void {
-      runs++
-      throw new Error('boom')
-    }
-  }
-  class WithoutSlots {
-    @SchedulerLock({ name: 'any time', lockAtMostFor: '1m', catchUp: '25h' })
-    anyTime(): void {
-      runs++
-    }
-  }
-
-  test('runs the slot that was due last once at the start, and survives its error', async () => {
-    const lockProvider = new InMemoryLockProvider()
-    const locks = { lockProvider, cronTime: CronTime }
-    await startWith(locks, CatchingUp)
-    await eventually(() => expect(runs).toBe(1))
-    const second = await startWith(locks, CatchingUp)
-    await second.close()
-    expect(runs).toBe(1)
-  })
-
   test.each([
     ['@Cron', undefined],
     ['a slot function', () => new Date(2027, 0, 1)],
@@ -179,77 +146,54 @@ describe('@SchedulerLock with catchUp', () => {
     await startWith({ ...locks, cronTime: CronTime }, Once)
     expect(asked).toEqual([])
   })
-
-  test('is refused at the start for a method without slots', async () => {
-    const lockProvider = new InMemoryLockProvider()
-    for (const job of [WithoutSlots, CatchingUp]) {
-      await expect(startWith({ lockProvider }, job)).rejects.toMatchObject({
-        code: 'INVALID_CONFIGURATION',
-        message: expect.stringContaining('catchUp of '),
-      })
-    }
-  })
 })
 
-describe('@SchedulerLock with untilSucceeded', () => {
-  const untilSucceeded = { lockAtMostFor: '1m', untilSucceeded: true }
-
-  /** Its first run fails. */
-  abstract class Failing {
+test('@SchedulerLock with catchUp and untilSucceeded catches up at the start with a slot that failed', async () => {
+  class Failing {
     runs = 0
 
-    protected fail(): string {
+    @Cron('0 3 * * *')
+    @SchedulerLock({ name: 'nightly', lockAtMostFor: '1m', untilSucceeded: true, catchUp: '25h' })
+    nightly(): string {
       if (++this.runs === 1) throw new Error('boom')
       return 'ran'
     }
   }
-  class WithCron extends Failing {
-    @Cron('0 3 * * *')
-    @SchedulerLock({ name: 'nightly', ...untilSucceeded })
-    nightly(): string {
-      return this.fail()
-    }
-  }
-  class CatchingUp extends Failing {
-    @Cron('0 3 * * *')
-    @SchedulerLock({ name: 'nightly', ...untilSucceeded, catchUp: '25h' })
-    nightly(): string {
-      return this.fail()
-    }
-  }
+  const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
+  afterTest(() => error.mockRestore())
+  const locks = { lockProvider: new InMemoryLockProvider(), cronTime: CronTime }
+  const job = (await startWith(locks, Failing)).get(Failing)
+  await eventually(() => expect(error).toHaveBeenCalledTimes(1))
+  expect(await Promise.resolve(job.nightly())).toBe('ran')
+  const second = (await startWith(locks, Failing)).get(Failing)
+  expect([await Promise.resolve(second.nightly()), second.runs]).toEqual([undefined, 0])
+})
 
-  test('catches up at the start with a slot that failed', async () => {
-    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined)
-    afterTest(() => error.mockRestore())
-    const locks = { lockProvider: new InMemoryLockProvider(), cronTime: CronTime }
-    const job = (await startWith(locks, CatchingUp)).get(CatchingUp)
-    await eventually(() => expect(error).toHaveBeenCalledTimes(1))
-    expect(await Promise.resolve(job.nightly())).toBe('ran')
-    const second = (await startWith(locks, CatchingUp)).get(CatchingUp)
-    expect([await Promise.resolve(second.nightly()), second.runs]).toEqual([undefined, 0])
-  })
+describe('a method without slots is refused at the start', () => {
+  const lockProvider = new InMemoryLockProvider()
 
-  test('is refused at the start for a method without slots', async () => {
-    class WithoutCronTime extends WithCron {}
+  test.each([{ catchUp: '25h' }, { untilSucceeded: true }])('with %j', async (option) => {
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...option })
     class WithoutCron {
       @Interval(1_000_000)
-      @SchedulerLock({ name: 'interval', ...untilSucceeded })
-      run(): unknown {
-        return undefined
+      @locked
+      run(): void {
+        // never called
       }
     }
-    class WithoutSlots {
+    class WithoutCronTime {
       @Cron('0 3 * * *')
-      @SchedulerLock({ name: 'no slots', ...untilSucceeded, slot: false })
-      run(): unknown {
-        return undefined
+      @locked
+      run(): void {
+        // never called
       }
     }
-    const lockProvider = new InMemoryLockProvider()
-    const needsSlots = { code: 'INVALID_CONFIGURATION', message: expect.stringContaining('needs slots') }
-    await expect(startWith({ lockProvider }, WithoutCronTime)).rejects.toMatchObject(needsSlots)
-    for (const job of [WithoutCron, WithoutSlots])
-      await expect(startWith({ lockProvider, cronTime: CronTime }, job)).rejects.toMatchObject(needsSlots)
+    const message = expect.stringContaining('needs slots')
+    for (const starting of [
+      startWith({ lockProvider, cronTime: CronTime }, WithoutCron),
+      startWith({ lockProvider }, WithoutCronTime),
+    ])
+      await expect(starting).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION', message })
   })
 })
 

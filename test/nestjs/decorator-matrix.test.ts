@@ -1,26 +1,62 @@
 import assert from 'node:assert/strict'
-import type { Type } from '@nestjs/common'
-import { ScheduleModule } from '@nestjs/schedule'
-import { describe, expect, jest, test } from '@jest/globals'
-import { ShedLockModule } from '../../src/nestjs'
-import { startApplication } from './application'
-import type { Job, JobCase } from './job'
-import { lockProvider } from './lock-provider'
+import { applyDecorators, Injectable, SetMetadata } from '@nestjs/common'
+import { Interval, ScheduleModule } from '@nestjs/schedule'
+import { describe, expect, test } from '@jest/globals'
+import { activeLock } from '../../src/core/internal'
+import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { eventually } from '../eventually'
+import { startApplication } from './application'
+import { jobClassWith, type JobClass, type MakeJob } from './job-class'
+import { lockProvider } from './lock-provider'
 
 const provisions = {
-  'a class': (job: Type<Job>) => job,
-  'a factory': (job: Type<Job>) => ({ provide: job, useFactory: () => new job() }),
-  'a value': (job: Type<Job>) => ({ provide: job, useValue: new job() }),
+  'a class': (job: JobClass) => job,
+  'a factory': (job: JobClass) => ({ provide: job, useFactory: () => new job() }),
+  'a value': (job: JobClass) => ({ provide: job, useValue: new job() }),
 }
 
-/** A folder is compiled as its tsconfig.json says, so the path must not make it part of this one. */
-function jobs(decorators: string): readonly JobCase[] {
-  return jest.requireActual<{ jobs: readonly JobCase[] }>(`./${decorators}/jobs.ts`).jobs
+const interval = Interval(5)
+const lock = SchedulerLock({ name: 'job' }) as MethodDecorator
+/** How the decorators can be beside each other, the uppermost first. */
+const BESIDE: Readonly<Record<string, readonly MethodDecorator[]>> = {
+  '@Interval @SchedulerLock': [interval, lock],
+  '@SchedulerLock @Interval': [lock, interval],
+}
+/** Nest's own combinations are for legacy decorators. */
+const COMBINED: typeof BESIDE = {
+  '@SchedulerLock between others': [SetMetadata('a', 1), lock, interval, SetMetadata('b', 2)],
+  'applyDecorators(Interval, SchedulerLock)': [applyDecorators(interval, lock)],
+  'applyDecorators(SchedulerLock, Interval)': [applyDecorators(lock, interval)],
+}
+
+interface Noting {
+  /** Every run notes its lock. */
+  ranUnder?: (string | undefined)[]
+}
+const note = (self: Noting): void => void (self.ranUnder ??= []).push(activeLock()?.name)
+
+function jobs(decorators: string): readonly (readonly [how: string, job: JobClass])[] {
+  const make: MakeJob = (...parts) => {
+    const job = jobClassWith(decorators)(...parts)
+    Injectable()(job)
+    return job
+  }
+  const all = Object.entries(decorators === 'legacy' ? { ...BESIDE, ...COMBINED } : BESIDE)
+  const below = make([lock, interval], note)
+  const above = make([interval, lock], note)
+  return [
+    ...all.map(([how, parts]) => [how, make(parts, note)] as const),
+    ...all.map(([how, parts]) => [`${how}, inherited`, class extends make(parts, note) {}] as const),
+    ['overridden and locked again', make([interval, lock], note, below)],
+    [
+      'overridden, calls super',
+      make([interval], (self) => (above.prototype as InstanceType<JobClass>).run.call(self), above),
+    ],
+  ]
 }
 
 describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (decorators) => {
-  describe.each(jobs(decorators))('$how', ({ job }) => {
+  describe.each(jobs(decorators))('%s', (_, job) => {
     test.each(Object.entries(provisions))(
       'runs under its lock, and not when somebody else holds it, in %s',
       async (_, provision) => {
@@ -32,8 +68,8 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
           ],
           providers: [provision(job)],
         })
-        const scheduled = application.get(job)
-        await eventually(() => expect(scheduled.ranUnder.length).toBeGreaterThan(2))
+        const scheduled: InstanceType<JobClass> & Noting = application.get(job)
+        await eventually(() => expect(scheduled.ranUnder?.length).toBeGreaterThan(2))
         expect(new Set(scheduled.ranUnder)).toEqual(new Set(['job']))
 
         await using other = await eventually(async () => {
@@ -41,9 +77,9 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
           assert(lock, 'somebody else has the lock')
           return lock
         })
-        const ran = scheduled.ranUnder.length
+        const ran = scheduled.ranUnder?.length
         expect(await scheduled.run()).toBeUndefined()
-        expect([other.name, scheduled.ranUnder.length]).toEqual(['job', ran])
+        expect([other.name, scheduled.ranUnder?.length]).toEqual(['job', ran])
       },
     )
   })

@@ -1,12 +1,9 @@
-export interface WrappedJob {
-  run(): unknown
-}
-
 type Method = (this: unknown, ...args: unknown[]) => unknown
 type Wrap = (method: Method) => Method
 
 /** How decorators and agents of others replace a method. */
 const wraps: Readonly<Record<string, Wrap>> = {
+  nothing: (method) => method,
   'a function with copied metadata': (method) => withMetadata(method, calling(method)),
   'a function that calls later': (method) =>
     withMetadata(method, async function (...args) {

@@ -1,12 +1,11 @@
-import type { Type } from '@nestjs/common'
-import type { WrappedJob } from '../wrappers'
+import type { JobClass, MakeJob } from '../job-class'
 
 /** Returns a class whose method `run` has these decorators, the uppermost first. */
-export function wrappedJob(decorators: readonly MethodDecorator[], task: () => unknown): Type<WrappedJob> {
-  class Job {
+export const jobClass: MakeJob = (decorators, task, Base = Object as unknown as JobClass) => {
+  class Job extends Base {
     @composed(decorators)
-    run(): unknown {
-      return task()
+    override run(): unknown {
+      return task(this)
     }
   }
   return Job

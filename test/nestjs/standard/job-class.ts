@@ -1,15 +1,14 @@
-import type { Type } from '@nestjs/common'
-import type { WrappedJob } from '../wrappers'
+import type { JobClass, MakeJob } from '../job-class'
 
 type Method = (this: unknown) => unknown
 type StandardDecorator = (method: Method, context: ClassMethodDecoratorContext) => Method | undefined
 
 /** Returns a class whose method `run` has these decorators, the uppermost first. */
-export function wrappedJob(decorators: readonly MethodDecorator[], task: () => unknown): Type<WrappedJob> {
-  class Job {
+export const jobClass: MakeJob = (decorators, task, Base = Object as unknown as JobClass) => {
+  class Job extends Base {
     @composed(decorators as unknown as StandardDecorator[])
-    run(): unknown {
-      return task()
+    override run(): unknown {
+      return task(this)
     }
   }
   return Job
