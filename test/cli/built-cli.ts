@@ -1,12 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll } from '@jest/globals'
 
-const root = join(__dirname, '..', '..')
+export const root = join(__dirname, '..', '..')
 
 export interface Finished {
   readonly status: number | null
@@ -33,6 +33,39 @@ function build(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-cli-'))
   execFileSync(process.execPath, ['scripts/build-cli.mjs', folder], { cwd: root })
   return join(folder, 'shedlock.js')
+}
+
+/** For `projectWith`. */
+export const ALL_PACKAGES = '.'
+
+/** A folder of somebody who has installed these packages. */
+export function projectWith(...names: string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
+  for (const installed of names.map((name) => join('node_modules', name))) {
+    mkdirSync(dirname(join(folder, installed)), { recursive: true })
+    symlinkSync(join(root, installed), join(folder, installed))
+  }
+  return folder
+}
+
+/** A command that goes on until it is told to end. */
+export interface Started {
+  readonly child: ChildProcessWithoutNullStreams
+  /** When its output has its first line. */
+  readonly up: Promise<unknown>
+  /** Its exit status, and the signal that ended it. */
+  readonly ended: Promise<unknown>
+  readonly said: (stream: 'stdout' | 'stderr') => string
+}
+
+/** Starts the built command line in a process of its own. */
+export function startCli(args: readonly string[], env: Readonly<Record<string, string>>): Started {
+  const child = spawn(process.execPath, [builtCli(), ...args], { cwd: root, env: { ...process.env, ...env } })
+  const written = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => (written[name] += text))
+  const up = once(child.stdout, 'data')
+  return { child, up, ended: once(child, 'exit'), said: (stream) => written[stream] }
 }
 
 /** Runs the built command line, without blocking the test's own process. */

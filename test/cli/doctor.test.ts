@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
@@ -11,7 +10,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { tableFaults } from '../sql/table-faults'
-import { runCli, type RunOptions } from './built-cli'
+import { ALL_PACKAGES, projectWith, runCli, type RunOptions } from './built-cli'
 import { itIf } from '../it-if'
 
 interface Diagnosis {
@@ -169,9 +168,7 @@ describeBackends(backends.filter(({ dialect }) => dialect === 'postgres'))(
       ['connectTimeoutMS: 4_000', []],
       ['extra: { connectionTimeoutMillis: 4_000 }', []],
     ])('finds a DataSource that waits for ever for a connection: { %s }', async (limit, findings) => {
-      const project = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
-      symlinkSync(join(__dirname, '../../node_modules'), join(project, 'node_modules'))
-      const file = join(project, 'data-source.cjs')
+      const file = join(projectWith(ALL_PACKAGES), 'data-source.cjs')
       writeFileSync(
         file,
         `const { DataSource } = require('typeorm')

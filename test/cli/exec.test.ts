@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
@@ -10,11 +9,10 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { TcpProxy } from '../processes/servers/tcp-proxy'
-import { builtCli, runCli, type Finished } from './built-cli'
+import { builtCli, projectWith, runCli, startCli, type Finished, type Started } from './built-cli'
 import { itIf } from '../it-if'
 import { eventually } from '../eventually'
 
-const root = join(__dirname, '..', '..')
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 const LOCK = ['exec', 'job', '--lock-at-most-for', '10m']
 /** How a server ends the other connections of a database. */
@@ -36,16 +34,16 @@ const KILL: Readonly<Record<string, { find: string; kill: (id: number) => string
     kill: (id) => `kill ${id}`,
   },
 }
+/** A command that ends when something is written to it. */
+const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
 const canMakeNamespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
 
 /** An app that has installed the command line: npm makes a link to it in node_modules/.bin. */
 function installed(file: string): string {
-  const app = mkdtempSync(join(tmpdir(), 'shedlock-app-'))
-  mkdirSync(join(app, 'node_modules/.bin'), { recursive: true })
+  const app = projectWith('pg', 'mysql2', 'better-sqlite3', 'mssql')
+  mkdirSync(join(app, 'node_modules/.bin'))
   chmodSync(file, 0o755)
   symlinkSync(file, join(app, 'node_modules/.bin/shedlock-orm'))
-  for (const driver of ['pg', 'mysql2', 'better-sqlite3', 'mssql'])
-    symlinkSync(join(root, 'node_modules', driver), join(app, 'node_modules', driver))
   return app
 }
 
@@ -65,6 +63,8 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
 
   const node = (script: string): string[] => ['--', process.execPath, '-e', script]
   const exec = (...args: string[]): Promise<Finished> => runCli(args, { env: { DATABASE_URL: database.url } })
+  const start = (args: readonly string[], script: string, url = database.url): Started =>
+    startCli([...args, ...node(script)], { DATABASE_URL: url })
   const held = async (): Promise<boolean> => (await provider.table.list()).some((lock) => lock.held)
 
   it('runs the command under the lock, frees it, and has its exit code', async () => {
@@ -91,18 +91,14 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   itIf(backend.dialect in KILL, 'a server')(
     'frees the lock though the connection broke in the meantime',
     async () => {
-      const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
-      const child = spawn(process.execPath, [builtCli(), ...LOCK, '--url', database.url, ...node(script)], {
-        cwd: root,
-      })
-      const ended = new Promise((resolve) => child.on('exit', resolve))
-      await new Promise((resolve) => child.stdout.once('data', resolve))
+      const { child, up, ended } = start(LOCK, UNTIL_STOPPED)
+      await up
       const { find, kill } = KILL[backend.dialect] ?? { find: '', kill: () => '' }
       const connections: { id: number }[] = await dataSource.query(find)
       expect(connections).toHaveLength(1)
       for (const { id } of connections) await dataSource.query(kill(id))
       child.stdin.end('stop')
-      expect(await ended).toBe(0)
+      expect(await ended).toEqual([0, null])
       expect(await held()).toBe(false)
     },
   )
@@ -114,14 +110,10 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
       const proxy = await TcpProxy.listen(Number(url.port))
       url.port = String(proxy.port)
       try {
-        const script = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
-        const start = (...options: string[]) => {
-          const args = [builtCli(), 'exec', 'job', '--url', url.href, ...options, ...node(script)]
-          const child = spawn(process.execPath, args, { cwd: root })
-          return { child, ended: once(child, 'exit'), up: once(child.stdout, 'data') }
-        }
+        const startBehindProxy = (...options: string[]): Started =>
+          start(['exec', 'job', ...options], UNTIL_STOPPED, url.href)
         // Extends its lock, and frees it, by a new connection.
-        const first = start('--lock-at-most-for', '7s', '--keep-alive')
+        const first = startBehindProxy('--lock-at-most-for', '7s', '--keep-alive')
         await first.up
         proxy.silence()
         await eventually(async () => {
@@ -133,14 +125,14 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
         expect(await first.ended).toEqual([0, null])
         expect(await held()).toBe(false)
         // Ends though nobody answers, and at SIGTERM at once; its lock expires.
-        const second = start('--lock-at-most-for', '10m')
+        const second = startBehindProxy('--lock-at-most-for', '10m')
         await second.up
         proxy.silence()
         proxy.mute(true)
         second.child.stdin.end('stop')
         expect(await second.ended).toEqual([0, null])
         expect(await held()).toBe(true)
-        const third = start('--lock-at-most-for', '10m')
+        const third = startBehindProxy('--lock-at-most-for', '10m')
         third.child.kill('SIGTERM')
         expect(await third.ended).toEqual([null, 'SIGTERM'])
       } finally {
@@ -178,34 +170,18 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(failed).toMatchObject({ status: 3, stderr: expect.stringContaining("no lock table 'other'") })
   })
 
-  it('passes signals on, and frees the lock after the command has ended', async () => {
-    const script =
-      "process.on('SIGTERM', () => process.exit(7)); setInterval(() => 0, 1e6); console.log('up')"
-    const child = spawn(process.execPath, [builtCli(), ...LOCK, '--url', database.url, ...node(script)], {
-      cwd: root,
-    })
-    const ended = new Promise((resolve) => child.on('exit', resolve))
-    await new Promise((resolve) => child.stdout.once('data', resolve))
-    expect(await held()).toBe(true)
-    child.kill('SIGTERM')
-    expect(await ended).toBe(7)
-    expect(await held()).toBe(false)
-  })
-
   it.each([
-    ['1h', 'SIGTERM', 0],
-    ['20ms', 'SIGTERM', 7],
-    ['1h', 'SIGINT', 7],
+    [[], 'SIGTERM', 7],
+    [['--abort-after', '1h'], 'SIGTERM', 0],
+    [['--abort-after', '20ms'], 'SIGTERM', 7],
+    [['--abort-after', '1h'], 'SIGINT', 7],
   ] as const)(
-    'with --abort-after %s and %s, the command ends with %i',
-    async (abortAfter, signal, status) => {
-      const script = `for (const each of ['SIGTERM', 'SIGINT']) process.on(each, () => process.exit(7))
-      process.stdin.on('data', () => process.exit(0))
-      console.log('up')`
-      const args = [...LOCK, '--abort-after', abortAfter, '--url', database.url, ...node(script)]
-      const child = spawn(process.execPath, [builtCli(), ...args], { cwd: root })
-      const ended = once(child, 'exit')
-      await once(child.stdout, 'data')
+    'with %j and %s, the command ends with %i, and the lock is freed after it',
+    async (options, signal, status) => {
+      const exits = "for (const each of ['SIGTERM', 'SIGINT']) process.on(each, () => process.exit(7))"
+      const { child, up, ended } = start([...LOCK, ...options], `${exits}; ${UNTIL_STOPPED}`)
+      await up
+      expect(await held()).toBe(true)
       child.kill(signal)
       // The command has ended by then if the signal was passed on at once.
       if (status === 0) {
@@ -219,16 +195,11 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   )
 
   it.each(['SIGUSR1', 'SIGUSR2'] as const)('passes %s on, and goes on', async (signal) => {
-    const script = `process.on('${signal}', () => console.log('got it')); process.stdin.on('data', () => process.exit(0)); console.log('up')`
-    const child = spawn(process.execPath, [builtCli(), ...LOCK, '--url', database.url, ...node(script)], {
-      cwd: root,
-    })
-    const ended = once(child, 'exit')
-    let lines = ''
-    child.stdout.on('data', (chunk) => (lines += String(chunk)))
-    await eventually(() => expect(lines).toBe('up\n'))
+    const tells = `process.on('${signal}', () => console.log('got it'))`
+    const { child, up, ended, said } = start(LOCK, `${tells}; ${UNTIL_STOPPED}`)
+    await up
     child.kill(signal)
-    await eventually(() => expect(lines).toBe('up\ngot it\n'))
+    await eventually(() => expect(said('stdout')).toBe('up\ngot it\n'))
     expect(await held()).toBe(true)
     child.stdin.end('stop')
     expect(await ended).toEqual([0, null])

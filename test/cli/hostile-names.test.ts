@@ -1,17 +1,15 @@
-import { mkdtempSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, expect, it } from '@jest/globals'
-import type { DialectName, LockRecord, SqlLockProvider } from '../../src/sql/internal'
+import type { DialectName, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterBlock } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import type { SessionSettings } from '../conformance/session-settings'
 import { HOSTILE_LOCK_NAMES, quotingModes } from '../sql/quoting-modes'
-import { runCli } from './built-cli'
+import { projectWith, runCli } from './built-cli'
 
-const root = join(__dirname, '..', '..')
 const MYSQL = ['mysql2', 'mariadb']
 const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
   postgres: ['pg'],
@@ -33,11 +31,8 @@ const cases = availableBackends()
   )
 
 /** A project with one driver, whose sessions have these settings. */
-function projectWith(driver: string, mode: SessionSettings): { cwd: string; preload: string } {
-  const cwd = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
-  const path = join(cwd, 'node_modules', driver)
-  mkdirSync(dirname(path), { recursive: true })
-  symlinkSync(join(root, 'node_modules', driver), path)
+function projectOf(driver: string, mode: SessionSettings): { cwd: string; preload: string } {
+  const cwd = projectWith(driver)
   const settings = Object.entries(mode).map(([name, value]) => `${name} = '${value}'`)
   const set = settings.length === 0 ? '' : `set session ${settings.join(', ')}`
   const preload = join(cwd, 'preload.cjs')
@@ -58,7 +53,7 @@ if (set && createConnection) driver.createConnection = async (options) => {
 describeBackends(cases)(
   'the command line on $backend.name by $driver with $modeTitle',
   ({ backend, driver, mode }) => {
-    const { cwd, preload } = projectWith(driver, mode)
+    const { cwd, preload } = projectOf(driver, mode)
     const after = afterBlock()
     let database: TestDatabase
     let provider: SqlLockProvider
@@ -79,14 +74,14 @@ describeBackends(cases)(
       return stdout
     }
 
-    it('shows and releases a lock whose name looks like SQL, and no other', async () => {
+    it('shows and releases locks whose names look like SQL, and no others', async () => {
       const names = HOSTILE_LOCK_NAMES
       for (const name of [...names, 'victim']) await provider.lock({ name, lockAtMostFor: '1h' })
       const [first = '', second = ''] = names
       expect(JSON.parse(await run('list', '--json', '--', first))).toMatchObject({ name: first, held: true })
       await run('release', '--yes', '--', first)
       await run('release', '--yes', '--', second)
-      const left = JSON.parse(await run('list', '--held', '--json')) as LockRecord[]
+      const left = (await provider.table.list()).filter(({ held }) => held)
       expect(left.map(({ name }) => name).sort()).toEqual([...names.slice(2), 'victim'].sort())
     })
   },

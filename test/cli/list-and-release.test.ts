@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { type DialectName, type LockRecord, type SqlLockProvider } from '../../src/sql/internal'
@@ -9,12 +8,10 @@ import { drivers } from '../../src/drivers/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
-import { builtCli, runCli, type Finished, type RunOptions } from './built-cli'
+import { ALL_PACKAGES, builtCli, projectWith, runCli, type Finished, type RunOptions } from './built-cli'
 
-const root = join(__dirname, '..', '..')
 /** Somewhere else, with the packages of this project. */
-const project = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
-symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
+const project = projectWith(ALL_PACKAGES)
 
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 
@@ -148,6 +145,23 @@ describeBackends(backends)('list and release on $name', (backend) => {
     expect((await run(['release', 'other', '--yes'])).status).toBe(1)
   })
 
+  for (const name of DRIVERS[backend.dialect] ?? []) {
+    it(`needs of the project only ${name}`, async () => {
+      expect((await run(['doctor'], { cwd: projectWith(name) })).stdout).toContain('\n0 errors, ')
+    })
+  }
+
+  it('says which driver is missing', async () => {
+    const { status, stderr } = await run(['list'], { cwd: projectWith() })
+    expect(status).toBe(3)
+    expect(stderr).toMatch(
+      /^shedlock-orm: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
+    )
+  })
+
+  // What follows is the same on each. That a release is of the lock that was seen is in test/web/lock-page.test.ts too.
+  if (backend !== backends[0]) return
+
   it('asks before it releases', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['release', 'report'])).status).toBe(2)
@@ -169,28 +183,6 @@ describeBackends(backends)('list and release on $name', (backend) => {
     expect(await ask('y\n')).toBe(0)
     expect(await held('report')).toBe(false)
   })
-
-  for (const name of DRIVERS[backend.dialect] ?? []) {
-    it(`needs of the project only ${name}`, async () => {
-      await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-      const cwd = projectWith(name)
-      const { stdout, stderr } = await run(['list', '--json'], { cwd })
-      expect(stderr).toBe('')
-      expect(JSON.parse(stdout)).toMatchObject([{ name: 'report', held: true }])
-      expect((await run(['doctor'], { cwd })).stdout).toContain('\n0 errors, ')
-    })
-  }
-
-  it('says which driver is missing', async () => {
-    const { status, stderr } = await run(['list'], { cwd: projectWith() })
-    expect(status).toBe(3)
-    expect(stderr).toMatch(
-      /^shedlock-orm: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
-    )
-  })
-
-  // What a file exports is read alike for each.
-  if (backend !== backends[0]) return
 
   it.each([
     ['typeorm', 'cjs', 'module.exports = new DataSource(options)'],
@@ -255,13 +247,3 @@ export default new DataSource({ ...options, entities: [Order] } as DataSourceOpt
     expect(stdout).toContain('report')
   })
 })
-
-function projectWith(...names: string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
-  for (const name of names) {
-    const path = join(folder, 'node_modules', name)
-    mkdirSync(dirname(path), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), path)
-  }
-  return folder
-}

@@ -198,15 +198,6 @@ describe('names that code needs too', () => {
 })
 
 describe('shedlock-orm --help', () => {
-  it.each([[[]], [['sql']], [['prisma']], [['typeorm']], [['list']], [['release']], [['doctor']]])(
-    'explains %j',
-    async (command: readonly string[]) => {
-      const { status, stdout } = await runCli([...command, '--help'])
-      expect(status).toBe(0)
-      expect(stdout).toContain(`Usage: ${['shedlock-orm', ...command].join(' ')}`)
-    },
-  )
-
   it('tells the exit statuses and the version', async () => {
     expect((await runCli(['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
     const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +7,7 @@ import { expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { builtCli, runCli } from './built-cli'
+import { runCli, startCli } from './built-cli'
 
 describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
   'the page of the command line on $name',
@@ -25,11 +24,10 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
 
     /** @returns the address that it prints */
     async function serve(env: Record<string, string>, ...args: string[]) {
-      const child = spawn(process.execPath, [builtCli(), 'web', ...args], { env: { ...process.env, ...env } })
+      const { child, up, ended, said } = startCli(['web', ...args], env)
       afterTest(() => child.kill('SIGKILL'))
-      const ended = once(child, 'exit')
-      const [printed] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
-      return { address: printed.trim(), child, ended }
+      await up
+      return { address: said('stdout').trim(), child, ended }
     }
 
     const PAUSE = '?action=pause&name=job'

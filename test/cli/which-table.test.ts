@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, symlinkSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
@@ -9,27 +8,17 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
-import { runCli } from './built-cli'
+import { ALL_PACKAGES, projectWith, root, runCli } from './built-cli'
 
-const root = join(__dirname, '..', '..')
-/** Somewhere else, with the packages of this project. */
-const project = mkdtempSync(join(tmpdir(), 'shedlock-project-'))
-symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
 const backends = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'oracle')
 const PAUSE = ['pause', 'job', '--duration', '8h', '--reason', 'r']
 
-/** What a project has installed, so that a command need not compile it. */
-function buildTypeOrm(file: string): void {
-  const options = [
-    '--bundle',
-    '--packages=external',
-    '--platform=node',
-    `--outfile=${file}`,
-    '--log-level=error',
-  ]
-  const esbuild = join(root, 'node_modules/esbuild/bin/esbuild')
-  execFileSync(esbuild, [join(root, 'src/typeorm/index.ts'), ...options])
-}
+/** Somewhere else, with the packages of this project, and the library built so that a command need not compile it. */
+const project = projectWith(ALL_PACKAGES)
+execFileSync(join(root, 'node_modules/esbuild/bin/esbuild'), [
+  ...[join(root, 'src/typeorm/index.ts'), `--outfile=${join(project, 'shedlock-typeorm.cjs')}`],
+  ...['--bundle', '--packages=external', '--platform=node', '--log-level=error'],
+])
 
 describeBackends(backends)('which table a command works on, on $name', (backend) => {
   let database: TestDatabase
@@ -99,7 +88,6 @@ describeBackends(backends)('which table a command works on, on $name', (backend)
 
   it('is the table of the entity in the file of the DataSource, unless flags name another', async () => {
     const file = join(project, 'data-source.cjs')
-    buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
     const names = { tableName: 'job_locks', columnNames: { lockUntil: 'until' } }
     await dataSource.query('drop table job_locks')
     for (const statement of tableDefinition(dialects[backend.dialect], names).up)
@@ -122,35 +110,6 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entiti
     expect(await runCli([...PAUSE, ...flags], {})).toMatchObject({ status: 0 })
     expect(await isPaused('shedlock')).toBe(true)
     expect((await runCli(['doctor', '-d', file], {})).stdout).toContain('job_locks')
-
-    await dataSource.query('drop table shedlock')
-    const without = join(project, 'without-entity.cjs')
-    writeFileSync(without, readFileSync(file, 'utf8').replace(/entities: .*\]/, 'entities: []'))
-    expect((await runCli(['doctor', '-d', without], {})).stdout).toMatch(
-      /^note +place: looked for .* – the DataSource has no shedLockEntity/,
-    )
-  })
-
-  it('has the entityPrefix of the DataSource, and is the first of several entities', async () => {
-    const file = join(project, 'prefix.cjs')
-    buildTypeOrm(join(project, 'shedlock-typeorm.cjs'))
-    const second = { tableName: 'locks', columnNames: { lockUntil: 'until' } }
-    for (const names of [{ tableName: 'job_shedlock' }, { ...second, tableName: 'job_locks' }]) {
-      await dataSource.query(`drop table if exists ${names.tableName}`)
-      for (const statement of tableDefinition(dialects[backend.dialect], names).up)
-        await dataSource.query(statement)
-    }
-    writeFileSync(
-      file,
-      `const { DataSource } = require('typeorm')
-const { shedLockEntity } = require('./shedlock-typeorm.cjs')
-const entities = [shedLockEntity(${JSON.stringify(second)}), shedLockEntity()]
-module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entityPrefix: 'job_', entities })`,
-    )
-    const stderr = async (...flags: string[]) =>
-      (await runCli([...PAUSE, '-d', file, ...flags], {})).stderr.replace('mariadb at', 'mysql at')
-    expect(await stderr()).toBe(line('job_shedlock') + UNKNOWN)
-    expect(await stderr('--table-name', 'locks')).toBe(line('job_locks') + UNKNOWN)
   })
 
   itIf(backend.dialect === 'postgres', 'a search path')(
@@ -195,6 +154,37 @@ module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entity
 
   // What follows is the same on each.
   if (backend !== backends[0]) return
+
+  it('has the entityPrefix of the DataSource, and is the first of several entities', async () => {
+    const file = join(project, 'prefix.cjs')
+    const second = { tableName: 'locks', columnNames: { lockUntil: 'until' } }
+    for (const names of [{ tableName: 'job_shedlock' }, { ...second, tableName: 'job_locks' }]) {
+      await dataSource.query(`drop table if exists ${names.tableName}`)
+      for (const statement of tableDefinition(dialects[backend.dialect], names).up)
+        await dataSource.query(statement)
+    }
+    writeFileSync(
+      file,
+      `const { DataSource } = require('typeorm')
+const { shedLockEntity } = require('./shedlock-typeorm.cjs')
+const entities = [shedLockEntity(${JSON.stringify(second)}), shedLockEntity()]
+module.exports = new DataSource({ ...${JSON.stringify(database.typeOrm)}, entityPrefix: 'job_', entities })`,
+    )
+    const stderr = async (...flags: string[]) =>
+      (await runCli([...PAUSE, '-d', file, ...flags], {})).stderr.replace('mariadb at', 'mysql at')
+    expect(await stderr()).toBe(line('job_shedlock') + UNKNOWN)
+    expect(await stderr('--table-name', 'locks')).toBe(line('job_locks') + UNKNOWN)
+  })
+
+  it('is said by doctor to be a guess where the DataSource has no entity', async () => {
+    await dataSource.query('drop table shedlock')
+    const file = join(project, 'without-entity.cjs')
+    const options = JSON.stringify(database.typeOrm)
+    writeFileSync(file, `exports.dataSource = new (require('typeorm').DataSource)(${options})`)
+    expect((await runCli(['doctor', '-d', file], {})).stdout).toMatch(
+      /^note +place: looked for .* – the DataSource has no shedLockEntity/,
+    )
+  })
 
   it('is refused when two places are given', async () => {
     const file = join(project, '.env')
