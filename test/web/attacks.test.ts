@@ -187,41 +187,30 @@ describe('an action is only for the lock that the visitor saw:', () => {
     return lock && { held: lock.held, lockedBy: lock.lockedBy, lockUntil: lock.lockUntil }
   }
 
-  it.each(['java-host', 'host/1/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11', 'host/1/5 failed', ''])(
-    'a lock held by %j is released, and neither resumed nor paused',
-    async (owner) => {
-      const { provider, get, post } = await openPage()
-      await provider.insert('job', { owner })
-      const before = await rowOf(provider)
-      const ask = await askFor(provider)
-      for (const action of ['resume', 'pause']) {
-        const asks = await get(`?${new URLSearchParams(ask(action)).toString()}`)
-        expect([asks.status, (await asks.text()).includes('<form')]).toEqual([409, false])
-        expect((await post(ask(action), FIELDS)).status).toBe(409)
-        expect((await post({ action, name: 'job' }, FIELDS)).status).toBe(409)
-      }
-      expect(await rowOf(provider)).toEqual(before)
-      expect((await post(ask('release'))).status).toBe(303)
-      expect((await provider.table.find('job'))?.held).toBe(false)
-    },
-  )
-
   it.each([
-    'paused by ann: migration',
-    'paused by ann: x/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11',
-    'paused by ',
-  ])('the pause %j is resumed, and neither released nor paused again', async (owner) => {
+    ...['java-host', 'host/1/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11', 'host/1/5 failed', ''].map((owner) => ({
+      owner,
+      allowed: 'release',
+      refused: 'resume',
+    })),
+    ...[
+      'paused by ann: migration',
+      'paused by ann: x/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11',
+      'paused by ',
+    ].map((owner) => ({ owner, allowed: 'resume', refused: 'release' })),
+  ])('with the owner $owner, it can $allowed, and neither $refused nor pause', async (each) => {
     const { provider, get, post } = await openPage()
-    await provider.insert('job', { owner })
+    await provider.insert('job', { owner: each.owner })
     const before = await rowOf(provider)
     const ask = await askFor(provider)
-    for (const action of ['release', 'pause']) {
+    for (const action of [each.refused, 'pause']) {
       const asks = await get(`?${new URLSearchParams(ask(action)).toString()}`)
       expect([asks.status, (await asks.text()).includes('<form')]).toEqual([409, false])
       expect((await post(ask(action), FIELDS)).status).toBe(409)
+      expect((await post({ action, name: 'job' }, FIELDS)).status).toBe(409)
     }
     expect(await rowOf(provider)).toEqual(before)
-    expect((await post(ask('resume'))).status).toBe(303)
+    expect((await post(ask(each.allowed))).status).toBe(303)
     expect((await provider.table.find('job'))?.held).toBe(false)
   })
 

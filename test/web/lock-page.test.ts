@@ -370,10 +370,6 @@ describe('the page', () => {
     const authorize = (): true => true
     for (const wrong of [
       make(provider, {}),
-      make(provider, { authorize: true }),
-      make(provider, { authorize, readOnly: 'no' }),
-      make(provider, { authorize, basePath: '/' }),
-      make(provider, { authorize, title: 1 }),
       make(provider, { authorize, overdueAfter: { job: 'soon' } }),
       make(provider, { authorize, overdueAfter: { ' ': '1h' } }),
       make({}, { authorize }),
