@@ -15,12 +15,9 @@ export interface Screen {
   lines(): string[]
   /** Those that continue the line before. */
   wrapped(): string[]
-  /** The lines that the terminal shows now. */
-  visible(): string[]
   /** Everything that the program wrote, with its escape sequences. */
   written(): string
   resize(size: Size): Promise<void>
-  type(text: string): void
   /** The exit status of the program. */
   readonly ended: Promise<number | null>
   /** Ends the program if it has not ended. */
@@ -53,20 +50,14 @@ export function openTerminal(
   const exited = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject).on('close', resolve)
   })
-  const read = (from: number, to: number) => {
-    const lines = Array.from({ length: to - from }, (_, index) =>
-      terminal.buffer.active.getLine(from + index),
-    )
+  const all = () => {
+    const { length } = terminal.buffer.active
+    const lines = Array.from({ length }, (_, index) => terminal.buffer.active.getLine(index))
     return lines.map((line) => ({ text: line?.translateToString(true) ?? '', isWrapped: line?.isWrapped }))
   }
-  const all = () => read(0, terminal.buffer.active.length)
   return {
     lines: () => all().map(({ text }) => text),
     wrapped: () => all().flatMap(({ text, isWrapped }) => (isWrapped ? [text] : [])),
-    visible: () => {
-      const { baseY } = terminal.buffer.active
-      return read(baseY, baseY + terminal.rows).map(({ text }) => text)
-    },
     written: () => written,
     resize: async ({ columns, rows = terminal.rows }) => {
       await seen
@@ -74,7 +65,6 @@ export function openTerminal(
       const tty = readFileSync(device, 'utf8').trim()
       execFileSync('stty', ['-F', tty, 'cols', String(columns), 'rows', String(rows)])
     },
-    type: (text) => child.stdin.write(text),
     ended: exited.then(async (status) => {
       await seen
       return status

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { beforeAll, describe, expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import { afterFile, afterTest } from '../../../after-test'
 import { openBrowser } from '../page-server'
 import { serveSite } from './site-server'
@@ -19,7 +18,6 @@ interface Seen {
 
 /** How long the random clicks last. */
 const SECONDS = Number(process.env['PLAYGROUND_SECONDS'] ?? 15)
-const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 const INSTANCES = ['A', 'B', 'C']
 /** Listens to the workers beside the page. */
 const LISTEN = `
@@ -304,18 +302,4 @@ it('without scripts there is the picture', async () => {
   const page = await open({ javaScriptEnabled: false })
   expect(await page.locator('.playground').isVisible()).toBe(false)
   expect(await page.locator('.vp-doc img[src*="/demo"]').isVisible()).toBe(true)
-})
-
-describe.each([390, 1280])('at %d pixels', (width) => {
-  it.each(['light', 'dark'] as const)(
-    'axe finds nothing, and nothing is too wide, %s',
-    async (colorScheme) => {
-      const page = await open({ viewport: { width, height: 900 }, colorScheme })
-      await until(page, (seen) => seen.find(({ what }) => what === 'begins'))
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
-      await page.evaluate(AXE)
-      const violations = `axe.run('.playground').then(({ violations }) => violations.map(({ id }) => id))`
-      expect(await page.evaluate(violations)).toEqual([])
-    },
-  )
 })
