@@ -1,17 +1,18 @@
-import { DataSource } from 'typeorm'
+import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { createShedLockMigration } from '../../../src/typeorm/internal'
-import { availableBackends } from '../../backends'
-import { ExampleProcess } from './example-process'
 import { eventually } from '../../eventually'
+import { own } from './compile-programs'
+import { Instance } from './instance'
+import { migratedDatabase } from './migrated-database'
 
+const compiled = join(__dirname, '../../../examples/dist')
 const TICK = 2_000
 const TICKS = Number(process.env['TICKS'] ?? 30)
 /** A timer may be early by some milliseconds; on a busy machine it is late. */
 const EARLY = 100
 const LONG = { timeout: TICKS * TICK + 120_000, interval: 50 }
 
-type Instances = readonly [ExampleProcess, ExampleProcess]
+type Instances = readonly [Instance, Instance]
 
 /** Runs an example twice on a database of its own. */
 async function startedTwice(
@@ -19,31 +20,22 @@ async function startedTwice(
   work: number,
   test: (instances: Instances) => Promise<void>,
 ): Promise<void> {
-  const postgres = availableBackends().find((backend) => backend.name === 'postgres')
-  if (!postgres) throw new Error('The examples run on PostgreSQL, which was not found')
-  const database = await postgres.create()
-  const instances: ExampleProcess[] = []
+  const database = await migratedDatabase()
+  const environment = { DATABASE_URL: database.url, WORK: String(work), PORT: '0', NODE_PATH: own }
+  const start = (): Instance => new Instance(compiled, [`${name}/main.js`], environment)
+  const instances: Instances = [start(), start()]
   try {
-    const migrations = [createShedLockMigration()]
-    const dataSource = await new DataSource({ ...database.typeOrm, migrations }).initialize()
-    await dataSource.runMigrations()
-    await dataSource.destroy()
-
-    const environment = { DATABASE_URL: database.url, WORK: String(work) }
-    const one = new ExampleProcess(`${name}/main.js`, environment)
-    const two = new ExampleProcess(`${name}/main.js`, environment)
-    instances.push(one, two)
     await eventually(() => {
-      expect([one.isReady(), two.isReady()]).toEqual([true, true])
+      for (const instance of instances) expect(instance.said('ready')).toHaveLength(1)
     }, LONG)
-    await test([one, two])
+    await test(instances)
   } finally {
-    await Promise.all(instances.map((each) => each.stop('SIGKILL')))
+    await Promise.all(instances.map((each) => each.stop()))
     await database.drop()
   }
 }
 
-function ticks(processes: readonly ExampleProcess[]): number[] {
+function ticks(processes: readonly Instance[]): number[] {
   const times = processes.flatMap((each) => each.said('begin'))
   return times.map((time) => Math.floor((Date.parse(time) + EARLY) / TICK)).sort((a, b) => a - b)
 }
@@ -56,13 +48,13 @@ const scheduled = [
   { name: 'fastify', long: 600_000 },
 ]
 
-async function untilTicks(instances: readonly ExampleProcess[]): Promise<void> {
+async function untilTicks(instances: readonly Instance[]): Promise<void> {
   await eventually(() => {
     expect(ticks(instances)).not.toEqual([])
   }, LONG)
 }
 
-async function call(instance: ExampleProcess): Promise<{ status: number; executed?: boolean }> {
+async function call(instance: Instance): Promise<{ status: number; executed?: boolean }> {
   const [port] = instance.said('ready')
   const response = await fetch(`http://127.0.0.1:${port}/jobs/report`, { method: 'POST' })
   return { status: response.status, ...(response.ok ? ((await response.json()) as object) : {}) }

@@ -5,24 +5,12 @@ import { DataSource } from 'typeorm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { TestDatabase } from '../../backends'
 import { eventually } from '../../eventually'
-import { migratedDatabase, schedulerPrograms, SchedulerProject, type Instance } from './scheduler-project'
+import { startApp, type Instance } from './instance'
+import { migratedDatabase } from './migrated-database'
+import { MONITORS } from './programs'
 
 const LONG = { timeout: 90_000 }
-const programs = schedulerPrograms('docs/guides/monitors.md')
-/** What the page warns of: the check-in is around the lock. */
-const AROUND = `
-import * as Sentry from '@sentry/node'
-import nodeCron, { type TaskContext } from 'node-cron'
 
-Sentry.init({ dsn: process.env['SENTRY_DSN'] ?? '' })
-const send = executor.wrap(
-  { name: 'report', lockAtMostFor: '14m', slot: ({ date }: TaskContext) => date, onError: () => undefined },
-  () => sendReport(),
-)
-Sentry.cron.instrumentNodeCron(nodeCron).schedule('*/15 * * * *', send as never, { name: 'report' })
-`
-
-let project: SchedulerProject
 let database: TestDatabase
 let observer: DataSource
 let instances: Instance[] = []
@@ -31,11 +19,6 @@ let told: string[] = []
 let monitor: Server
 
 beforeAll(async () => {
-  const soon = [...programs, ['around', AROUND] as const].map(([file, text]): [string, string] => [
-    file,
-    text.replaceAll("'*/15 * * * *'", "'*/2 * * * * *'"),
-  ])
-  project = new SchedulerProject(new Map(soon))
   database = await migratedDatabase()
   observer = await new DataSource(database.typeOrm).initialize()
   monitor = createServer((request, response) => {
@@ -66,7 +49,6 @@ afterAll(async () => {
   monitor.closeAllConnections()
   await observer.destroy()
   await database.drop()
-  project.remove()
 })
 
 function start(file: string, environment: NodeJS.ProcessEnv = {}): void {
@@ -75,14 +57,14 @@ function start(file: string, environment: NodeJS.ProcessEnv = {}): void {
     ...{ SENTRY_DSN: `http://key@127.0.0.1:${port}/1`, PING_URL: `http://127.0.0.1:${port}/ping` },
     ...{ ...environment, DATABASE_URL: database.url },
   }
-  instances = [project.start([file], all), project.start([file], all)]
+  instances = [startApp('monitors', [file], all), startApp('monitors', [file], all)]
 }
 
 const count = (status: string): number => told.filter((each) => each === status).length
 const fires = (said: 'ran' | 'skipped'): number =>
-  instances.reduce((sum, instance) => sum + instance.slots(said, 'report').length, 0)
+  instances.reduce((sum, instance) => sum + instance.said(`${said} report`).length, 0)
 
-describe.each([...programs.keys()])('%s', (file) => {
+describe.each(MONITORS)('%s', (file) => {
   test.each([
     ['of a job that succeeds', 'ok', {}],
     ['of a job that fails', 'error', { JOB_FAILS: 'yes' }],

@@ -3,29 +3,17 @@ import { DataSource } from 'typeorm'
 import type { TestDatabase } from '../../backends'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
-import { migratedDatabase, schedulerPrograms, SchedulerProject, type Instance } from './scheduler-project'
+import { startApp, type Instance } from './instance'
+import { migratedDatabase } from './migrated-database'
+import { many } from './programs'
 
-const NEVER = "'0 0 1 1 *'"
-const SOON = "'*/2 * * * * *'"
 const LONG = { timeout: 60_000 }
-const many = (word: string): string[] => Array.from({ length: 24 }, (_, index) => `${word}-${index}`)
 
-let project: SchedulerProject
 let database: TestDatabase
 let observer: DataSource
 let instances: Instance[] = []
 
 beforeAll(async () => {
-  const programs = [...schedulerPrograms('docs/guides/recipes.md')].map(([file, text]): [string, string] => [
-    file,
-    text
-      .replace("'0 3 * * *'", file.startsWith('catch-up') ? NEVER : SOON)
-      .replace("'*/15 * * * *'", SOON)
-      .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
-      .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
-  ])
-  const worker = schedulerPrograms('docs/schedulers.md').get('jobs/report') ?? ''
-  project = new SchedulerProject(new Map([...programs, ['jobs/report', worker]]))
   database = await migratedDatabase()
   observer = await new DataSource(database.typeOrm).initialize()
 })
@@ -33,7 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await observer.destroy()
   await database.drop()
-  project.remove()
 })
 
 beforeEach(() => observer.query('delete from shedlock'))
@@ -43,7 +30,7 @@ afterEach(async () => {
 })
 
 function start(file: string, environment: NodeJS.ProcessEnv = {}): Instance {
-  const instance = project.start([file], { ...environment, DATABASE_URL: database.url })
+  const instance = startApp('recipes', [file], { ...environment, DATABASE_URL: database.url })
   instances.push(instance)
   return instance
 }
@@ -53,7 +40,8 @@ const count = (beginning: string): number => lines().filter((line) => line.start
 
 describe('Catch up a missed run', () => {
   const newYear = new Date(new Date().getFullYear(), 0, 1)
-  const slots = (said: 'ran' | 'skipped'): string[] => instances.flatMap((each) => each.slots(said, 'report'))
+  const slots = (said: 'ran' | 'skipped'): string[] =>
+    instances.flatMap((each) => each.said(`${said} report`))
 
   test.each(['croner', 'cron', 'node-cron', 'node-schedule', 'toad-scheduler', 'bree'])(
     '%s',
@@ -87,7 +75,7 @@ test('At most three at once', async () => {
 /** Each of these ran once for each slot, and both instances ran some. */
 async function expectShared(names: readonly string[]): Promise<void> {
   await eventually(() => {
-    for (const each of instances) for (const name of names) expect(each.said(name)).not.toEqual([])
+    for (const each of instances) for (const name of names) expect(each.firesOf(name)).not.toEqual([])
   }, LONG)
   const ran = instances.map((each) => each.lines.filter((line) => line.startsWith('ran ')))
   for (const each of ran) expect(each).not.toEqual([])
@@ -109,14 +97,14 @@ test('One lock for each customer', async () => {
 
 test('Only the new version during a rollout', async () => {
   const [before, after] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']
-  const ranIt = (instance: Instance): string[] => instance.slots('ran', 'report')
+  const ranIt = (instance: Instance): string[] => instance.said('ran report')
   const old = start('newest', { RELEASED_AT: before })
   await eventually(() => expect(ranIt(old)).not.toEqual([]), LONG)
   const replacement = start('newest', { RELEASED_AT: after })
   await eventually(() => expect(ranIt(replacement)).not.toEqual([]), LONG)
   const [first = ''] = ranIt(replacement)
   const restarted = start('newest', { RELEASED_AT: before })
-  await eventually(() => expect(restarted.slots('skipped', 'release')).toHaveLength(1), LONG)
+  await eventually(() => expect(restarted.said('skipped release')).toHaveLength(1), LONG)
   const until = ranIt(replacement).length + 2
   await eventually(() => expect(ranIt(replacement).length).toBeGreaterThanOrEqual(until), LONG)
   expect([...ranIt(old), ...ranIt(restarted)].filter((slot) => slot > first)).toEqual([])

@@ -6,27 +6,14 @@ import type * as Croner from 'croner'
 import type { TestDatabase } from '../../backends'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
-import {
-  migratedDatabase,
-  own,
-  schedulerPrograms,
-  SchedulerProject,
-  type Instance,
-} from './scheduler-project'
+import { own } from './compile-programs'
+import { startApp, type Instance } from './instance'
+import { migratedDatabase } from './migrated-database'
+import { APPS } from './programs'
 
 const root = join(__dirname, '../../..')
 const page = readFileSync(join(root, 'docs/schedulers.md'), 'utf8')
 const FIRES = 5
-const SECONDS = 2
-/**
- * Bree starts a worker for each fire. On a busy machine that took more than five seconds, and a worker that starts later than the next
- * fire is due has the next slot.
- */
-const SECONDS_OF_BREE = 10
-
-/** A scheduler that the tests have in two versions is in two files. */
-const programs = schedulerPrograms('docs/schedulers.md')
-programs.set('croner-10', programs.get('croner')?.replaceAll("'croner'", "'croner-10'") ?? '')
 
 /**
  * Its row in the table: the scheduler's name and version, and the package that has it. How often it fires `before` the late instance
@@ -44,14 +31,6 @@ const SCHEDULERS = [
   { name: '`@nestjs/schedule`, `@Cron`', installed: '@nestjs/schedule', lock: '@Cron' },
   { name: '`@nestjs/schedule`, dynamic jobs', installed: '@nestjs/schedule', lock: 'SchedulerRegistry' },
 ]
-
-/** The program with a lock of its own, and due every few seconds. */
-function dueSoon(text: string, lock: string): string {
-  return text
-    .replace(/name: 'report'(?=,\s+(lockAtMostFor|distributed):)/, `name: '${lock}'`)
-    .replace("cron: '*/15 * * * *'", `hasSeconds: true, cron: '*/${SECONDS_OF_BREE} * * * * *'`)
-    .replace("'*/15 * * * *'", `'*/${SECONDS} * * * * *'`)
-}
 
 describe('the table of docs/schedulers.md', () => {
   test('has the schedulers that are tested, with their versions', () => {
@@ -90,44 +69,41 @@ describe('daylight saving', () => {
 })
 
 describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' : ''} run each fire once`, () => {
-  let project: SchedulerProject
   let database: TestDatabase | undefined
   let ahead: Instance | undefined
   let behind: Instance | undefined
 
   beforeAll(async () => {
-    project = new SchedulerProject(new Map([...programs].map(([file, text]) => [file, dueSoon(text, file)])))
     database = await migratedDatabase()
     const environment = { DATABASE_URL: database.url }
-    const files = [...programs.keys(), 'nestjs'].filter((file) => !file.startsWith('jobs/'))
-    const first = (ahead = project.start(files, environment))
+    const files = [...APPS.schedulers.keys(), 'nestjs'].filter((file) => !file.startsWith('jobs/'))
+    const first = (ahead = startApp('schedulers', files, environment))
     // For as long as the other will be behind: no slot of that one is then before the first one here.
     await eventually(
       () => {
         for (const { lock, before = FIRES + 1 } of SCHEDULERS)
-          if (first.slots('ran', lock).length < before) throw new Error(lock)
+          if (first.said(`ran ${lock}`).length < before) throw new Error(lock)
       },
       { timeout: 60_000 },
     )
-    behind = project.start(files, { ...environment, ...clockOf(canFakeTime ? '-5s' : undefined) })
+    behind = startApp('schedulers', files, { ...environment, ...clockOf(canFakeTime ? '-5s' : undefined) })
   })
 
   afterAll(async () => {
     await Promise.all([ahead?.stop(), behind?.stop()])
     await database?.drop()
-    project.remove()
   })
 
   test.each(SCHEDULERS)('$name ($installed)', async ({ lock, fires = FIRES }) => {
-    const ran = (): string[] => [ahead, behind].flatMap((each) => each?.slots('ran', lock) ?? [])
+    const ran = (): string[] => [ahead, behind].flatMap((each) => each?.said(`ran ${lock}`) ?? [])
     await eventually(
       () => {
-        const late = [...(behind?.slots('ran', lock) ?? []), ...(behind?.slots('skipped', lock) ?? [])]
+        const late = [...(behind?.said(`ran ${lock}`) ?? []), ...(behind?.said(`skipped ${lock}`) ?? [])]
         const lost = late.filter((slot) => !ran().includes(slot))
         const run = late.length - lost.length
         // On a busy machine a timer may be late by a whole interval: then it fires for the next slot, and nobody ran the one before.
         if (run < fires || run <= lost.length)
-          throw new Error(JSON.stringify({ lost, said: [ahead?.said(lock), behind?.said(lock)] }))
+          throw new Error(JSON.stringify({ lost, said: [ahead?.firesOf(lock), behind?.firesOf(lock)] }))
       },
       { timeout: 60_000 },
     )

@@ -1,28 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { TestDatabase } from '../../backends'
 import { eventually } from '../../eventually'
-import { migratedDatabase, SchedulerProject, type Instance } from './scheduler-project'
+import { startApp, type Instance } from './instance'
+import { migratedDatabase } from './migrated-database'
 
 const LONG = { timeout: 120_000 }
-const folder = join(__dirname, 'wrappers')
-const programs = readdirSync(folder).filter((file) => file.endsWith('.ts'))
 const LOCKS = ['nothing', 'nothing, above'].concat(
   ...['cls', 'transactional'].map((wrapper) =>
     ['between', 'above', 'below'].map((place) => `${wrapper}, ${place}`),
   ),
 )
-
-let project: SchedulerProject
-beforeAll(() => {
-  project = new SchedulerProject(
-    new Map(programs.map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')])),
-  )
-})
-afterAll(() => {
-  project.remove()
-})
 
 describe.each([
   { agent: 'without Sentry', environment: {} },
@@ -34,7 +21,7 @@ describe.each([
   beforeAll(async () => {
     database = await migratedDatabase()
     const all = { ...environment, DATABASE_URL: database.url }
-    instances = [project.start(['wrapped'], all), project.start(['wrapped'], all)]
+    instances = [startApp('wrappers', ['wrapped'], all), startApp('wrappers', ['wrapped'], all)]
   })
   afterAll(async () => {
     await Promise.all(instances.map((instance) => instance.stop()))
@@ -49,9 +36,9 @@ describe.each([
 
   test.each(LOCKS)('run each fire once: %s', async (lock) => {
     await eventually(() => {
-      for (const instance of instances) expect(instance.said(lock).length).toBeGreaterThan(4)
+      for (const instance of instances) expect(instance.firesOf(lock).length).toBeGreaterThan(4)
     }, LONG)
-    const ran = instances.flatMap((instance) => instance.slots('ran', lock))
+    const ran = instances.flatMap((instance) => instance.said(`ran ${lock}`))
     expect(ran).not.toEqual([])
     expect(ran).toEqual([...new Set(ran)])
     expect(ran.filter((slot) => !slot.endsWith('.000Z'))).toEqual([])
@@ -68,7 +55,7 @@ describe('work in a transaction', () => {
 
   beforeAll(async () => {
     database = await migratedDatabase()
-    instance = project.start(['invoices'], { DATABASE_URL: database.url })
+    instance = startApp('wrappers', ['invoices'], { DATABASE_URL: database.url })
     await eventually(() => expect(instance.lines).toContain('done'), LONG)
   })
   afterAll(async () => {

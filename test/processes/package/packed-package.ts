@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from '@jest/globals'
+import { unpack } from '../versions/pack-revision'
 
 export const root = join(__dirname, '../../..')
 export const installed = (path: string): string => join(root, 'node_modules', path)
@@ -46,11 +47,10 @@ export function temporaryFolder(): string {
 /** Packed once for all test files, by `global-setup.ts`. */
 export const tarball = process.env['PACKED'] ?? ''
 
-/** An app that has installed the packed package, and nothing beside it. */
+/** An app that has the packed package, and nothing beside it: that npm installs it so is in tarball.test.ts. */
 export function installInto(app: string): void {
-  mkdirSync(app)
+  unpack(tarball, join(app, 'node_modules', manifest.name))
   writeFileSync(join(app, 'package.json'), '{ "private": true }')
-  npm(app, 'install', '--offline', '--omit=peer', tarball)
 }
 
 /** Runs Node.js there, and fails with all that it said. */

@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { installed, installInto, temporaryFolder } from './packed-package'
+import { installed, installInto, node, temporaryFolder } from './packed-package'
 
 const folder = temporaryFolder()
 const packages = join(folder, 'packages')
@@ -20,40 +19,40 @@ interface Project {
   readonly typeorm: 'typeorm' | 'typeorm-0.3'
   readonly extension: 'cjs' | 'mjs' | 'ts'
   readonly type: 'commonjs' | 'module'
-  readonly node?: readonly string[]
+  readonly loader?: readonly string[]
 }
 
 const projects: Project[] = [
   { typeorm: 'typeorm', extension: 'cjs', type: 'commonjs' },
   { typeorm: 'typeorm-0.3', extension: 'cjs', type: 'commonjs' },
   { typeorm: 'typeorm', extension: 'mjs', type: 'module' },
-  { typeorm: 'typeorm', extension: 'ts', type: 'commonjs', node: ['--import', 'tsx'] },
-  { typeorm: 'typeorm', extension: 'ts', type: 'module', node: ['--import', 'tsx'] },
+  { typeorm: 'typeorm', extension: 'ts', type: 'commonjs', loader: ['--import', 'tsx'] },
+  { typeorm: 'typeorm', extension: 'ts', type: 'module', loader: ['--import', 'tsx'] },
 ]
 
 // On a SQLite file: that the table has no drift on the other databases is in test/typeorm/entity-and-migration.test.ts.
 describe("TypeORM's command line", () => {
   test.each(projects)(
     'runs the migration: $typeorm, $extension, $type',
-    ({ typeorm, extension, type, node = [] }) => {
+    ({ typeorm, extension, type, loader = [] }) => {
       const project = mkdtempSync(join(folder, 'project-'))
       symlinkSync(packages, join(project, 'node_modules'))
       writeFileSync(join(project, 'package.json'), JSON.stringify({ type }))
-      const run = (...args: string[]): string => {
-        const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-          cwd: project,
-          encoding: 'utf8',
-        })
-        if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
-        return stdout
-      }
-      const shedlock = (...args: string[]) => run('node_modules/shedlock-orm/dist/cli/shedlock.js', ...args)
       const dataSource = `data-source.${extension}`
       const migrate = (command: string, ...args: string[]) =>
-        run(...node, `node_modules/${typeorm}/cli.js`, command, ...args, '--dataSource', dataSource)
-      const names = ['--table-name', 'JobLocks', '--column-names', 'lockedBy=Owner']
+        node(
+          project,
+          ...loader,
+          `node_modules/${typeorm}/cli.js`,
+          command,
+          ...args,
+          '--dataSource',
+          dataSource,
+        )
       for (const folder of ['migrations', 'entities']) mkdirSync(join(project, folder))
-      shedlock('typeorm', ...names, '--out', `migrations/1764547200001-locks.${extension}`)
+      const names = ['--table-name', 'JobLocks', '--column-names', 'lockedBy=Owner']
+      const out = ['--out', `migrations/1764547200001-locks.${extension}`]
+      node(project, 'node_modules/shedlock-orm/dist/cli/shedlock.js', 'typeorm', ...names, ...out)
       const entity = "shedLockEntity({ tableName: 'JobLocks', columnNames: { lockedBy: 'Owner' } })"
       const imported =
         extension === 'cjs'
@@ -65,7 +64,7 @@ describe("TypeORM's command line", () => {
       )
       writeFileSync(
         join(project, `migrations/own.${extension}`),
-        exporting(extension, 'AddOrders1795000000000', OWN_MIGRATION),
+        exporting(extension, 'AddOrders1700000000000', OWN_MIGRATION),
       )
       const options = `{ type: 'better-sqlite3', database: 'test.sqlite', entities: ['entities/*.${extension}'], migrations: ['migrations/*.${extension}'] }`
       writeFileSync(
@@ -77,15 +76,12 @@ describe("TypeORM's command line", () => {
 
       const ran = migrate('migration:run')
       expect(ran).toContain('Migration CreateShedLock1764547200001 has been executed successfully.')
-      expect(ran).toContain('Migration AddOrders1795000000000 has been executed successfully.')
+      expect(ran).toContain('Migration AddOrders1700000000000 has been executed successfully.')
       // The same for each, once its files were read.
       if (extension === 'cjs') {
         expect(migrate('migration:run')).toContain('No migrations are pending')
         expect(migrate('migration:generate', 'drift', '--check')).toContain('No changes')
       }
-      if (extension !== 'ts')
-        expect(shedlock('list', '--data-source', dataSource, ...names)).toBe('There are no locks.\n')
-      migrate('migration:revert')
       expect(migrate('migration:revert')).toContain(
         'CreateShedLock1764547200001 has been reverted successfully',
       )
@@ -93,7 +89,7 @@ describe("TypeORM's command line", () => {
   )
 })
 
-const OWN_MIGRATION = `class AddOrders1795000000000 {
+const OWN_MIGRATION = `class AddOrders1700000000000 {
   async up(queryRunner) { await queryRunner.query('create table orders (id int primary key)') }
   async down(queryRunner) { await queryRunner.query('drop table orders') }
 }`

@@ -8,7 +8,7 @@ export interface PrismaClient extends PrismaClientLike {
 
 /** The client that is generated for an example. */
 const { PrismaClient } = createRequire(import.meta.url)(
-  '../examples/dist/nestjs-prisma/generated/client.js',
+  '../../examples/dist/nestjs-prisma/generated/client.js',
 ) as { PrismaClient: new (options: object) => PrismaClient }
 
 export const prisma = new PrismaClient({

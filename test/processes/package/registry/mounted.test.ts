@@ -1,24 +1,39 @@
 import { spawn } from 'node:child_process'
-import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from '@jest/globals'
-import { installed, node, tarball, temporaryFolder } from '../packed-package'
-import { newProject } from './project'
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { installed, tarball, temporaryFolder } from '../packed-package'
+import { compile, newProject } from './project'
 
 const folder = temporaryFolder()
-const nest = (version: string, platform: string): string[] => [
-  ...['common', 'core', platform].map((name) => `@nestjs/${name}@${version}`),
+const nest = (version: string, ...platforms: string[]): string[] => [
+  ...['common', 'core', ...platforms].map((name) => `@nestjs/${name}@${version}`),
   ...['reflect-metadata@0.2', 'rxjs@7'],
 ]
 
-const FRAMEWORKS = [
-  { framework: 'Express 4', fixture: 'express', packages: ['express@4', '@types/express@4'] },
-  { framework: 'Express 5', fixture: 'express', packages: ['express@5', '@types/express@5'] },
-  { framework: 'Fastify 5', fixture: 'fastify', packages: ['fastify@5', '@fastify/formbody@8'] },
-  { framework: 'Hono 4', fixture: 'hono', packages: ['hono@4', '@hono/node-server@1'] },
-  { framework: 'Nest 11 on Express', fixture: 'nestjs', packages: nest('11', 'platform-express') },
-  { framework: 'Nest 12 on Express', fixture: 'nestjs', packages: nest('12', 'platform-express') },
-  { framework: 'Nest 12 on Fastify', fixture: 'nestjs', packages: nest('12', 'platform-fastify') },
+/** The frameworks of two projects: their fixtures, and the platform of Nest. */
+const PROJECTS = [
+  {
+    age: 'older',
+    packages: ['express@4', '@types/express@4', ...nest('11', 'platform-express')],
+    frameworks: [
+      { framework: 'Express 4', fixture: 'express', platform: [] },
+      { framework: 'Nest 11 on Express', fixture: 'nestjs', platform: [] },
+    ],
+  },
+  {
+    age: 'newest',
+    packages: [
+      ...['express@5', '@types/express@5', 'fastify@5', '@fastify/formbody@8', 'hono@4'],
+      ...['@hono/node-server@1', ...nest('12', 'platform-express', 'platform-fastify')],
+    ],
+    frameworks: [
+      { framework: 'Express 5', fixture: 'express', platform: [] },
+      { framework: 'Fastify 5', fixture: 'fastify', platform: [] },
+      { framework: 'Hono 4', fixture: 'hono', platform: [] },
+      { framework: 'Nest 12 on Express', fixture: 'nestjs', platform: [] },
+      { framework: 'Nest 12 on Fastify', fixture: 'nestjs', platform: ['@nestjs/platform-fastify'] },
+    ],
+  },
 ]
 
 const started: ReturnType<typeof spawn>[] = []
@@ -45,34 +60,18 @@ function start(project: string, ...args: readonly string[]): Promise<number> {
   })
 }
 
-test.each(FRAMEWORKS)(
-  '$framework mounts the page as the guide says',
-  async ({ framework, fixture, packages }) => {
-    const project = join(folder, framework.replaceAll(' ', '-'))
-    newProject(project, [tarball, 'typeorm@1', 'sql.js@1', ...packages], [])
-    writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
-    for (const name of [fixture, 'provider'])
-      copyFileSync(join(__dirname, 'fixtures/page', `${name}.ts`), join(project, `${name}.ts`))
-    const compilerOptions = {
-      ...{
-        module: 'nodenext',
-        target: 'es2022',
-        outDir: 'app',
-        rootDir: '.',
-        strict: true,
-        skipLibCheck: true,
-      },
-      ...{ experimentalDecorators: true, emitDecoratorMetadata: true, types: ['node'] },
-      typeRoots: [installed('@types')],
-    }
-    const files = [`${fixture}.ts`]
-    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-    node(project, installed('typescript/bin/tsc'))
+describe.each(PROJECTS)('a project with the $age frameworks', ({ age, packages, frameworks }) => {
+  const project = join(folder, age)
 
-    const platform = packages.some((name) => name.includes('platform-fastify'))
-      ? ['@nestjs/platform-fastify']
-      : []
-    const address = `http://127.0.0.1:${await start(project, `app/${fixture}.js`, ...platform)}/admin/locks`
+  beforeAll(() => {
+    newProject(project, [tarball, 'typeorm@1', 'sql.js@1', ...packages], [])
+    const fixtures = [...new Set(frameworks.map(({ fixture }) => `page/${fixture}`)), 'page/provider']
+    compile(project, fixtures, { skipLibCheck: true }, installed('typescript/bin/tsc'), ['module'])
+  })
+
+  test.each(frameworks)('$framework mounts the page as the guide says', async ({ fixture, platform }) => {
+    const port = await start(project, `module/page/${fixture}.js`, ...platform)
+    const address = `http://127.0.0.1:${port}/admin/locks`
     const call = (query: string, user: string | undefined, options: RequestInit = {}): Promise<Response> =>
       fetch(address + query, {
         redirect: 'manual',
@@ -95,5 +94,5 @@ test.each(FRAMEWORKS)(
     expect(await html.text()).toContain('paused by ann: migration')
     const json = await call('?q=paused', 'ann', { headers: { accept: 'application/json' } })
     expect(await json.json()).toMatchObject({ locks: [{ name: 'job', state: 'paused' }], failures: [] })
-  },
-)
+  })
+})

@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Programs } from './compile-programs'
+
+const root = join(__dirname, '../../..')
+
+/** The `ts scheduler` blocks of a page. */
+function ofPage(page: string, change: (text: string, file: string) => string): Map<string, string> {
+  const text = readFileSync(join(root, page), 'utf8')
+  const blocks = text.matchAll(/^```ts scheduler\n\/\/ (\S+)\.ts\n(.*?)^```$/gms)
+  return new Map([...blocks].map(([, file = '', program = '']) => [file, change(program, file)]))
+}
+
+const NEVER = "'0 0 1 1 *'"
+const SOON = "'*/2 * * * * *'"
+/**
+ * Bree starts a worker for each fire. On a busy machine that took more than five seconds, and a worker that starts later than the next
+ * fire is due has the next slot.
+ */
+const SOON_FOR_BREE = "hasSeconds: true, cron: '*/10 * * * * *'"
+
+/** The program with a lock of its own, and due every few seconds. */
+function dueSoon(text: string, lock: string): string {
+  return text
+    .replace(/name: 'report'(?=,\s+(lockAtMostFor|distributed):)/, `name: '${lock}'`)
+    .replace("cron: '*/15 * * * *'", SOON_FOR_BREE)
+    .replace("'*/15 * * * *'", SOON)
+}
+
+const unchanged = ofPage('docs/schedulers.md', (text) => text)
+const schedulers = ofPage('docs/schedulers.md', dueSoon)
+// A scheduler that the tests have in two versions is in two files.
+const croner = unchanged.get('croner')?.replaceAll("'croner'", "'croner-10'") ?? ''
+schedulers.set('croner-10', dueSoon(croner, 'croner-10'))
+
+/** Enough for two instances to share. */
+export const many = (word: string): string[] => Array.from({ length: 24 }, (_, index) => `${word}-${index}`)
+
+const recipes = ofPage('docs/guides/recipes.md', (text, file) =>
+  text
+    .replace("'0 3 * * *'", file.startsWith('catch-up') ? NEVER : SOON)
+    .replace("'*/15 * * * *'", SOON)
+    .replace("['report', 'clean-up', 'import']", JSON.stringify(many('job')))
+    .replace("['acme', 'globex', 'initech']", JSON.stringify(many('customer'))),
+)
+recipes.set('jobs/report', unchanged.get('jobs/report') ?? '')
+
+const monitors = ofPage('docs/guides/monitors.md', (text) => text.replaceAll("'*/15 * * * *'", SOON))
+/** The programs of the guide about monitors. */
+export const MONITORS = [...monitors.keys()]
+/** What the page warns of: the check-in is around the lock. */
+const around = `
+import * as Sentry from '@sentry/node'
+import nodeCron, { type TaskContext } from 'node-cron'
+
+Sentry.init({ dsn: process.env['SENTRY_DSN'] ?? '' })
+const send = executor.wrap(
+  { name: 'report', lockAtMostFor: '14m', slot: ({ date }: TaskContext) => date, onError: () => undefined },
+  () => sendReport(),
+)
+Sentry.cron.instrumentNodeCron(nodeCron).schedule(${SOON}, send as never, { name: 'report' })
+`
+monitors.set('around', around)
+
+const folder = join(__dirname, 'wrappers')
+const wrappers = new Map(
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(folder, file), 'utf8')]),
+)
+
+/** The apps that the tests start, each of these programs. */
+export const APPS = { schedulers, recipes, monitors, wrappers } satisfies Record<string, Programs>
