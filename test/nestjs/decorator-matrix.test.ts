@@ -15,18 +15,18 @@ const provisions = {
   'a value': (job: JobClass) => ({ provide: job, useValue: new job() }),
 }
 
-const interval = Interval(5)
+const every5Milliseconds = Interval(5)
 const lock = SchedulerLock({ name: 'job' }) as MethodDecorator
 /** How the decorators can be beside each other, the uppermost first. */
 const BESIDE: Readonly<Record<string, readonly MethodDecorator[]>> = {
-  '@Interval @SchedulerLock': [interval, lock],
-  '@SchedulerLock @Interval': [lock, interval],
+  '@Interval @SchedulerLock': [every5Milliseconds, lock],
+  '@SchedulerLock @Interval': [lock, every5Milliseconds],
 }
 /** Nest's own combinations are for legacy decorators. */
 const COMBINED: typeof BESIDE = {
-  '@SchedulerLock between others': [SetMetadata('a', 1), lock, interval, SetMetadata('b', 2)],
-  'applyDecorators(Interval, SchedulerLock)': [applyDecorators(interval, lock)],
-  'applyDecorators(SchedulerLock, Interval)': [applyDecorators(lock, interval)],
+  '@SchedulerLock between others': [SetMetadata('a', 1), lock, every5Milliseconds, SetMetadata('b', 2)],
+  'applyDecorators(Interval, SchedulerLock)': [applyDecorators(every5Milliseconds, lock)],
+  'applyDecorators(SchedulerLock, Interval)': [applyDecorators(lock, every5Milliseconds)],
 }
 
 interface Noting {
@@ -42,15 +42,15 @@ function jobs(decorators: string): readonly (readonly [how: string, job: JobClas
     return job
   }
   const all = Object.entries(decorators === 'legacy' ? { ...BESIDE, ...COMBINED } : BESIDE)
-  const below = make([lock, interval], note)
-  const above = make([interval, lock], note)
+  const below = make([lock, every5Milliseconds], note)
+  const above = make([every5Milliseconds, lock], note)
   return [
     ...all.map(([how, parts]) => [how, make(parts, note)] as const),
     ...all.map(([how, parts]) => [`${how}, inherited`, class extends make(parts, note) {}] as const),
-    ['overridden and locked again', make([interval, lock], note, below)],
+    ['overridden and locked again', make([every5Milliseconds, lock], note, below)],
     [
       'overridden, calls super',
-      make([interval], (self) => (above.prototype as InstanceType<JobClass>).run.call(self), above),
+      make([every5Milliseconds], (self) => (above.prototype as InstanceType<JobClass>).run.call(self), above),
     ],
   ]
 }
