@@ -269,9 +269,19 @@ it('Every case of the suite notices a wrong storage', () => {
   expect(Object.keys(FAULTS)).toEqual(suiteOf(['super()', 'super()']).map(({ title }) => title))
 })
 
+/** Runs a case of the suite on the documented storage, with a fault. */
+const runCase = (title: string, fault: Fault): Promise<void> | undefined =>
+  suiteOf(fault)
+    .find((one) => one.title === title)
+    ?.run()
+
+it('A case that fails says which lock is in which state', async () => {
+  const title = 'keeps the lock for the lockAtLeastFor of its last extension, if that has one'
+  await expect(runCase(title, [AT_LEAST, ''])).rejects.toThrow(/^lock '.*' should be held/)
+})
+
 describe.each(Object.entries(FAULTS))('the case "%s"', (title, faults) => {
   it.concurrent.each(Object.entries(faults))('notices a storage that %s', async (_, fault) => {
-    const found = suiteOf(fault).find((one) => one.title === title)
-    await expect(found?.run()).rejects.toMatchObject({ code: 'ERR_ASSERTION' })
+    await expect(runCase(title, fault)).rejects.toMatchObject({ code: 'ERR_ASSERTION' })
   })
 })
