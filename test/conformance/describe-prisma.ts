@@ -1,18 +1,25 @@
-import { beforeAll, describe } from '@jest/globals'
-import { DataSource } from 'typeorm'
-import { lockProviderSuite } from '../../src/testing'
-import { afterBlock } from '../after-test'
+import { prismaLockProvider, type RawClientLike } from '../../src/prisma/internal'
 import { conformanceBackends, describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import {
   prismaBackends,
   type PrismaBackend,
   type PrismaTestDatabase,
   type TestClient,
 } from '../prisma/clients'
-import { prismaClient, type Connected } from './prisma-client'
-import { register, registerOn } from './register'
-import { createAppTables, sqlEnvironment, type Observer } from './sql-environment'
-import { sqlLockProviderSuite } from './sql-lock-provider-suite'
+import { describeSuites } from './describe-suites'
+import type { Observer } from './sql-environment'
+import { OFFSETS } from './zone-offsets'
+
+type Options = Readonly<Record<string, unknown>>
+
+/** Options for sessions that have this time zone, by the names of adapters. */
+const IN_ZONE: Readonly<Record<string, (zone: string) => Options>> = {
+  pg: (zone) => ({ options: `-c TimeZone=${zone}` }),
+  mariadb: (zone) => ({ initSql: `set time_zone = '${OFFSETS[zone] ?? zone}'` }),
+}
+/** A pool of three connections, whichever adapter has it. */
+const POOL: Options = { max: 3, connectionLimit: 3, pool: { max: 3 } }
 
 /**
  * The ways in which apps connect to a backend, where there are several. The journal is the file's, and what differs with it
@@ -30,70 +37,72 @@ function variantsOf({ name, adapter }: PrismaBackend): readonly { variant: strin
 export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): void {
   const backends = prismaBackends(conformanceBackends()).filter(isOurs)
   const cases = backends.flatMap((backend) => variantsOf(backend).map((variant) => ({ backend, ...variant })))
-  describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', ({ backend, wal }) =>
-    describeSuites(backend, wal),
-  )
-}
+  describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', ({ backend, wal }) => {
+    const { dialect, shared, adapter } = backend
+    const inZone = IN_ZONE[adapter]
+    let database: PrismaTestDatabase
+    let client: TestClient
 
-function describeSuites(backend: PrismaBackend, wal: boolean): void {
-  let connected: Connected
-  let observation: Observation
-  const client = prismaClient(backend, wal, () => connected)
-  const environment = sqlEnvironment(
-    { query: (...sql) => observation.observer.query(...sql) },
-    backend.dialect,
-    client,
-  )
-
-  const after = afterBlock()
-  beforeAll(async () => {
-    const database = await backend.create()
-    after(() => database.drop())
-    connected = { database, client: await database.connect() }
-    observation = await observe(backend, database, connected.client)
-    after(() => observation.close())
-    if (wal) await observation.observer.query('pragma journal_mode = wal')
-    await createAppTables(observation.observer)
-    await environment.createTable()
-  })
-
-  describe('as any lock provider', () => {
-    lockProviderSuite(environment).forEach(registerOn(backend.name))
-  })
-  describe('as a lock provider in SQL', () => {
-    sqlLockProviderSuite(environment).forEach(register)
+    describeSuites<TestClient>({
+      ...{ backend, wal, provide: prismaLockProvider, fixedClock: 'run with TypeORM' },
+      open: async (after) => {
+        // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
+        // one process: who closes it drops the locks of the other.
+        // https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
+        if (shared && adapter !== 'libsql') {
+          const { dataSource, ...opened } = await openDatabase(backend, { enableWAL: wal }, after)
+          database = opened.database
+          return dataSource
+        }
+        database = await backend.create()
+        after(() => database.drop())
+        client = await database.connect()
+        if (!shared) return observeBy(client)
+        const other = await database.connect()
+        await other.$queryRawUnsafe('pragma busy_timeout = 5000')
+        return observeBy(other)
+      },
+      connect: async () => (shared ? database.connect(POOL) : client),
+      ...(inZone && shared && { connectIn: (zone) => database.connect({ ...POOL, ...inZone(zone) }) }),
+      begin: (prisma) => begin(prisma, dialect === 'sqlite' ? {} : { isolationLevel: 'Serializable' }),
+    })
   })
 }
 
-interface Observation {
-  readonly observer: Observer
-  readonly close: () => Promise<void>
-}
-
-async function observe(
-  { shared, adapter }: PrismaBackend,
-  database: PrismaTestDatabase,
-  client: TestClient,
-): Promise<Observation> {
-  // What lives in memory can only be observed by the connection itself.
-  if (!shared) return observeBy(client)
-  if (adapter !== 'libsql') {
-    const observer = await new DataSource(database.typeOrm).initialize()
-    return { observer, close: () => observer.destroy() }
-  }
-  // Two libraries must not have one SQLite file open in one process: who closes it drops the locks of the other.
-  // https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
-  const other = await database.connect()
-  await other.$queryRawUnsafe('pragma busy_timeout = 5000')
-  return observeBy(other)
-}
-
-function observeBy(client: TestClient): Observation {
+function observeBy(client: TestClient): Observer {
   return {
-    observer: {
-      query: async <T>(sql: string, values: unknown[] = []) =>
-        (await client.$queryRawUnsafe(sql, ...values)) as T,
-    },
-    close: () => Promise.resolve(),
+    query: async <T>(sql: string, values: unknown[] = []) =>
+      (await client.$queryRawUnsafe(sql, ...values)) as T,
   }
+}
+
+/** Prisma's transactions end with their callback; this one ends when it is told to. */
+function begin(prisma: TestClient, options: object) {
+  const rollback = new Error('rolled back')
+  return new Promise<{
+    query(sql: string): Promise<unknown>
+    commit(): Promise<void>
+    rollback(): Promise<void>
+  }>((resolve, reject) => {
+    const ended = prisma.$transaction(
+      (client: RawClientLike) =>
+        new Promise<void>((commit, fail) => {
+          resolve({
+            query: async (sql) => client.$queryRawUnsafe(sql),
+            commit: async () => {
+              commit()
+              await ended
+            },
+            rollback: async () => {
+              fail(rollback)
+              await ended.catch((error: unknown) => {
+                if (error !== rollback) throw error
+              })
+            },
+          })
+        }),
+      { timeout: 60_000, ...options },
+    )
+    ended.catch(reject)
+  })
 }

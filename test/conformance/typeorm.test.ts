@@ -1,15 +1,10 @@
-import { beforeAll, describe } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import { lockProviderSuite } from '../../src/testing'
-import { afterBlock } from '../after-test'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { conformanceBackends, describeBackends, type Backend } from '../backends'
-import { openDatabase } from '../backends/open-database'
-import { register, registerOn } from './register'
-import { createAppTables, sqlEnvironment } from './sql-environment'
-import { sqlLockProviderSuite, type SqlSuiteCase } from './sql-lock-provider-suite'
-import type { Observer } from './lock-table-observer'
+import { openDatabase, type OpenDatabase } from '../backends/open-database'
+import { describeSuites } from './describe-suites'
 import { spannerObserver } from './spanner-observer'
-import { typeOrmClient } from './typeorm-client'
+import { OFFSETS } from './zone-offsets'
 
 interface Variant {
   readonly variant: string
@@ -27,12 +22,11 @@ function variantsOf({ name }: Backend): readonly Variant[] {
   return [{ variant: '' }]
 }
 
-/** What a stand-in for the real server cannot show. */
-function seenOn({ name }: Backend): (one: SqlSuiteCase) => SqlSuiteCase {
-  return (one) =>
-    name === 'spanner' && /eight workers|never loses/.test(one.title)
-      ? { ...one, skip: 'its emulator aborts all transactions but one' }
-      : one
+/** Sets the zone of the sessions that follow on a connection, where that is a statement. */
+const SET_ZONE: Readonly<Record<string, string>> = {
+  mysql: 'set time_zone =',
+  mariadb: 'set time_zone =',
+  oracle: 'alter session set time_zone =',
 }
 
 const cases = conformanceBackends().flatMap((backend) =>
@@ -40,25 +34,46 @@ const cases = conformanceBackends().flatMap((backend) =>
 )
 
 describeBackends(cases)('TypeORM on $backend.name$variant', ({ backend, options = {}, sqlOnly }) => {
-  const after = afterBlock()
-  let dataSource: DataSource
-  let observer: Observer
-  const client = typeOrmClient(backend, () => dataSource, 'enableWAL' in options)
-  const environment = sqlEnvironment({ query: (...sql) => observer.query(...sql) }, backend.dialect, client)
+  const { dialect, shared, knowsNamedZones } = backend
+  const isPostgres = dialect === 'postgres' || dialect === 'cockroachdb'
+  const hasZones = shared && (isPostgres || dialect in SET_ZONE)
+  let opened: OpenDatabase
 
-  beforeAll(async () => {
-    ;({ dataSource } = await openDatabase(backend, options, after))
-    after(() => client.close())
-    observer = backend.dialect === 'spanner' ? spannerObserver(dataSource) : dataSource
-    await createAppTables(observer)
-    await environment.createTable()
-  })
+  // What lives in memory has one connection.
+  const connect = async (rest: object = {}): Promise<DataSource> =>
+    shared ? opened.connect({ ...options, poolSize: 3, ...rest }) : opened.dataSource
+  const connectIn = async (zone: string, time?: number): Promise<DataSource> => {
+    if (isPostgres) return connect({ extra: { options: `-c TimeZone=${zone}` } })
+    // One connection, so that what is set for it holds for all statements.
+    const dataSource = await connect({ poolSize: 1 })
+    const known = knowsNamedZones || dialect === 'oracle' ? zone : OFFSETS[zone]
+    await dataSource.query(`${SET_ZONE[dialect] ?? ''} '${known ?? zone}'`)
+    if (time !== undefined) await dataSource.query(`set timestamp = ${time / 1000}`)
+    return dataSource
+  }
 
-  if (!sqlOnly)
-    describe('as any lock provider', () => {
-      lockProviderSuite(environment).map(seenOn(backend)).forEach(registerOn(backend.name))
-    })
-  describe('as a lock provider in SQL', () => {
-    sqlLockProviderSuite(environment).map(seenOn(backend)).forEach(register)
+  describeSuites<DataSource>({
+    ...{ backend, wal: 'enableWAL' in options, sqlOnly, connect, provide: typeOrmLockProvider },
+    ...(hasZones && { connectIn }),
+    fixedClock: knowsNamedZones
+      ? undefined
+      : 'sessions have no clock of their own, or the time zone tables of the server are not loaded',
+    open: async (after) => {
+      opened = await openDatabase(backend, options, after)
+      return dialect === 'spanner' ? spannerObserver(opened.dataSource) : opened.dataSource
+    },
+    begin: async (dataSource) => {
+      const queryRunner = dataSource.createQueryRunner()
+      await queryRunner.startTransaction(dialect === 'sqlite' ? undefined : 'SERIALIZABLE')
+      const end = async (how: 'commitTransaction' | 'rollbackTransaction'): Promise<void> => {
+        await queryRunner[how]()
+        await queryRunner.release()
+      }
+      return {
+        query: (sql) => queryRunner.query(sql),
+        commit: () => end('commitTransaction'),
+        rollback: () => end('rollbackTransaction'),
+      }
+    },
   })
 })
