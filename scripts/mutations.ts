@@ -457,7 +457,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/drivers/sql-client.ts',
     find: 'if (!PLAIN.test(String(value))) arePlain = false',
     replace: '',
-    tests: ['test/conformance/mysql-sessions.test.ts'],
+    tests: ['test/conformance/character-sets.test.ts'],
     backend: 'mariadb',
   },
   {

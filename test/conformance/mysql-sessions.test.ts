@@ -43,25 +43,6 @@ describeBackends(clients)('a session of $title', (each) => {
     await lock?.unlock({ outcome: 'succeeded' })
   })
 
-  it.each([false, true])(
-    'in which a backslash escapes nothing keeps SQL out of names and reasons, with the text protocol: %s',
-    async (useTextProtocol) => {
-      const options = each.orm === 'Prisma' ? { adapter: { useTextProtocol } } : {}
-      await open({ sql_mode: 'NO_BACKSLASH_ESCAPES' }, options)
-      const provider = client.createProvider()
-      const pause = { duration: '1h', reason: `it's "so" \\` }
-      const names = ["x' or 1=1 #", "x\\' or 1=1 #", 'a\\b', '"; drop table shedlock; #']
-      await (await provider.lock({ name: 'job', lockAtMostFor: '1m' }))?.unlock()
-      for (const name of names) {
-        expect(await provider.table.pause(name, pause)).toBe(true)
-        expect(await provider.table.find(name)).toMatchObject({ name, paused: true })
-        expect(await client.table.isHeld('job')).toBe(false)
-        expect(await provider.table.resume(name)).toBe(true)
-      }
-      expect((await provider.table.list()).map(({ name }) => name)).toEqual([...names, 'job'].toSorted())
-    },
-  )
-
   it('without autocommit is refused: nobody else would ever see its lock', async () => {
     await open({ autocommit: 0 })
     await expect(client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
