@@ -7,6 +7,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { Log } from '../typeorm/log'
+import { JAVA_TABLES } from './table-faults'
 
 const SLOT = Date.UTC(2026, 10, 21, 10)
 
@@ -59,9 +60,7 @@ describeBackends(availableBackends())('finding locks on $name', (backend) => {
   itIf(['mysql', 'mariadb'].includes(backend.dialect), 'a collation that ignores case')(
     'finds a lock in any spelling that the database takes for its name',
     async () => {
-      await dataSource.query(`create table shedlock (name varchar(64) not null, lock_until timestamp(3) not null,
-        locked_at timestamp(3) not null default current_timestamp(3), locked_by varchar(255) not null, primary key (name))
-        default character set utf8mb4 collate utf8mb4_general_ci`)
+      await dataSource.query(JAVA_TABLES.mysql ?? '')
       await (await provider.lock({ name: 'report', lockAtMostFor: '1m' }))?.unlock()
       expect(await provider.table.find('Report')).toMatchObject({ name: 'report', held: false })
       expect(await provider.table.overdue({ REPORT: '1h', other: '1h', report: '1h' })).toMatchObject([

@@ -1,11 +1,7 @@
-import type { DialectName, TableFinding } from '../../src/sql/internal'
+import type { DialectName } from '../../src/sql/internal'
 
-/** What is wrong with a lock table that somebody made by hand, what is told of it, and what makes such a table. */
-export type TableFault = readonly [
-  fault: string,
-  told: `${'error' | 'warning'}: ${TableFinding['code']}`,
-  make: readonly string[],
-]
+/** What is wrong with a lock table that somebody made by hand, the severities and codes of what is told of it, and what makes it. */
+export type TableFault = readonly [fault: string, told: string, make: readonly string[]]
 type Columns = Readonly<Record<'name' | 'lock_until' | 'locked_at' | 'locked_by', string>>
 
 /** Makes a lock table with some of the columns changed, `''` for one that is not there, and with a row. */
@@ -38,9 +34,29 @@ const ANOTHER_KEY = 'alter table shedlock add id int identity constraint shedloc
 const IGNORE_CASE = `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`
 const KEY_OF_TWO = 'alter table shedlock add primary key (name, locked_at)'
 
+const JAVA_MYSQL = `create table shedlock (name varchar(64) not null, lock_until timestamp(3) not null,
+    locked_at timestamp(3) not null default current_timestamp(3), locked_by varchar(255) not null, primary key (name))`
+/** As ShedLock's documentation has them for Java services. */
+export const JAVA_TABLES: Readonly<Partial<Record<DialectName, string>>> = {
+  postgres: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
+    locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
+  mysql: JAVA_MYSQL,
+  mariadb: JAVA_MYSQL,
+  mssql: `create table shedlock (name varchar(64) not null, lock_until datetime2 not null,
+    locked_at datetime2 not null, locked_by varchar(255) not null, primary key (name))`,
+  oracle: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
+    locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
+}
+const javaTable = (dialect: DialectName, ...told: string[]): TableFault => [
+  "a Java service's table",
+  told.join(', '),
+  [JAVA_TABLES[dialect] ?? ''],
+]
+
 const NO_TABLE: TableFault = ['no table', 'error: TABLE_MISSING', []]
 const mysqlFaults: readonly TableFault[] = [
   NO_TABLE,
+  javaTable('mysql', 'warning: COLUMN_TYPE', 'warning: COLUMN_TYPE', 'warning: CASE_IGNORED'),
   ['no column locked_by', 'error: COLUMN_MISSING', mysql({ locked_by: '' }, `'old', now(), now()`)],
   ['a time without milliseconds', 'error: COLUMN_TYPE', mysql({ lock_until: 'datetime not null' }, ROW)],
   ["a Java service's TIMESTAMP", 'warning: COLUMN_TYPE', mysql({ lock_until: 'timestamp(3) not null' }, ROW)],
@@ -63,6 +79,7 @@ const mysqlFaults: readonly TableFault[] = [
 export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFault[]>>> = {
   postgres: [
     NO_TABLE,
+    javaTable('postgres'),
     ['no column locked_by', 'error: COLUMN_MISSING', postgres({ locked_by: '' }, `'old', now(), now()`)],
     ['a time with a zone', 'error: COLUMN_TYPE', postgres({ lock_until: 'timestamptz not null' }, ROW)],
     [
@@ -95,6 +112,8 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
   ],
   mssql: [
     NO_TABLE,
+    // What fixes the name's type fixes its collation, too.
+    javaTable('mssql', 'warning: COLUMN_TYPE', 'warning: COLUMN_TYPE'),
     [
       'no column locked_by',
       'error: COLUMN_MISSING',
@@ -128,6 +147,7 @@ export const tableFaults: Readonly<Partial<Record<DialectName, readonly TableFau
   ],
   oracle: [
     NO_TABLE,
+    javaTable('oracle'),
     ['no column locked_by', 'error: COLUMN_MISSING', oracle({ locked_by: '' }, `'old', ${ORACLE_TIMES}`)],
     [
       'no column locked_at',
