@@ -10,7 +10,10 @@ import { UnreliableClient } from '../unreliable-client'
 
 const HOUR = 3_600_000
 
-describeBackends(everyClient())('the last run by $title', (each) => {
+// Not about an ORM.
+const clients = everyClient().filter(({ orm }) => orm === 'TypeORM')
+
+describeBackends(clients)('the last run by $title', (each) => {
   const client = openedClient(each)
   let provider: SqlLockProvider
 

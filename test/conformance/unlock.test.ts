@@ -4,7 +4,10 @@ import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
 import { UnreliableClient } from '../unreliable-client'
 
-describeBackends(everyClient())('an unlock by $title', (each) => {
+// Not about an ORM.
+const clients = everyClient().filter(({ orm }) => orm === 'TypeORM')
+
+describeBackends(clients)('an unlock by $title', (each) => {
   const client = openedClient(each)
 
   it('ends what the holder trusts, also when the database refuses it, and may then be called again', async () => {
