@@ -48,42 +48,31 @@ const RAISE: Partial<Record<DialectName, (fault: Fault) => readonly string[]>> =
   mariadb: raiseOnMySql,
   mysql: raiseOnMySql,
 }
-/** What a client is told when nobody knows what became of its statement. */
-const UNKNOWN: Partial<Record<DialectName, readonly string[]>> = {
-  postgres: ['08006', '40003', '57P01', '57P02'],
-  mariadb: ['1053'],
-  mysql: ['1053'],
-}
+/** What servers say, where the words alone, or a code that is no answer, say what became of the statement. */
+type Meaning = 'notSent' | 'lostRace' | 'unknown'
 
-/** Words that alone say what an error means. */
-const WORDS: Partial<
-  Record<DialectName, Readonly<Record<'notSent' | 'lostRace' | 'unknown', readonly Fault[]>>>
-> = {
+const UNKNOWN_ON_POSTGRES = ['08006', '40003', '57P01', '57P02'].map((code) => ({ code }))
+const onMySql: Readonly<Record<Meaning, readonly Fault[]>> = {
+  notSent: [],
+  lostRace: [{ code: '1180', message: 'Got error 149 - Lock deadlock; Retry transaction, during COMMIT' }],
+  unknown: [
+    { code: '1053' },
+    { code: '1180', message: 'Got error 5 - Not connected to Primary Component, during COMMIT' },
+  ],
+}
+/** With its words in the titles of tests. */
+const titled = (fault: Fault) => ({ ...fault, title: [fault.code, fault.message].filter(Boolean).join(': ') })
+const FAULTS: Partial<Record<DialectName, typeof onMySql>> = {
   postgres: {
     notSent: [
       { code: '08P01', message: 'server login has been failing, try again later (server_login_retry)' },
       { code: '08P01', message: 'query_wait_timeout' },
     ],
     lostRace: [],
-    unknown: [{ code: '08P01', message: 'unexpected message type' }],
+    unknown: [...UNKNOWN_ON_POSTGRES, { code: '08P01', message: 'unexpected message type' }],
   },
-  ...Object.fromEntries(
-    ['mariadb', 'mysql'].map((name) => [
-      name,
-      {
-        notSent: [],
-        lostRace: [
-          {
-            code: '1180',
-            message: 'Got error 149 - Lock deadlock; Retry transaction, during COMMIT',
-          },
-        ],
-        unknown: [
-          { code: '1180', message: 'Got error 5 - Not connected to Primary Component, during COMMIT' },
-        ],
-      },
-    ]),
-  ),
+  mariadb: onMySql,
+  mysql: onMySql,
 }
 
 const cases = availableBackends().flatMap((backend) => {
@@ -117,11 +106,15 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
     expect(await lock()).toBeDefined()
   })
 
+  const { notSent, lostRace, unknown } = FAULTS[backend.dialect] ?? onMySql
   const transient = Object.entries(dialects[dialect].transientErrors).filter(([code]) =>
     /^\w{4,5}$/.test(code),
   )
-  it.each(transient)('tries again after error %s: %s', async (code) => {
-    await raiseError({ code, times: 2 })
+  it.each([
+    ...transient.map(([code, reason]) => ({ code, title: `${code}: ${reason}` })),
+    ...lostRace.map(titled),
+  ])('tries again after error $title', async ({ title: _, ...fault }) => {
+    await raiseError({ ...fault, times: 2 })
     expect(await lock('20s')).toBeDefined()
   })
 
@@ -132,32 +125,12 @@ describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dia
     await expect(lock('3s')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
   })
 
-  for (const code of UNKNOWN[backend.dialect] ?? []) {
-    it(`does not treat error ${code} as an answer`, async () => {
-      await raiseError({ code })
-      await expect(lock()).rejects.toEqual(
-        lockError('DATABASE_ERROR', 'The connection to the database failed'),
-      )
-    })
-  }
+  it.each(unknown.map(titled))('does not treat error $title as an answer', async (fault) => {
+    await raiseError(fault)
+    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'The connection to the database failed'))
+  })
 
-  for (const fault of WORDS[backend.dialect]?.lostRace ?? []) {
-    it(`repeats a statement after error ${fault.code} '${fault.message}'`, async () => {
-      await raiseError({ ...fault, times: 2 })
-      expect(await lock('20s')).toBeDefined()
-    })
-  }
-
-  for (const fault of WORDS[backend.dialect]?.unknown ?? []) {
-    it(`does not treat error ${fault.code} '${fault.message}' as an answer`, async () => {
-      await raiseError(fault)
-      await expect(lock()).rejects.toEqual(
-        lockError('DATABASE_ERROR', 'The connection to the database failed'),
-      )
-    })
-  }
-
-  for (const fault of WORDS[backend.dialect]?.notSent ?? []) {
+  for (const fault of notSent) {
     it(`has nothing to release after error ${fault.code} '${fault.message}'`, async () => {
       await raiseError(fault)
       const log = new Log('all')

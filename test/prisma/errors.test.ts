@@ -1,15 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { LockError } from '../../src/core/internal'
 import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
 import { CONFLICTS, nativeCode, notSent } from '../../src/prisma/native-code'
 import { dialects } from '../../src/sql/internal'
-import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
+import { prismaBackends, type TestClient } from './clients'
 import { openPrisma } from './lock-table'
-import { eventually } from '../eventually'
 import { describeBackends } from '../backends'
 import { lockError } from '../lock-error'
 
-const configuration = { name: 'job', lockAtMostFor: '1m' }
 const failure = (work: PromiseLike<unknown>): Promise<unknown> =>
   Promise.resolve(work).then(
     () => undefined,
@@ -43,44 +40,6 @@ describeBackends(prismaBackends())('errors of Prisma on $name by $adapter', (bac
       expect(() => prismaLockProvider(transaction as PrismaClientLike)).toThrow(lockError('INVALID_CLIENT'))
       await Promise.resolve()
     })
-  })
-})
-
-const servers = prismaBackends().filter(({ dialect }) => dialect !== 'sqlite')
-
-describeBackends(servers)('connections of Prisma to $name by $adapter', (backend) => {
-  let database: PrismaTestDatabase
-
-  beforeEach(async () => {
-    ;({ database } = await openPrisma(backend))
-  })
-
-  test('a pool that is exhausted by an open transaction ends in an error, and leaves nothing', async () => {
-    const prisma = await database.connect({ max: 1, connectionLimit: 1, pool: { max: 1 } })
-    const provider = prismaLockProvider(prisma, { timeLimit: '2s' })
-    await (await provider.lock({ ...configuration, name: 'the table is checked' }))?.unlock()
-    await prisma.$transaction(async (transaction) => {
-      await transaction.$executeRawUnsafe(`insert into orders values (1, 'open')`)
-      expect(await failure(provider.lock(configuration))).toMatchObject({ code: 'TIMEOUT' })
-    })
-    await eventually(async () => expect(await provider.lock(configuration)).toBeDefined())
-  })
-
-  test('a server that is not there is told apart from one that refuses', async () => {
-    const prisma = await database.connect({
-      connectionString: 'postgres://postgres@127.0.0.1:9/none',
-      port: 9,
-      acquireTimeout: 200,
-      connectTimeout: 200,
-    })
-    const error = await failure(prismaLockProvider(prisma, { timeLimit: '10s' }).lock(configuration))
-    expect(error).toBeInstanceOf(LockError)
-    // The pool of mariadb reports only that it had no connection in time.
-    const expected =
-      backend.dialect === 'postgres'
-        ? lockError('DATABASE_ERROR', 'The connection to the database failed')
-        : lockError('TIMEOUT', 'connections cannot be opened')
-    expect(error).toEqual(expected)
   })
 })
 

@@ -56,9 +56,9 @@ it.each([
   expect(new SqlLockProvider(clientOf(untouched), dialect).description).toBe(description)
 })
 
-it.each(Object.values(dialects))('a time limit longer than any timer waits for $name', async (dialect) => {
+it('a time limit longer than any timer waits', async () => {
   const slow: StatementSender = { ...untouched, query: () => sleep(10, []) }
-  const provider = new SqlLockProvider(clientOf(slow), dialect, { timeLimit: '60d' })
+  const provider = new SqlLockProvider(clientOf(slow), dialects.sqlite, { timeLimit: '60d' })
   await expect(provider.table.list()).resolves.toEqual([])
 })
 
@@ -85,24 +85,15 @@ it('reports why it could not create the table, although it cannot check it again
   })
 })
 
-it('a missing count of changed rows on SQL Server is an error, and not a lock', async () => {
-  const countless: StatementSender = { ...untouched, query: () => Promise.resolve([]) }
-  const provider = new SqlLockProvider(clientOf(countless), dialects.mssql)
-  await expect(
-    provider.table.release({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
-  ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
-})
-
-it.each(Object.values(dialects).filter(({ counted }) => !counted))(
+it.each(Object.values(dialects))(
   'a count of changed rows that the client on $name does not report is an error, and not a lock',
   async (dialect) => {
     const countless: StatementSender = {
       execute: () => Promise.resolve(NaN),
       query: () => Promise.resolve([]),
     }
-    const provider = new SqlLockProvider(clientOf(countless), dialect)
-    await expect(
-      provider.table.release({ name: 'job', lockedBy: 'me', lockUntil: new Date() }),
-    ).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
+    const { table } = new SqlLockProvider(clientOf(countless), dialect)
+    const seen = { name: 'job', lockedBy: 'me', lockUntil: new Date() }
+    await expect(table.release(seen)).rejects.toMatchObject({ code: 'INVALID_CLIENT' })
   },
 )
