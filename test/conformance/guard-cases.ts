@@ -40,6 +40,15 @@ const PAST: Partial<Record<DialectName, string>> = { oracle: "timestamp '2020-01
 
 /** What tests of the guard begin with. */
 export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
+  /** By the clock that decides: the holder's own says so earlier, by the time that its acquisition took. */
+  const untilOver = async (transaction: Queryable): Promise<void> => {
+    const observer = client().createOther()
+    while ((await observer.table.list()).some(({ name, held }) => name === 'job' && held)) {
+      // PostgreSQL ends a pinned transaction that is idle for too long.
+      await transaction.query('select 1')
+      await sleep(20)
+    }
+  }
   return {
     work: (transaction: Queryable) => transaction.query("insert into work values ('done')"),
     worked: async () => ((await client().query('select * from work')) as unknown[]).length,
@@ -53,14 +62,15 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
       const past = PAST[dialect] ?? "'2020-01-01 00:00:00.000'"
       return client().query(`update shedlock set lock_until = ${past} where name = 'job'`)
     },
-    /** By the clock that decides: the holder's own says so earlier, by the time that its acquisition took. */
-    untilOver: async (transaction: Queryable): Promise<void> => {
-      const observer = client().createOther()
-      while ((await observer.table.list()).some(({ name, held }) => name === 'job' && held)) {
-        // PostgreSQL ends a pinned transaction that is idle for too long.
+    untilOver,
+    /** Stays open beyond the lease, for long enough that a successor that is let through is seen. */
+    outlast: async (transaction: Queryable, order: string[]): Promise<void> => {
+      await untilOver(transaction)
+      for (let turn = 0; turn < 20; turn++) {
         await transaction.query('select 1')
         await sleep(20)
       }
+      order.push('still open')
     },
     whenTaken: async (): Promise<Lock> => {
       const provider = client().createOther()
@@ -80,7 +90,7 @@ export function guardSteps(client: () => GuardedClient, dialect: DialectName) {
 /** What the guard promises through either ORM. */
 export function guardCases(client: () => GuardedClient, options: GuardOptions): void {
   const { dialect, shared, letsWait, levels, failure } = options
-  const { work, worked, taken, steal, expire, untilOver, whenTaken, expectFree } = guardSteps(client, dialect)
+  const { work, worked, taken, steal, expire, outlast, whenTaken, expectFree } = guardSteps(client, dialect)
 
   beforeEach(async () => {
     await client().query('delete from work')
@@ -157,13 +167,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
       const transaction = client().transaction(async (transaction) => {
         await work(transaction)
         await transaction.guard(lock)
-        await untilOver(transaction)
-        // Long enough for a successor that is let through to be seen.
-        for (let turn = 0; turn < 20; turn++) {
-          await transaction.query('select 1')
-          await sleep(20)
-        }
-        order.push('still open')
+        await outlast(transaction, order)
       })
       await Promise.all([transaction, whenTaken().then(() => order.push('taken'))])
       expect(order).toEqual(['still open', 'taken'])

@@ -1,10 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { DataSource, type QueryRunner } from 'typeorm'
+import type { DataSource, QueryRunner } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
 import type { SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { prismaBackends } from '../prisma/clients'
@@ -43,11 +42,7 @@ describeBackends(prismas)('the PrismaClient that was passed on $name', (backend)
   it.each([true, false])(
     'stays what it was behind a proxy that becomes a transaction, whose members are bound: %s',
     async (binds) => {
-      const database = await backend.create()
-      afterTest(() => database.drop())
-      const observer = await new DataSource(database.typeOrm).initialize()
-      afterTest(() => observer.destroy())
-      await observeLockTable(observer, backend.dialect).createTable()
+      const { database, dataSource: observer } = await openDatabase(backend, migrated())
       const prisma = await database.connect()
       const transactions = new AsyncLocalStorage<object>()
       const proxy = proxyOf<PrismaClientLike>(prisma, () => transactions.getStore() ?? prisma, binds)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { expect, it } from '@jest/globals'
-import { DataSource } from 'typeorm'
 import { prismaLockProvider } from '../../src/prisma/internal'
 import { afterTest } from '../after-test'
 import { prismaBackends } from '../prisma/clients'
 import { raw, type DialectName, type SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
+import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { everyClient, type ClientCase, type OpenClient } from './every-client'
 import { observeLockTable } from './lock-table-observer'
@@ -140,10 +140,7 @@ const prisma = prismaBackends().filter(({ name }) => name === 'postgres')
 
 describeBackends(prisma)('Prisma on $name', (backend) => {
   it('means the table beside the models, whose schema is an option of the adapter', async () => {
-    const database = await backend.create()
-    afterTest(() => database.drop())
-    const observer = await new DataSource(database.typeOrm).initialize()
-    afterTest(() => observer.destroy())
+    const { database, dataSource: observer } = await openDatabase(backend)
     await observer.query('create schema app')
     const models = observeLockTable(observer, backend.dialect, { schema: 'app' } as object)
     const session = observeLockTable(observer, backend.dialect)

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, it } from '@jest/globals'
 import { guard, prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
 import { afterFile } from '../after-test'
@@ -80,12 +79,7 @@ describeBackends(backends)('guard on $name by $adapter', (backend) => {
       const outermost = prisma.$transaction(async (tx) => {
         const outer = tx as unknown as Pick<TestClient, '$transaction' | '$queryRawUnsafe'>
         await outer.$transaction((inner) => guard(inner, lock), { ...nested })
-        await steps.untilOver({ query: (sql) => outer.$queryRawUnsafe(sql) })
-        for (let turn = 0; turn < 20; turn++) {
-          await outer.$queryRawUnsafe('select 1')
-          await sleep(20)
-        }
-        order.push('still open')
+        await steps.outlast({ query: (sql) => outer.$queryRawUnsafe(sql) }, order)
       }, nested)
       await Promise.all([outermost, steps.whenTaken().then(() => order.push('taken'))])
       expect(order).toEqual(['still open', 'taken'])

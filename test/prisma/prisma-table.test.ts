@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { prismaFiles } from '../../scripts/prisma-files'
 import { prismaLockProvider, prismaMigration, prismaModel } from '../../src/prisma/internal'
 import { dialects, tableDefinition } from '../../src/sql/internal'
 import { prismaBackends, type PrismaBackend, type PrismaTestDatabase, type TestClient } from './clients'
@@ -16,16 +15,6 @@ const folder = join(root, 'prisma')
 const tables = readFileSync(join(root, 'docs', 'tables.md'), 'utf8')
 /** What the page says a migration of Prisma holds. */
 const RENAME = /^```sql\n(alter table "shedlock" rename to [^]*?)^```$/m
-
-describe('the files under prisma', () => {
-  it('are what `npm run migrations` writes', () => {
-    const found = readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    const written = new Map(found.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
-    expect(written).toEqual(prismaFiles())
-  })
-})
 
 describe('the model', () => {
   it('maps custom names', () => {

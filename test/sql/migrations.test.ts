@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { migrationFiles } from '../../scripts/migration-files'
+import { prismaFiles } from '../../scripts/prisma-files'
 import { dialects, migrationScripts, type LockTableOptions } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
@@ -11,16 +12,16 @@ import { hasClient, runScript } from '../backends/database-client'
 import { hostileNames } from './hostile-names'
 
 const job = { name: 'job', lockAtMostFor: '1m' }
-const folder = join(__dirname, '../../migrations')
 
-describe('the files under migrations', () => {
-  it('are what `npm run migrations` writes', () => {
-    const found = readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    const written = new Map(found.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
-    expect(written).toEqual(migrationFiles())
-  })
+it.each([
+  { folder: 'migrations', written: migrationFiles },
+  { folder: 'prisma', written: prismaFiles },
+])('the files under $folder are what `npm run migrations` writes', ({ folder, written }) => {
+  const root = join(__dirname, '../..', folder)
+  const found = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+  expect(new Map(found.map((path) => [path, readFileSync(join(root, path), 'utf8')]))).toEqual(written())
 })
 
 const names: Record<string, LockTableOptions> = {

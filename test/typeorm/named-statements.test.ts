@@ -70,14 +70,6 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     expect(warnings.seen).toEqual([])
   })
 
-  it('have other names for another table', async () => {
-    await observeLockTable(observer, backend.dialect, { tableName: 'other' }).createTable()
-    await everyQuestion()
-    const one = await prepared()
-    await (await provide({ tableName: 'other' }).lock(job))?.unlock()
-    expect((await prepared()).filter((name) => !one.includes(name))).toHaveLength(2)
-  })
-
   it('stop being named at a limit for each connection, for example with a table for each tenant', async () => {
     const tables = Array.from({ length: 20 }, (_, index) => `tenant_${index}`)
     for (const tableName of tables) {
