@@ -76,38 +76,41 @@ function instancesOf(history: History) {
 
 function faultFigures(fault: string, segments: readonly Segment[], history: History): FaultFigures {
   const instances = instancesOf(history)
-  const isFailed = ({ type }: Attempt): boolean => type === 'failed'
-  const effects = segments.map(({ from, to, reachable = [] }) => {
-    const firsts = instances.map(({ address, attempts, endedAt }) => {
-      const since = reachable[address] ?? Infinity
-      const all = attempts.filter(({ at, asked }) => at >= from && asked < to)
-      const made = all.filter(({ at }) => at >= since)
-      const after = made.filter(({ asked }) => asked >= since)
-      const first = (types: readonly Attempt['type'][], of: readonly Attempt[]) =>
-        Math.min(Infinity, ...of.filter(({ type }) => types.includes(type)).map(({ at }) => at - since))
-      // Others were started or stopped meanwhile, and give no answer.
-      const livedThrough = endedAt > to && attempts.some(({ asked }) => asked < from)
-      return {
-        lock: first(['acquired'], made),
-        answer: livedThrough ? first(['acquired', 'refused'], after) : 0,
-        failed: after.filter(isFailed).length,
-        failedBefore: all.filter((attempt) => attempt.asked < since && isFailed(attempt)).length,
-      }
-    })
-    return {
-      firstLock: Math.round(Math.min(...firsts.map(({ lock }) => lock))),
-      answered: Math.round(Math.max(...firsts.map(({ answer }) => answer))),
-      failed: firsts.reduce((sum, { failed }) => sum + failed, 0),
-      failedBefore: firsts.reduce((sum, { failedBefore }) => sum + failedBefore, 0),
-    }
-  })
+  const effects = segments.map((segment) => instances.map((instance) => effectOn(instance, segment)))
+  const numbers = (of: keyof Effect): number[][] =>
+    effects.map((ofAll) => ofAll.map((effect) => Math.round(effect[of])))
+  const sum = (all: readonly number[]): number => all.reduce((total, each) => total + each, 0)
   return {
     fault,
-    times: effects.length,
-    firstLock: effects.map(({ firstLock }) => firstLock),
-    answered: effects.map(({ answered }) => answered),
-    failed: effects.reduce((sum, { failed }) => sum + failed, 0),
-    failedBefore: effects.reduce((sum, { failedBefore }) => sum + failedBefore, 0),
+    times: segments.length,
+    firstLock: numbers('lock').map((times) => Math.min(...times)),
+    answered: numbers('answer').map((times) => Math.max(...times)),
+    failed: sum(numbers('failed').flat()),
+    failedBefore: sum(numbers('failedBefore').flat()),
     connections: segments.flatMap(({ connections }) => connections ?? []),
+  }
+}
+
+type Effect = ReturnType<typeof effectOn>
+
+/** What one fault meant for one process. */
+function effectOn(
+  { address, attempts, endedAt }: ReturnType<typeof instancesOf>[number],
+  { from, to, reachable = [] }: Segment,
+) {
+  const since = reachable[address] ?? Infinity
+  const all = attempts.filter(({ at, asked }) => at >= from && asked < to)
+  const made = all.filter(({ at }) => at >= since)
+  const after = made.filter(({ asked }) => asked >= since)
+  const first = (types: readonly Attempt['type'][], of: readonly Attempt[]) =>
+    Math.min(Infinity, ...of.filter(({ type }) => types.includes(type)).map(({ at }) => at - since))
+  const isFailed = ({ type }: Attempt): boolean => type === 'failed'
+  // Others were started or stopped meanwhile, and give no answer.
+  const livedThrough = endedAt > to && attempts.some(({ asked }) => asked < from)
+  return {
+    lock: first(['acquired'], made),
+    answer: livedThrough ? first(['acquired', 'refused'], after) : 0,
+    failed: after.filter(isFailed).length,
+    failedBefore: all.filter((attempt) => attempt.asked < since && isFailed(attempt)).length,
   }
 }

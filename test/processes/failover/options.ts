@@ -11,25 +11,27 @@ import { postgresPair } from './postgres-pair'
 import { singleServer } from './single-server'
 
 /** Starts each kind of cluster. */
-export const CLUSTERS: Readonly<Record<string, (options: PairOptions) => Promise<Cluster>>> = {
+export const CLUSTERS = {
   pair: postgresPair,
   'mariadb-pair': mariaDbPair,
   galera,
   'group-replication': groupReplication,
   patroni,
-}
+} as const satisfies Record<string, (options: PairOptions) => Promise<Cluster>>
+const CLUSTER_NAMES = Object.keys(CLUSTERS) as (keyof typeof CLUSTERS)[]
 
 /** Starts each database whose connections can be harmed. */
-export const DATABASES: Readonly<Record<string, (settings: Settings, outage: number) => Promise<Cluster>>> = {
-  postgres: (_, outage) => singleServer('postgres', outage),
-  mariadb: (_, outage) => singleServer('mariadb', outage),
-  mysql: (_, outage) => singleServer('mysql', outage),
+export const DATABASES = {
+  postgres: (_: Settings, outage: number) => singleServer('postgres', outage),
+  mariadb: (_: Settings, outage: number) => singleServer('mariadb', outage),
+  mysql: (_: Settings, outage: number) => singleServer('mysql', outage),
   pgbouncer: pgBouncerPair,
-}
+} as const satisfies Record<string, (settings: Settings, outage: number) => Promise<Cluster>>
+const DATABASE_NAMES = Object.keys(DATABASES) as (keyof typeof DATABASES)[]
 
 export interface FailoverOptions {
-  readonly clusters: readonly string[]
-  readonly databases: readonly string[]
+  readonly clusters: readonly (keyof typeof CLUSTERS)[]
+  readonly databases: readonly (keyof typeof DATABASES)[]
   readonly asynchronous: boolean
   readonly minutes: number
   readonly seed: number
@@ -38,22 +40,19 @@ export interface FailoverOptions {
   readonly settings: readonly Settings[]
   /** In milliseconds. */
   readonly outage: number
-  /** Whether to count the connections that calls open on a read-only server, instead. */
-  readonly connections: boolean
   readonly json: boolean
   /** The file for the events of the last run, which `npm run judge` judges again. */
   readonly keep: string | undefined
 }
 
 export const USAGE = `Servers that change their roles:
-  npm run failover -- [--cluster ${Object.keys(CLUSTERS).join('|')}]... [--async] [--minutes N] [--seed N] [--fault NAME]...
+  npm run failover -- [--cluster ${CLUSTER_NAMES.join('|')}]... [--async] [--minutes N] [--seed N] [--fault NAME]...
   Without --cluster, runs the short form: a few faults of both pairs.
 
 Servers that fall silent, refuse, or swallow connections, each alone:
-  npm run failover -- --db ${Object.keys(DATABASES).join('|')}... [--orm ${ORMS.join('|')}]...
+  npm run failover -- --db ${DATABASE_NAMES.join('|')}... [--orm ${ORMS.join('|')}]...
     [--settings ${SETTINGS.join('|')}]... [--fault NAME]... [--outage SECONDS]
   Without --orm both, without --settings 'default' and 'documented', without --fault all.
-  With --connections, counts instead the connections that one and ten calls open on a server that accepts no writes.
 
 --json prints the figures as JSON, and --keep FILE writes the events, which npm run judge reads.`
 
@@ -72,8 +71,8 @@ export function parseOptions(args: readonly string[]): FailoverOptions {
   const { values } = parse(args)
   const isShort = values.cluster === undefined
   return {
-    clusters: values.db ? [] : (values.cluster ?? SHORT.clusters).map(oneOf(Object.keys(CLUSTERS))),
-    databases: (values.db ?? []).map(oneOf(Object.keys(DATABASES))),
+    clusters: values.db ? [] : (values.cluster ?? SHORT.clusters).map(oneOf(CLUSTER_NAMES)),
+    databases: (values.db ?? []).map(oneOf(DATABASE_NAMES)),
     asynchronous: values.async,
     minutes: number(values.minutes ?? (isShort ? SHORT.minutes : 5)),
     seed: number(values.seed),
@@ -81,7 +80,6 @@ export function parseOptions(args: readonly string[]): FailoverOptions {
     orms: values.orm?.map(oneOf(ORMS)) ?? ORMS,
     settings: values.settings?.map(oneOf(SETTINGS)) ?? ['default', 'documented'],
     outage: number(values.outage) * 1_000,
-    connections: values.connections,
     json: values.json,
     keep: values.keep,
   }
@@ -102,7 +100,6 @@ function parse(args: readonly string[]) {
         orm: { type: 'string', multiple: true },
         settings: { type: 'string', multiple: true },
         outage: { type: 'string', default: '2' },
-        connections: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         keep: { type: 'string' },
       },

@@ -8,12 +8,6 @@ import { APP, type Cluster, type Fault, type HeldRow } from './cluster'
 import { MySqlServer } from './mysql-server'
 import { PostgresNode } from './postgres-node'
 
-/** A server without a standby, behind addresses. */
-export interface SingleServer extends Cluster {
-  /** Accepts no writes until the work is done. */
-  readOnly(work: () => Promise<void>): Promise<void>
-}
-
 interface Server {
   readonly port: number
   start(): Promise<void>
@@ -78,15 +72,12 @@ const SERVERS = {
   mysql: { start: () => MySqlAlone.start(MYSQL), obstacles: MYSQL_LIKE },
 } as const satisfies Record<Cluster['dialect'], { start: () => Promise<Server>; obstacles: Obstacles }>
 
-export const isSingle = (name: string): name is keyof typeof SERVERS => name in SERVERS
-
 /** An address of this machine at which only swallowed connections arrive. */
 const ELSEWHERE = '127.0.0.2'
 const LOCAL = '127.0.0.1'
-const ignored = (): void => undefined
 
 /** Starts one server whose faults harm connections, but lose no writes. @param outage how long they last, in milliseconds */
-export async function singleServer(dialect: Cluster['dialect'], outage: number): Promise<SingleServer> {
+export async function singleServer(dialect: Cluster['dialect'], outage: number): Promise<Cluster> {
   const { start, obstacles } = SERVERS[dialect]
   const server: Server = await start()
   const addresses = [await TcpProxy.listen(server.port), await TcpProxy.listen(server.port)]
@@ -172,7 +163,6 @@ export async function singleServer(dialect: Cluster['dialect'], outage: number):
     faults,
     loses: false,
     heldRows: () => server.heldRows(),
-    readOnly: (work) => behind(obstacles['read-only'], work)(ignored, ignored),
     close: async () => {
       await forgetDark()
       await each((address) => address.close())
