@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChaosDatabase } from './chaos-database'
 import type { Fault } from './fault'
 import type { Random } from '../app/random'
-import { LATEST_DELIVERY, type RequestAboutLock } from '../servers/tcp-proxy'
+import { LATEST_DELIVERY, type RequestAboutLock, type TcpProxy } from '../servers/tcp-proxy'
 
 const needsNetwork = ({ proxy }: ChaosDatabase): string | undefined =>
   proxy ? undefined : 'an embedded database has no network'
@@ -11,47 +11,31 @@ const needsNetwork = ({ proxy }: ChaosDatabase): string | undefined =>
 const isHit = ({ ofHolder }: RequestAboutLock, random: Random): boolean =>
   random.chance(ofHolder ? 0.4 : 0.05)
 
-const cutBefore: Fault = {
-  name: 'cut before the statement',
-  missing: needsNetwork,
-  inject: async ({ database, random }) => {
-    database.proxy?.cutNext('before')
-    await sleep(random.between(20, 300))
-  },
-}
+type Choose = Parameters<TcpProxy['disturb']>[0]
 
-const cutAfter: Fault = {
-  name: 'cut after the statement',
+/** Disturbs requests about locks for a while. */
+const disturbed = (
+  name: string,
+  [least, most]: readonly [number, number],
+  chooseBy: (random: Random) => Choose,
+): Fault => ({
+  name,
   missing: needsNetwork,
   inject: async ({ database, random }) => {
-    database.proxy?.cutNext('after')
-    await sleep(random.between(20, 300))
+    const letBe = database.proxy?.disturb(chooseBy(random))
+    await sleep(random.between(least, most))
+    letBe?.()
   },
-}
+})
 
-/** Delays requests, so that they arrive after later ones, often after the holder's time limit, and sometimes after its release. */
-const requestDelayed: Fault = {
-  name: 'request delayed',
-  missing: needsNetwork,
-  inject: async ({ database, random }) => {
-    // Mostly short delays: what matters is a request that arrives while the lock is still held, or kept for lockAtLeastFor.
-    const delay = (): number => 50 + (LATEST_DELIVERY - 50) * random.next() ** 2
-    database.proxy?.holdBack((request) => (isHit(request, random) ? delay() : 0))
-    await sleep(random.between(1_500, 4_000))
-    database.proxy?.holdBack(undefined)
-  },
-}
-
-/** Lets the server execute statements but loses their answers. The connection is cut at once, or only much later. */
-const answerLost: Fault = {
-  name: 'answer lost',
-  missing: needsNetwork,
-  inject: async ({ database, random }) => {
-    const patience = (): number => (random.chance(0.5) ? 0 : random.between(500, LATEST_DELIVERY))
-    database.proxy?.loseAnswers((request) => (isHit(request, random) ? patience() : undefined))
-    await sleep(random.between(1_500, 4_000))
-    database.proxy?.loseAnswers(undefined)
-  },
+/** Disturbs only the next request. */
+const once = (mishap: ReturnType<Choose>) => (): Choose => {
+  let isOver = false
+  return () => {
+    if (isOver) return {}
+    isOver = true
+    return mishap
+  }
 }
 
 const blackHole: Fault = {
@@ -87,10 +71,25 @@ const unlockCut: Fault = {
 }
 
 export const NETWORK_FAULTS: readonly Fault[] = [
-  cutBefore,
-  cutAfter,
-  requestDelayed,
-  answerLost,
+  disturbed('cut before the statement', [20, 300], once({ cut: true })),
+  disturbed('cut after the statement', [20, 300], once({ losesAnswerAfter: 0 })),
+  // Requests arrive after later ones, often after the holder's time limit, and sometimes after its release. Mostly short delays: what
+  // matters is a request that arrives while the lock is still held, or kept for lockAtLeastFor.
+  disturbed(
+    'request delayed',
+    [1_500, 4_000],
+    (random) => (request) =>
+      isHit(request, random) ? { delay: 50 + (LATEST_DELIVERY - 50) * random.next() ** 2 } : {},
+  ),
+  // The server executes statements but their answers are lost. The connection is cut at once, or only much later.
+  disturbed(
+    'answer lost',
+    [1_500, 4_000],
+    (random) => (request) =>
+      isHit(request, random)
+        ? { losesAnswerAfter: random.chance(0.5) ? 0 : random.between(500, LATEST_DELIVERY) }
+        : {},
+  ),
   blackHole,
   slowNetwork,
   unlockCut,

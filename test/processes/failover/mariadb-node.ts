@@ -1,9 +1,9 @@
 import type { RowDataPacket } from 'mysql2/promise'
 import { freePort } from '../../backends/free-port'
 import { MARIADB } from '../servers/mysql-programs'
-import { APP } from './cluster'
+import { APP, type Pair } from './cluster'
 import { MySqlServer } from './mysql-server'
-import type { PairNode } from './pair'
+import { startPair, type PairNode, type PairOptions } from './pair'
 import { until } from './until'
 
 const REPLICA = 'replica'
@@ -138,4 +138,9 @@ export class MariaDbNode extends MySqlServer implements PairNode {
       return { position: String(position?.['position']), rows: rows.map((row) => String(row['row_values'])) }
     })
   }
+}
+
+/** Starts a pair with replication by GTID. */
+export function mariaDbPair(options?: PairOptions): Promise<Pair> {
+  return startPair<MariaDbNode>('mariadb', 'semi-synchronous', (...like) => MariaDbNode.at(...like), options)
 }

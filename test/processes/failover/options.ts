@@ -3,11 +3,11 @@ import { ORMS, SETTINGS, type Orm, type Settings } from './client'
 import type { Cluster } from './cluster'
 import { galera } from './galera'
 import { groupReplication } from './group-replication'
-import { mariaDbPair } from './mariadb-pair'
+import { mariaDbPair } from './mariadb-node'
 import type { PairOptions } from './pair'
 import { patroni } from './patroni'
 import { pgBouncerPair } from './pgbouncer-pair'
-import { postgresPair } from './postgres-pair'
+import { postgresPair } from './postgres-node'
 import { singleServer } from './single-server'
 
 /** Starts each kind of cluster. */

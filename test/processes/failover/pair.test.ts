@@ -7,8 +7,8 @@ import { hasPostgres } from '../servers/postgres-programs'
 import type { Client } from '../app/client'
 import { openClient, ORMS, type ClusterClient } from './client'
 import type { Pair } from './cluster'
-import { mariaDbPair } from './mariadb-pair'
-import { postgresPair } from './postgres-pair'
+import { mariaDbPair } from './mariadb-node'
+import { postgresPair } from './postgres-node'
 import { until } from './until'
 
 const PAIRS = [

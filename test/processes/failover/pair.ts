@@ -41,12 +41,13 @@ const CUT_OFF = 6_500
 const STOPPED = 4_000
 
 /**
+ * @param synchronous how commits wait for the standby, for the report
  * @param make creates a server that as a standby finds the primary at this port; the second one may copy the first one's initial
  * data
  */
 export async function startPair<Node extends PairNode>(
   dialect: Pair['dialect'],
-  replication: Readonly<Record<'synchronous' | 'asynchronous', string>>,
+  synchronous: string,
   make: (followed: number, first?: Node) => Promise<Node>,
   { asynchronous = false }: PairOptions = {},
 ): Promise<Pair> {
@@ -168,7 +169,7 @@ export async function startPair<Node extends PairNode>(
   }
 
   return {
-    title: `${dialect === 'postgres' ? 'PostgreSQL' : 'MariaDB'} pair, ${replication[asynchronous ? 'asynchronous' : 'synchronous']}`,
+    title: `${dialect === 'postgres' ? 'PostgreSQL' : 'MariaDB'} pair, ${asynchronous ? 'asynchronous, the standby behind' : synchronous}`,
     dialect,
     version: await primary.version(),
     loses: asynchronous,

@@ -2,7 +2,7 @@ import { startPgBouncer } from '../../backends/pgbouncer'
 import { TcpProxy } from '../servers/tcp-proxy'
 import type { Settings } from './client'
 import { APP, type Cluster, type Fault } from './cluster'
-import { postgresPair } from './postgres-pair'
+import { postgresPair } from './postgres-node'
 
 /** Starts a pair with PgBouncer in front of it, whose own address never changes. */
 export async function pgBouncerPair(settings: Settings): Promise<Cluster> {

@@ -6,8 +6,8 @@ import { DataDirectory } from '../servers/data-directory'
 import { initializePostgres, runPostgres, startPostgres } from '../servers/postgres-programs'
 import { ServerProcess } from '../servers/server-process'
 import { askPostgres, heldRowsOf, inPostgres, POSTGRES_SCHEMA, versionOfPostgres } from './ask-postgres'
-import type { HeldRow } from './cluster'
-import type { PairNode } from './pair'
+import type { HeldRow, Pair } from './cluster'
+import { startPair, type PairNode, type PairOptions } from './pair'
 import { until } from './until'
 
 /** One PostgreSQL server, which is a primary or replicates from one. */
@@ -151,4 +151,10 @@ export class PostgresNode implements PairNode {
     await this.kill()
     this.#directory.remove()
   }
+}
+
+/** Starts a pair with streaming replication. */
+export function postgresPair(options?: PairOptions): Promise<Pair> {
+  const synchronous = "synchronous_standby_names = '*'"
+  return startPair('postgres', synchronous, (followed) => PostgresNode.at(followed), options)
 }

@@ -37,7 +37,7 @@ it.each([
   ['Oracle, whose names are in upper case', Buffer.from('update "SHEDLOCK" set'), 'cut'],
   ["a task's own statement", Buffer.from('update task_resource set', 'utf16le'), 'answered'],
 ])('recognises a statement about a lock: %s', async (_database, request, outcome) => {
-  proxy.cutNext('before')
+  proxy.disturb(() => ({ cut: true }))
   expect(await outcomeOf(request)).toBe(outcome)
 })
 

@@ -6,9 +6,6 @@ import { swallowConnections, type Swallowing } from './swallow-connections'
 /** The prefix of the owner of every lock that a worker acquires. */
 export const WORKER = 'chaos-worker'
 
-/** Whether to cut the connection `before` the server gets the statement, or `after`, so that only the answer is lost. */
-export type Cut = 'before' | 'after'
-
 /** In milliseconds, the longest that a request or an answer is in transit, unless it is lost. */
 export const LATEST_DELIVERY = 2_500
 
@@ -18,7 +15,16 @@ export interface RequestAboutLock {
 }
 const LOCAL = '127.0.0.1'
 
-type Choose<T> = (request: RequestAboutLock) => T
+/** What happens to a request about a lock. */
+interface Mishap {
+  /** Its connection is cut before the server gets it. */
+  readonly cut?: true
+  /** By how many milliseconds it is delayed. Those of other connections are not. */
+  readonly delay?: number
+  /** Its answer is lost: after so many milliseconds its connection is cut instead. */
+  readonly losesAnswerAfter?: number
+}
+type Choose = (request: RequestAboutLock) => Mishap
 
 const OWNER = new RegExp(`${WORKER}/[0-9a-f-]{36}`)
 
@@ -33,14 +39,12 @@ interface Pair {
 export class TcpProxy {
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
-  readonly #cuts: Cut[] = []
+  readonly #disturbing = new Set<Choose>()
   #cutAfter: { readonly values: RegExp; nth: number; readonly done: () => void } | undefined
   /** The last write to each socket. Writes wait for each other, because delayed pieces of a stream must not be reordered. */
   readonly #sent = new WeakMap<Socket, Promise<void>>()
   /** The owners that have occurred in requests. */
   readonly #owners = new Set<string>()
-  #holdBack: Choose<number> = () => 0
-  #loseAnswer: Choose<number | undefined> = () => undefined
   #blackHole = false
   #isMute = false
   #swallowing: Swallowing | undefined
@@ -74,9 +78,10 @@ export class TcpProxy {
     return [...this.#pairs].filter(({ client }) => !client.destroyed).length
   }
 
-  /** Cuts the connection of the next request about a lock. */
-  cutNext(cut: Cut): void {
-    this.#cuts.push(cut)
+  /** Disturbs requests about locks. @returns a function that lets them be */
+  disturb(choose: Choose): () => void {
+    this.#disturbing.add(choose)
+    return () => this.#disturbing.delete(choose)
   }
 
   /**
@@ -89,25 +94,6 @@ export class TcpProxy {
     return new Promise((done) => {
       this.#cutAfter = { values, nth, done }
     })
-  }
-
-  /**
-   * Delays requests about locks, but not those of other connections.
-   *
-   * @param choose returns for each request by how many milliseconds it is delayed
-   */
-  holdBack(choose: Choose<number> = () => 0): void {
-    this.#holdBack = choose
-  }
-
-  /**
-   * Loses answers to requests about locks.
-   *
-   * @param choose returns for each request after how many milliseconds its connection is cut instead of answered; `undefined` lets
-   *   the answer through
-   */
-  loseAnswers(choose: Choose<number | undefined> = () => undefined): void {
-    this.#loseAnswer = choose
   }
 
   /** Directs new connections to the server on this port. Existing connections stay. */
@@ -199,14 +185,13 @@ export class TcpProxy {
     let answers = true
     client.on('data', (data) => {
       const request = this.#requestAboutLock(data)
-      const cut = request ? this.#cuts.shift() : undefined
-      if (cut === 'before') {
+      const mishaps = request ? [...this.#disturbing].map((choose) => choose(request)) : []
+      const { cut, delay, losesAnswerAfter: patience } = Object.assign({}, ...mishaps) as Mishap
+      if (cut) {
         end()
         return
       }
-      if (cut === 'after') cutAnswer = true
-      this.#forward(pair, data, upstream, request ? this.#holdBack(request) : 0)
-      const patience = request ? this.#loseAnswer(request) : undefined
+      this.#forward(pair, data, upstream, delay)
       if (patience === 0) cutAnswer = true
       else if (patience !== undefined && answers) {
         answers = false
