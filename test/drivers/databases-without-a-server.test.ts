@@ -207,11 +207,11 @@ it('create() sends a schema change to Spanner, unless the table exists', async (
   expect(existing.sent).toEqual([])
 })
 
-it('a lock of SQL Server is released if a trigger sent other rows before the outcome', async () => {
-  const { lock, provider, sent } = await connect('mssql', [
-    { rows: [{ audit_id: 7 }] },
-    { rows: [{ changed: 1 }] },
-  ])
+it.each([
+  ['other rows before the outcome', [{ audit_id: 7 }]],
+  ['no outcome', []],
+])('a lock of SQL Server is released if a trigger sent %s', async (_, rows) => {
+  const { lock, provider, sent } = await connect('mssql', [{ rows }, { rows: [{ changed: 1 }] }])
   await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'no trigger that returns rows'))
   await provider.drain()
   expect(sent).toHaveLength(2)

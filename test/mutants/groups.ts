@@ -55,7 +55,7 @@ export const groups: readonly Group[] = [
     tests: [
       'test/typeorm/*.test.ts',
       'test/conformance/passed-client.test.ts',
-      'test/drivers/@(databases-without-a-server|server-errors).test.ts',
+      'test/drivers/@(databases-without-a-server|server-errors|unsent-statements).test.ts',
       'test/sql/sqlite-file.test.ts',
     ],
     backends: 'sqlite,postgres,mariadb',

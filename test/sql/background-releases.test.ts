@@ -84,6 +84,17 @@ it('sends a release whose answer was lost once more', async () => {
   expect(network.sent).toHaveLength(1)
 })
 
+it('sends the release of a late acquisition once more if its answer was lost', async () => {
+  const gate = network.stall('writes')
+  await expectFailure(provider.lock(job()), TIMED_OUT)
+  network.gate = {}
+  network.sent.length = 0
+  network.next = 'answer lost'
+  gate.resolve()
+  await jest.advanceTimersByTimeAsync(2 * HOUR)
+  expect(network.sent).toHaveLength(2)
+})
+
 it('leaves the time of the last run as it was when it releases a pause', async () => {
   const slot = Date.now()
   await (await provider.lock({ ...job(), slot }))?.unlock()
