@@ -95,6 +95,19 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     warning.mockRestore()
   })
 
+  it('gets the error of a statement that failed, and subscribers as well', async () => {
+    const dataSource = await connect(3_600_000)
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock(job))?.unlock()
+    const events: { success: boolean; executionTime: number }[] = []
+    dataSource.subscribers.push({ afterQuery: (event: unknown) => events.push(event as (typeof events)[0]) })
+    await opened.dataSource.query('drop table shedlock')
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    expect(calls).toContainEqual(['logQueryError', false, expect.anything()])
+    expect(events[0]).toMatchObject({ success: false, error: expect.any(Error) })
+    expect(events[0]?.executionTime).toBeLessThan(3_600_000)
+  })
+
   it('loses no lock if it throws when it is warned of a statement that could not be prepared', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
     const dataSource = await opened.connect({ poolSize: 1 })
