@@ -1,5 +1,6 @@
 import { expect, it, jest } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
+import { DriverError, type LockRecord } from '../../src/sql/internal'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import {
   expectFailure,
@@ -84,15 +85,21 @@ it('sends a release whose answer was lost once more', async () => {
   expect(network.sent).toHaveLength(1)
 })
 
-it('sends the release of a late acquisition once more if its answer was lost', async () => {
+it('sends the release of a late acquisition once more if its answer was lost, and leaves its time as it was', async () => {
   const gate = network.stall('writes')
   await expectFailure(provider.lock(job()), TIMED_OUT)
   network.gate = {}
   network.sent.length = 0
-  network.next = 'answer lost'
+  let acquired: LockRecord | undefined
+  network.next = async (send) => {
+    acquired = await other.table.find('job')
+    await send()
+    throw new DriverError(undefined, 'ECONNRESET')
+  }
   gate.resolve()
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   expect(network.sent).toHaveLength(2)
+  expect(await other.table.find('job')).toMatchObject({ held: false, lockedAt: acquired?.lockedAt })
 })
 
 it('leaves the time of the last run as it was when it releases a pause', async () => {
