@@ -102,6 +102,15 @@ it('sends the release of a late acquisition once more if its answer was lost, an
   expect(await other.table.find('job')).toMatchObject({ held: false, lockedAt: acquired?.lockedAt })
 })
 
+it('waits longer for a late acquisition than its lease, which starts only when it arrives', async () => {
+  network.next = 'late'
+  await expectFailure(provider.lock({ ...job(), lockAtMostFor: 8 * SECOND }), TIMED_OUT)
+  await jest.advanceTimersByTimeAsync(6 * SECOND)
+  await network.deliver()
+  await jest.advanceTimersByTimeAsync(1)
+  expect(await held()).toEqual([])
+})
+
 it('leaves the time of the last run as it was when it releases a pause', async () => {
   const slot = Date.now()
   await (await provider.lock({ ...job(), slot }))?.unlock()
