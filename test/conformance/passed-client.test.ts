@@ -83,6 +83,7 @@ describeBackends(typeOrms)('the DataSource that was passed on $name', (backend) 
       if (!queryRunner) throw new Error('there is no query runner')
       await expect(current.run(queryRunner, () => provider.lock(job))).rejects.toMatchObject({
         code: 'INVALID_CLIENT',
+        message: expect.stringContaining('pass the DataSource itself, not a proxy'),
       })
       expect(queryRunner.isTransactionActive).toBe(true)
       await queryRunner.query('select 1')
