@@ -100,7 +100,10 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock(job))?.unlock()
     const events: { success: boolean; executionTime: number }[] = []
-    dataSource.subscribers.push({ afterQuery: (event: unknown) => events.push(event as (typeof events)[0]) })
+    const afterQuery = (event: (typeof events)[0]): void => {
+      events.push(event)
+    }
+    dataSource.subscribers.push({ afterQuery })
     await opened.dataSource.query('drop table shedlock')
     await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
     expect(calls).toContainEqual(['logQueryError', false, expect.anything()])
