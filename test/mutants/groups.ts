@@ -56,7 +56,7 @@ export const groups: readonly Group[] = [
       'test/typeorm/*.test.ts',
       'test/conformance/passed-client.test.ts',
       'test/drivers/@(databases-without-a-server|server-errors|unsent-statements).test.ts',
-      'test/sql/sqlite-file.test.ts',
+      'test/sql/@(pool|sqlite-file).test.ts',
     ],
     backends: 'sqlite,postgres,mariadb',
   },

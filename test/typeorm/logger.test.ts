@@ -99,16 +99,17 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     const dataSource = await connect(3_600_000)
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock(job))?.unlock()
-    const events: { success: boolean; executionTime: number }[] = []
-    const afterQuery = (event: (typeof events)[0]): void => {
+    const events: unknown[] = []
+    const afterQuery = (event: unknown): void => {
       events.push(event)
     }
     dataSource.subscribers.push({ afterQuery })
     await opened.dataSource.query('drop table shedlock')
     await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
     expect(calls).toContainEqual(['logQueryError', false, expect.anything()])
-    expect(events[0]).toMatchObject({ success: false, error: expect.any(Error) })
-    expect(events[0]?.executionTime).toBeLessThan(3_600_000)
+    const [{ executionTime, ...event }] = events as [{ executionTime: number }]
+    expect(event).toMatchObject({ success: false, error: expect.any(Error) })
+    expect(executionTime).toBeLessThan(3_600_000)
   })
 
   it('loses no lock if it throws when it is warned of a statement that could not be prepared', async () => {
