@@ -234,7 +234,8 @@ describe('assertLocked', () => {
       assertLocked()
       await new Promise<void>((resolve) => setTimeout(resolve, 0))
       assertLocked()
-      await Promise.all([Promise.resolve().then(assertLocked), Promise.resolve().then(assertLocked)])
+      // A value that is passed on is no name.
+      await Promise.all([Promise.resolve().then(assertLocked), Promise.resolve(7).then(assertLocked)])
     })
   })
 
