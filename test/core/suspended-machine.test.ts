@@ -11,7 +11,7 @@ let year = 2030
 let uptime: number
 
 beforeEach(() => {
-  uptime = 0
+  uptime = 1_000_000
   jest.spyOn(os, 'uptime').mockImplementation(() => uptime / 1_000)
   // So far from the clock of the test before that the jump between them is not ignored as a slew.
   jest.useFakeTimers({ now: Date.UTC(year++) })
@@ -58,6 +58,18 @@ it.each([
   expect(lock?.remaining()).toBe(Math.max(0, LEASE - slept))
   await jest.advanceTimersByTimeAsync(1_000)
   expect(lock?.remaining()).toBe(Math.max(0, LEASE - slept - 1_000))
+})
+
+it('the uptime is read only when the wall clock has jumped', async () => {
+  const lock = await new InMemoryLockProvider().lock(job)
+  await jest.advanceTimersByTimeAsync(1_000)
+  jump(HOUR, 0)
+  lock?.remaining()
+  jest.mocked(os.uptime).mockClear()
+  lock?.remaining()
+  expect(os.uptime).not.toHaveBeenCalled()
+  jump(HOUR, HOUR)
+  expect(lock?.remaining()).toBe(0)
 })
 
 it('a suspension is noticed again after the uptime could not be read for a while', async () => {
