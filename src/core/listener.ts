@@ -105,14 +105,11 @@ export function notify<Method extends keyof LockingTaskExecutorListener>(
 }
 
 /**
- * Returns the listeners of an option, or an empty array.
+ * Returns the listeners of an option.
  *
  * @throws LockError `INVALID_CONFIGURATION` if they are not an array of objects, or a method is not a function
  */
-export function checkListeners<Listener extends object>(
-  listeners: readonly Listener[] | undefined,
-): readonly Listener[] {
-  if (listeners === undefined) return []
+export function checkListeners<Listener extends object>(listeners: readonly Listener[]): readonly Listener[] {
   const isListener = (value: unknown): boolean => typeof value === 'object' && value !== null
   const option: unknown = listeners
   if (!Array.isArray(option) || !option.every(isListener))

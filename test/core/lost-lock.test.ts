@@ -113,7 +113,7 @@ describe('a listener without a method', () => {
     'is refused, if listeners is %p',
     (listeners) => {
       expect(() => new LockingTaskExecutor(storage, { listeners } as object)).toThrow(
-        lockError('INVALID_CONFIGURATION'),
+        lockError('INVALID_CONFIGURATION', 'listeners must be an array of objects'),
       )
     },
   )
