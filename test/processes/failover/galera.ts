@@ -50,7 +50,7 @@ class GaleraNode extends MySqlServer {
     for (const group of groups) {
       const [port = 0, incremental = 0, transfer = 0] = await ports(3)
       const node = new GaleraNode(port, group, incremental, transfer, groups)
-      await node.initialize(nodes[0], { statements: [] })
+      await node.initialize(nodes[0])
       nodes.push(node)
     }
     return nodes

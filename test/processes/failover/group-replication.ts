@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../backends/free-port'
 import { MYSQL } from '../servers/mysql-programs'
 import { TcpProxy } from '../servers/tcp-proxy'
-import type { Cluster, Fault } from './cluster'
+import type { Cluster } from './cluster'
 import { MySqlServer } from './mysql-server'
+import { faultsOfGroup } from './one-primary'
 import { until } from './until'
 
 const MEMBERS = 3
@@ -11,9 +11,6 @@ const GROUP = '5d1e10c4-0f0a-4c53-9d6e-5f1a11e0a0b1'
 const REPLICA = 'replica'
 const CHANNEL = "for channel 'group_replication_recovery'"
 const OF_GROUP = 'from performance_schema.replication_group_members'
-/** Milliseconds. */
-const STALE = 2_000
-const SILENT = 14_000
 
 /** One member of a group with a single primary, as in InnoDB Cluster. */
 class GroupMember extends MySqlServer {
@@ -45,7 +42,7 @@ class GroupMember extends MySqlServer {
         `grant replication slave, backup_admin, connection_admin, group_replication_stream on *.* to ${REPLICA}@'%'`,
         'reset binary logs and gtids',
       ]
-      await member.initialize(members[0], { statements })
+      await member.initialize(members[0], statements)
       members.push(member)
     }
     return members
@@ -112,47 +109,19 @@ export async function groupReplication(): Promise<Cluster> {
   await whole()
   address.redirect(current().port)
 
-  const faults: Record<string, Fault> = {
-    'kill -9': async (reachable) => {
-      const former = current()
-      await former.kill()
-      await changed(former)
-      address.redirect(current().port)
-      address.cutAll()
-      reachable()
-      await former.comeBack()
-      await whole()
-    },
-    'planned switch': async (reachable) => {
-      const former = current()
+  const faults = faultsOfGroup<GroupMember>({
+    address,
+    members,
+    primary: current,
+    changed,
+    whole,
+    switchOver: async (former) => {
       const next = members.find((member) => member !== former)
       const uuid = String(await next?.read('@@server_uuid'))
       await former.query(`select group_replication_set_as_primary('${uuid}')`)
-      await changed(former)
-      // Existing connections to the former primary stay open.
-      address.redirect(current().port)
-      reachable()
-      await whole()
     },
-    'stale address': async (reachable) => {
-      address.redirect(members.find((member) => member !== current())?.port ?? 0)
-      address.cutAll()
-      await sleep(STALE)
-      address.redirect(current().port)
-      reachable()
-    },
-    'silent machine': async (reachable) => {
-      const former = current()
-      former.freeze()
-      await changed(former)
-      address.redirect(current().port)
-      reachable()
-      await sleep(SILENT)
-      await former.kill()
-      await former.comeBack()
-      await whole()
-    },
-  }
+    comeBack: (member) => member.comeBack(),
+  })
 
   return {
     title: 'Group Replication, three members, one primary',

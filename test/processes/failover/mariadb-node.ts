@@ -44,7 +44,7 @@ export class MariaDbNode extends MySqlServer implements PairNode {
       `grant replication slave on *.* to ${REPLICA}@'%'`,
       'reset master',
     ]
-    await node.initialize(first, { statements })
+    await node.initialize(first, statements)
     return node
   }
 

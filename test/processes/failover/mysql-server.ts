@@ -44,11 +44,10 @@ export class MySqlServer {
    * Creates a data directory, or copies the initial one of the first server.
    *
    * @param statements to execute in addition to those that create the lock table
-   * @param initial options for the start in which they are executed
    */
   protected async initialize(
     first: MySqlServer | undefined,
-    { statements, initial = [] }: { statements: readonly string[]; initial?: readonly string[] },
+    statements: readonly string[] = [],
   ): Promise<void> {
     if (first) {
       await this.#copy(first.#empty, this.#empty)
@@ -56,7 +55,7 @@ export class MySqlServer {
     }
     await this.program.initialize(this.#empty)
     await this.#copy(this.#empty, this.data)
-    await this.start({ more: initial })
+    await this.start()
     await this.execute(
       'set sql_log_bin = 0',
       `create database ${APP}`,

@@ -1,18 +1,16 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../backends/free-port'
 import { DataDirectory } from '../servers/data-directory'
 import { POSTGRES_BINARIES, POSTGRES_USER } from '../servers/postgres-programs'
 import { ServerProcess, signalFamily, startAs } from '../servers/server-process'
 import { TcpProxy } from '../servers/tcp-proxy'
 import { askPostgres, heldRowsOf, POSTGRES_SCHEMA, versionOfPostgres } from './ask-postgres'
-import type { Cluster, Fault } from './cluster'
+import type { Cluster } from './cluster'
+import { faultsOfGroup } from './one-primary'
+import type { PairOptions } from './pair'
 import { until } from './until'
 
-/** Milliseconds. */
-const STALE = 2_000
-const SILENT = 14_000
 const LOCAL = '127.0.0.1'
 
 interface Member {
@@ -141,12 +139,8 @@ class PatroniNode {
   }
 }
 
-export interface PatroniOptions {
-  readonly asynchronous?: boolean
-}
-
 /** Starts three nodes with an agent each, behind an address that follows the leader as a load balancer does. */
-export async function patroni({ asynchronous = false }: PatroniOptions = {}): Promise<Cluster> {
+export async function patroni({ asynchronous = false }: PairOptions = {}): Promise<Cluster> {
   const store = await startStore()
   const make = (name: string) => PatroniNode.at(name, store.port, !asynchronous)
   const nodes = [await make('one'), await make('two'), await make('three')] as const
@@ -182,47 +176,19 @@ export async function patroni({ asynchronous = false }: PatroniOptions = {}): Pr
   await whole()
   address.redirect(leader.port)
 
-  const faults: Record<string, Fault> = {
-    'kill -9': async (reachable) => {
-      const former = leader
-      await former.kill()
-      await changed(former)
-      address.redirect(leader.port)
-      address.cutAll()
-      reachable()
-      await former.start()
-      await whole()
-    },
-    'planned switch': async (reachable) => {
-      const former = leader
+  const faults = faultsOfGroup<PatroniNode>({
+    address,
+    members: nodes,
+    primary: () => leader,
+    changed,
+    whole,
+    switchOver: async (former) => {
       const members = await former.members()
       const candidate = members.find(({ role }) => role === (asynchronous ? 'replica' : 'sync_standby'))
       await former.switchOver(candidate?.name ?? '')
-      await changed(former)
-      address.redirect(leader.port)
-      reachable()
-      await whole()
     },
-    'stale address': async (reachable) => {
-      const standby = nodes[0] === leader ? nodes[1] : nodes[0]
-      address.redirect(standby.port)
-      address.cutAll()
-      await sleep(STALE)
-      address.redirect(leader.port)
-      reachable()
-    },
-    'silent machine': async (reachable) => {
-      const former = leader
-      former.freeze()
-      await changed(former)
-      address.redirect(leader.port)
-      reachable()
-      await sleep(SILENT)
-      await former.kill()
-      await former.start()
-      await whole()
-    },
-  }
+    comeBack: (node) => node.start(),
+  })
 
   return {
     title: `Patroni, three nodes, ${asynchronous ? 'asynchronous' : 'synchronous_mode'}`,

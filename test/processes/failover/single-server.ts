@@ -30,7 +30,7 @@ interface Obstacles {
 class MySqlAlone extends MySqlServer implements Server {
   static async start(program: ServerProgram): Promise<MySqlAlone> {
     const server = new MySqlAlone(program, await freePort(), ['--skip-log-bin'])
-    await server.initialize(undefined, { statements: [] })
+    await server.initialize(undefined)
     await server.startEmpty()
     return server
   }
