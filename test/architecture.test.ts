@@ -127,22 +127,22 @@ describe('the floors', () => {
 
 describe('the layout', () => {
   /** What stands between backticks in the first column of the tables. */
-  const toldIn = (page: string): string[] =>
+  const foldersIn = (page: string): string[] =>
     [...readFileSync(join(root, '..', page), 'utf8').matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(
       ([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, folder = '']) => folder),
     )
 
   it('in docs/maintainers/architecture.md has every folder of src, and no other', () => {
     const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-    expect(toldIn('docs/maintainers/architecture.md').sort()).toEqual(
+    expect(foldersIn('docs/maintainers/architecture.md').sort()).toEqual(
       folders.map(({ name }) => `src/${name}`).sort(),
     )
   })
 
   it('in CONTRIBUTING.md names folders that exist', () => {
-    const told = toldIn('CONTRIBUTING.md').filter((folder) => /^[a-z]+$/.test(folder))
-    expect(told.length).toBeGreaterThan(5)
-    expect(told.filter((folder) => !existsSync(join(root, '..', folder)))).toEqual([])
+    const named = foldersIn('CONTRIBUTING.md').filter((folder) => /^[a-z]+$/.test(folder))
+    expect(named.length).toBeGreaterThan(5)
+    expect(named.filter((folder) => !existsSync(join(root, '..', folder)))).toEqual([])
   })
 })
 

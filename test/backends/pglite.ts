@@ -25,7 +25,7 @@ export function installPglite(): Promise<string> {
   return installPackage('@electric-sql/pglite', PACKAGES['@electric-sql/pglite'], { together: PACKAGES })
 }
 
-/** A PGlite in memory. TypeORM reaches it through its socket server, because only `pg` tells how many rows were changed. */
+/** A PGlite in memory. TypeORM reaches it through its socket server, because only `pg` reports how many rows changed. */
 export async function createPglite(): Promise<TestDatabase> {
   const { PGlite } = load('@electric-sql/pglite') as { PGlite: { create(): Promise<Pglite> } }
   const { PGLiteSocketServer } = load('@electric-sql/pglite-socket') as {

@@ -73,12 +73,12 @@ describeBackends(backends)('shedlock-orm doctor on $name', (backend) => {
   })
 
   const faults = (tableFaults[backend.dialect] ?? []).filter(([fault]) => FAULTS.includes(fault))
-  for (const [fault, told, make] of faults) {
+  for (const [fault, found, make] of faults) {
     it(`finds, and fixes with the SQL that it prints: ${fault}`, async () => {
       for (const statement of make) await dataSource.query(statement)
 
       const { status, bad } = await examine()
-      const [severity] = told.split(':')
+      const [severity] = found.split(':')
       expect(bad).toMatchObject([{ check: 'table', severity }])
       expect(status).toBe(severity === 'error' ? 1 : 0)
       expect((await runCli(['doctor', '--strict', '--url', url])).status).toBe(1)

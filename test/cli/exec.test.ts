@@ -195,8 +195,8 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   )
 
   it.each(['SIGUSR1', 'SIGUSR2'] as const)('passes %s on, and goes on', async (signal) => {
-    const tells = `process.on('${signal}', () => console.log('got it'))`
-    const { child, up, ended, said } = start(LOCK, `${tells}; ${UNTIL_STOPPED}`)
+    const prints = `process.on('${signal}', () => console.log('got it'))`
+    const { child, up, ended, said } = start(LOCK, `${prints}; ${UNTIL_STOPPED}`)
     await up
     child.kill(signal)
     await eventually(() => expect(said('stdout')).toBe('up\ngot it\n'))

@@ -198,7 +198,7 @@ describe('names that code needs too', () => {
 })
 
 describe('shedlock-orm --help', () => {
-  it('tells the exit statuses and the version', async () => {
+  it('prints the exit statuses and the version', async () => {
     expect((await runCli(['--help'])).stdout).toMatch(/Exit status:\n {2}0 /)
     const { version } = JSON.parse(readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8')) as {
       version: string

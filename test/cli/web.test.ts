@@ -80,7 +80,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       ])
     })
 
-    it('tells what is wrong before it serves anything', async () => {
+    it('reports what is wrong before it serves anything', async () => {
       const { env } = await newTable()
       expect((await runCli(['web', 'job=25'], { env })).status).toBe(2)
       expect((await runCli(['web', '--port', 'x'], { env })).status).toBe(2)

@@ -103,7 +103,7 @@ describe('aDuration', () => {
     expect(() => aDuration(duration as string, 'lockAtMostFor')).toThrow(`lockAtMostFor is ${named}, which`)
   })
 
-  it('tells a duration that is too long from a negative one', () => {
+  it('distinguishes a duration that is too long from a negative one', () => {
     expect(() => aDuration('36501d', 'lockAtMostFor')).toThrow('longer than a hundred years (36501d)')
   })
 

@@ -32,50 +32,50 @@ afterEach(async () => {
 
 it('one process leads, and the next one only when it has stepped down and ended its work', async () => {
   const provider = new InMemoryLockProvider()
-  const told: string[] = []
+  const events: string[] = []
   const putAway = promiseWithResolvers()
   const tokens: number[] = []
   const first = stand(provider, {
     onElected: async (lock) => {
       tokens.push(await lock.fencingToken())
-      told.push('first elected')
+      events.push('first elected')
     },
     onStepDown: async (reason) => {
-      told.push(`first stepped down: ${(reason as LockError).code}`)
+      events.push(`first stepped down: ${(reason as LockError).code}`)
       await putAway.promise
-      told.push('first has put its work away')
+      events.push('first has put its work away')
     },
   })
-  await eventually(() => expect(told).toEqual(['first elected']))
+  await eventually(() => expect(events).toEqual(['first elected']))
   const second = stand(provider, {
     onElected: async (lock) => {
       tokens.push(await lock.fencingToken())
-      told.push('second elected')
+      events.push('second elected')
     },
   })
   expect([first.isLeader(), second.isLeader()]).toEqual([true, false])
   const stopped = first.shutdown()
-  await eventually(() => expect(told).toEqual(['first elected', 'first stepped down: SHUTDOWN']))
+  await eventually(() => expect(events).toEqual(['first elected', 'first stepped down: SHUTDOWN']))
   expect([first.isLeader(), second.isLeader()]).toEqual([false, false])
   putAway.resolve()
   expect(await stopped).toEqual([])
-  await eventually(() => expect(told.slice(2)).toEqual(['first has put its work away', 'second elected']))
+  await eventually(() => expect(events.slice(2)).toEqual(['first has put its work away', 'second elected']))
   expect(tokens[1]).toBeGreaterThan(Number(tokens[0]))
 })
 
 it('a leader that loses the lock steps down at once, and is a candidate again', async () => {
   const provider = new InMemoryLockProvider()
-  const told: unknown[] = []
+  const events: unknown[] = []
   const election = stand(
     provider,
     {
       onElected: (lock) => {
-        told.push('elected')
+        events.push('elected')
         return new Promise<void>((resolve) => {
           lock.signal.addEventListener('abort', () => resolve())
         })
       },
-      onStepDown: (reason) => told.push((reason as LockError).code),
+      onStepDown: (reason) => events.push((reason as LockError).code),
     },
     '2s',
   )
@@ -84,37 +84,37 @@ it('a leader that loses the lock steps down at once, and is a candidate again', 
   // Somebody took the row away; the next extension finds nothing.
   provider.clear()
   const rival = await provider.lock({ name: 'leader', lockAtMostFor: '1h' })
-  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST']))
+  await eventually(() => expect(events).toEqual(['elected', 'LOCK_LOST']))
   expect(election.isLeader()).toBe(false)
   await rival?.unlock()
-  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST', 'elected']))
+  await eventually(() => expect(events).toEqual(['elected', 'LOCK_LOST', 'elected']))
 })
 
 it('a process leads again only when its work has ended', async () => {
   const provider = new InMemoryLockProvider()
   const work = promiseWithResolvers()
-  const told: string[] = []
+  const events: string[] = []
   stand(
     provider,
     {
       onElected: () => {
-        told.push('elected')
+        events.push('elected')
         return work.promise
       },
-      onStepDown: (reason) => told.push((reason as LockError).code),
+      onStepDown: (reason) => events.push((reason as LockError).code),
     },
     '1s',
   )
-  await eventually(() => expect(told).toEqual(['elected']))
+  await eventually(() => expect(events).toEqual(['elected']))
   // The next extension finds nothing.
   provider.clear()
-  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST']))
-  const second = stand(provider, { onElected: () => told.push('second') })
+  await eventually(() => expect(events).toEqual(['elected', 'LOCK_LOST']))
+  const second = stand(provider, { onElected: () => events.push('second') })
   await eventually(() => expect(second.isLeader()).toBe(true))
   await second.shutdown()
-  expect(told).toEqual(['elected', 'LOCK_LOST', 'second'])
+  expect(events).toEqual(['elected', 'LOCK_LOST', 'second'])
   work.resolve()
-  await eventually(() => expect(told).toEqual(['elected', 'LOCK_LOST', 'second', 'elected']))
+  await eventually(() => expect(events).toEqual(['elected', 'LOCK_LOST', 'second', 'elected']))
 })
 
 it('an onElected that throws gives up the lock, and its error is reported', async () => {

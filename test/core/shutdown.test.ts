@@ -137,7 +137,7 @@ describe('shutdown', () => {
   })
 
   it('reports a lock that it no longer waits for as not acquired because of the shutdown', async () => {
-    const { listener, heard: told } = recorder()
+    const { listener, heard: events } = recorder()
     const asked = promiseWithResolvers()
     const stalled = providerOf(() => {
       asked.resolve()
@@ -148,7 +148,7 @@ describe('shutdown', () => {
     await asked.promise
     expect(await executor.shutdown()).toEqual([])
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
-    expect(told).toEqual(['onLockAttempt job', 'onLockNotAcquired job shutdown'])
+    expect(events).toEqual(['onLockAttempt job', 'onLockNotAcquired job shutdown'])
   })
 
   it('leaves the rest of the timeout to releases in the background', async () => {

@@ -45,10 +45,10 @@ describe('a slot', () => {
   it('that is more than a minute ahead is refused with the clocks', async () => {
     const refusing = providerOf(() => Promise.resolve({ reason: 'slot-too-far-ahead', now: due }))
     const ahead = refusing.lock({ ...job, slot: due + 70_000 })
-    const told = new RegExp(
+    const refusal = new RegExp(
       "The slot of lock 'job', 2026-10-21T03:01:10.000Z, lies .* database's clock, which says 2026-10-21T03:00:00.000Z; the clock of this process says 20",
     )
-    await expect(ahead).rejects.toEqual(lockError('INVALID_CONFIGURATION', told))
+    await expect(ahead).rejects.toEqual(lockError('INVALID_CONFIGURATION', refusal))
   })
 
   it('that has run is not waited for', async () => {

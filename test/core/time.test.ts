@@ -18,8 +18,8 @@ describe('a timer', () => {
   const late = () => new Error('late')
 
   it.each<[string, boolean, () => unknown]>([
-    ['keeps the process alive if it is told so', true, () => time.after(HOUR, nothing, true)],
-    ['does not if it is told so', false, () => time.after(HOUR, nothing, false)],
+    ['keeps the process alive if asked to', true, () => time.after(HOUR, nothing, true)],
+    ['does not if asked not to', false, () => time.after(HOUR, nothing, false)],
     ['of a sleep keeps the process alive', true, () => sleep(HOUR, signal)],
     ['of work with a limit keeps the process alive', true, () => inTime(sleep(1), HOUR, late)],
     ['of work in the background does not', false, () => inTime(sleep(1), HOUR, late, false)],

@@ -38,7 +38,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(root, '.programs-'))
   const files = all.filter(({ page, file }) => page === 'README.md' && file.endsWith('.ts'))
   for (const page of new Set(all.map((program) => program.page))) {
-    // What `prisma generate` makes for a user, and the files that the README tells him to make.
+    // What `prisma generate` makes for a user, and the files that the README asks for.
     mkdirSync(join(folderOf(page), 'generated'), { recursive: true })
     symlinkSync(join(root, 'test/prisma/generated/sqlite'), join(folderOf(page), 'generated/prisma'))
     for (const { file, text } of files) writeFileSync(join(folderOf(page), file), text)

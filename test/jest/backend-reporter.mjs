@@ -8,7 +8,7 @@ const EACH_SERVER = 60
 const ALL_FILES = 100
 const PROGRESS = 20
 
-/** Tells first what is run, then how far it is, and at the end what was run on which backend, through which ORM, and why not. */
+/** Prints what will run, then the progress, and at the end what ran on which backend through which ORM, and why the rest did not. */
 export default class BackendReporter {
   onRunStart({ numTotalTestSuites: files }) {
     const found = JSON.parse(process.env.FOUND_BACKENDS ?? '[]').filter(({ url }) => url !== undefined)

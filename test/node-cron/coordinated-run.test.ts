@@ -54,12 +54,12 @@ test('A run whose end node-cron does not report ends with its lock: a shutdown d
   await jest.advanceTimersByTimeAsync(59_999)
   expect(heard.at(-1)).toBe('onTaskStarted report')
   await jest.advanceTimersByTimeAsync(1)
-  const told = ['onLockAttempt', 'onLockAcquired', 'onTaskStarted', 'onLockLost', 'onTaskFinished']
-  expect(heard).toEqual(told.map((each) => `${each} report`))
+  const events = ['onLockAttempt', 'onLockAcquired', 'onTaskStarted', 'onLockLost', 'onTaskFinished']
+  expect(heard).toEqual(events.map((each) => `${each} report`))
   // No time passes any more: it has nothing to wait for.
   expect(await coordinator.shutdown({ timeout: '1h' })).toEqual([])
   await coordinator.onComplete(KEY)
-  expect(heard).toHaveLength(told.length)
+  expect(heard).toHaveLength(events.length)
 })
 
 test('A lock whose lease is over when its answer arrives is an error, and nothing runs', async () => {

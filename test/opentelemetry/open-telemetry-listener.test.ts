@@ -136,7 +136,7 @@ describe('the OpenTelemetry listener', () => {
     expect(await measured()).toMatchObject({ 'shedlock.lock.attempts{job}': 1 })
   })
 
-  it('leaves it to the SDK how many lock names it tells apart', async () => {
+  it('leaves it to the SDK how many lock names it keeps apart', async () => {
     const { meterProvider: meters, exported: limited } = exportedMetrics([
       { instrumentName: 'shedlock.lock.attempts', aggregationCardinalityLimit: 4 },
     ])

@@ -106,8 +106,8 @@ describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID)
         expect((await executeOnce(provider, once, () => undefined)).executed).toBe(true)
         expect((await executeOnce(provider, once, () => undefined)).executed).toBe(false)
 
-        const told = await findings()
-        expect(told).toContainEqual({
+        const found = await findings()
+        expect(found).toContainEqual({
           code: 'TIME_INVALID',
           severity: shown.held ? 'error' : 'warning',
           message: expect.stringMatching(

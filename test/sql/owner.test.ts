@@ -42,15 +42,15 @@ const run = fc.record({
 describe('an owner, whatever lockedBy is,', () => {
   it('contains the recorded outcome, and who it was, in 255 characters', () => {
     fc.assert(
-      fc.property(lockedBy, run, (who, told) => {
-        const owner = endedOwner(newOwner(who), told)
+      fc.property(lockedBy, run, (who, ended) => {
+        const owner = endedOwner(newOwner(who), ended)
         expect(owner.length).toBeLessThanOrEqual(255)
         expect(readableOwner(owner)).toBe(who)
         expect(isOurs(owner)).toBe(true)
         const { outcome, duration = NaN, endedAt, startedAt } = lastRunOf(owner, false, NOW, NOW) ?? {}
-        expect(outcome).toBe(told.outcome)
-        expect(duration).toBe(Math.min(Math.round(told.ranFor), 999_999_999_999))
-        expect(endedAt?.getTime()).toBe(NOW.getTime() - Math.round(told.heldFor))
+        expect(outcome).toBe(ended.outcome)
+        expect(duration).toBe(Math.min(Math.round(ended.ranFor), 999_999_999_999))
+        expect(endedAt?.getTime()).toBe(NOW.getTime() - Math.round(ended.heldFor))
         expect(startedAt?.getTime()).toBe(Number(endedAt) - duration)
       }),
     )

@@ -82,7 +82,7 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
     expect(await provider.table.check()).toEqual([])
   }
 
-  it.each(['insert', 'update'])('is told how to get a missing privilege to %s', async (privilege) => {
+  it.each(['insert', 'update'])('learns how to get a missing privilege to %s', async (privilege) => {
     await admin.query(`revoke ${privilege} on locks from ${grantee}`)
     const locking = typeOrmLockProvider(dataSource, { tableName: 'locks' }).lock({
       name: 'job',
@@ -94,7 +94,7 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
     await expectFixable({ tableName: 'locks' })
   })
 
-  itIf(backend.dialect === 'postgres', 'PostgreSQL')('is told how to get into a schema', async () => {
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')('learns how to get into a schema', async () => {
     await admin.query('create schema jobs')
     await admin.query('alter table locks set schema jobs')
     await expectFixable({ schema: 'jobs', tableName: 'locks' })

@@ -68,9 +68,9 @@ describeBackends(backends)('a slot on $name', (backend) => {
     const ahead = { name: 'ahead', lockAtMostFor: '10m', slot: now + 120_000 }
     const error = await provider.lock(ahead).catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'INVALID_CONFIGURATION', lockName: 'ahead' })
-    const told =
+    const message =
       /'ahead', (\S+), lies more than a minute ahead of the database's clock, which says (\S+); the clock of this process says (\S+) –/
-    const [slot, databaseClock, processClock] = (told.exec(String(error)) ?? [])
+    const [slot, databaseClock, processClock] = (message.exec(String(error)) ?? [])
       .slice(1)
       .map((time) => Date.parse(time))
     expect(slot).toBe(ahead.slot)

@@ -1,7 +1,7 @@
 import type { DialectName } from '../../src/sql/internal'
 
-/** What is wrong with a lock table that somebody made by hand, the severities and codes of what is told of it, and what makes it. */
-export type TableFault = readonly [fault: string, told: string, make: readonly string[]]
+/** What is wrong with a lock table that somebody made by hand, the severities and codes of its findings, and the SQL that makes it. */
+export type TableFault = readonly [fault: string, found: string, make: readonly string[]]
 type Columns = Readonly<Record<'name' | 'lock_until' | 'locked_at' | 'locked_by', string>>
 
 /** Makes a lock table with some of the columns changed, `''` for one that is not there, and with a row. */
@@ -47,9 +47,9 @@ export const JAVA_TABLES: Readonly<Partial<Record<DialectName, string>>> = {
   oracle: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
     locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
 }
-const javaTable = (dialect: DialectName, ...told: string[]): TableFault => [
+const javaTable = (dialect: DialectName, ...found: string[]): TableFault => [
   "a Java service's table",
-  told.join(', '),
+  found.join(', '),
   [JAVA_TABLES[dialect] ?? ''],
 ]
 

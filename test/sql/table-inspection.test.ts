@@ -205,7 +205,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
   })
 
   itIf(backend.dialect === 'postgres', 'a search path')(
-    'tells that the table is in another schema',
+    'reports that the table is in another schema',
     async () => {
       const provider = await migrated()
       await run([
@@ -228,7 +228,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
   )
 
   const faults = tableFaults[backend.dialect] ?? []
-  const wrongTime = faults.find(([, told]) => told === 'error: COLUMN_TYPE')
+  const wrongTime = faults.find(([, found]) => found === 'error: COLUMN_TYPE')
   itIf(wrongTime !== undefined, 'types of times')('checks a table again that was made anew', async () => {
     const provider = await migrated()
     await (await provider.lock(job))?.unlock()
@@ -238,12 +238,12 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISMATCH' })
   })
 
-  it.each(faults)('finds and fixes: %s', async (_, told, make) => {
+  it.each(faults)('finds and fixes: %s', async (_, found, make) => {
     await run(make)
     const provider = typeOrmLockProvider(dataSource)
 
     const findings = await provider.table.check()
-    expect(findings.map(({ severity, code }) => `${severity}: ${code}`).join(', ')).toBe(told)
+    expect(findings.map(({ severity, code }) => `${severity}: ${code}`).join(', ')).toBe(found)
     const fix = findings.flatMap((finding) => finding.fix)
     await run(fix)
     expect(await provider.table.check()).toEqual([])

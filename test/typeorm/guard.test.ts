@@ -92,7 +92,7 @@ describeBackends(availableBackends())('guard on $name', (backend) => {
     await lock.unlock()
   })
 
-  it('tells a failure of the database from a lost lock', async () => {
+  it('distinguishes a failure of the database from a lost lock', async () => {
     const lock = await taken()
     await dataSource.query(renameTable(dialect, 'shedlock', 'moved'))
     try {

@@ -64,7 +64,7 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   })
 
   it.each([
-    ['are told of each statement', () => undefined],
+    ['receive each statement', () => undefined],
     [
       'lose no lock if they throw',
       () => {

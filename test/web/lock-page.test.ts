@@ -107,13 +107,13 @@ describe('the page', () => {
         ['works', 'free', 'succeeded'],
       ])
     })
-    const told = rows(await html()).map(([name, , owner, , , lastRun = '']) => [
+    const lastRuns = rows(await html()).map(([name, , owner, , , lastRun = '']) => [
       name,
       owner,
       lastRun.split(' ')[0],
     ])
-    expect(told).toContainEqual(['breaks', 'host-1/42', 'failed'])
-    expect(told).toContainEqual(['dies', 'host-1/42', 'died'])
+    expect(lastRuns).toContainEqual(['breaks', 'host-1/42', 'failed'])
+    expect(lastRuns).toContainEqual(['dies', 'host-1/42', 'died'])
   })
 
   it('lists trouble first, and shows the owner and the times of each lock', async () => {

@@ -15,7 +15,7 @@ let database: TestDatabase
 let observer: DataSource
 let instances: Instance[] = []
 /** The statuses that the monitor received, in order. */
-let told: string[] = []
+let statuses: string[] = []
 let monitor: Server
 
 beforeAll(async () => {
@@ -26,10 +26,10 @@ beforeAll(async () => {
     request.on('data', (chunk) => (body += String(chunk)))
     request.on('end', () => {
       const ping = /^\/ping(.*)/.exec(request.url ?? '')
-      if (ping) told.push({ '/start': 'in_progress', '/fail': 'error' }[ping[1] ?? ''] ?? 'ok')
+      if (ping) statuses.push({ '/start': 'in_progress', '/fail': 'error' }[ping[1] ?? ''] ?? 'ok')
       // An envelope of Sentry is lines of JSON.
       for (const [, status = ''] of body.matchAll(/^\{.*"monitor_slug":"report","status":"(\w+)"/gm))
-        told.push(status)
+        statuses.push(status)
       response.end('{}')
     })
   }).listen(0, '127.0.0.1')
@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await Promise.all(instances.map((instance) => instance.stop()))
   instances = []
-  told = []
+  statuses = []
   // One of them may have been killed while it held the lock.
   await observer.query('delete from shedlock')
 })
@@ -60,7 +60,7 @@ function start(file: string, environment: NodeJS.ProcessEnv = {}): void {
   instances = [startApp('monitors', [file], all), startApp('monitors', [file], all)]
 }
 
-const count = (status: string): number => told.filter((each) => each === status).length
+const count = (status: string): number => statuses.filter((each) => each === status).length
 const fires = (said: 'ran' | 'skipped'): number =>
   instances.reduce((sum, instance) => sum + instance.said(`${said} report`).length, 0)
 
@@ -76,7 +76,7 @@ describe.each(MONITORS)('%s', (file) => {
       expect(count('in_progress')).toBe(fires('ran'))
       expect(count(status)).toBe(fires('ran'))
     }, LONG)
-    expect([...new Set(told)].sort()).toEqual([status, 'in_progress'].sort())
+    expect([...new Set(statuses)].sort()).toEqual([status, 'in_progress'].sort())
   })
 })
 

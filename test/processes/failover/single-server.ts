@@ -139,12 +139,12 @@ export async function singleServer(dialect: Cluster['dialect'], outage: number):
       await silence()
     }),
     table: behind(obstacles.table),
-    limit: async (...told) => {
+    limit: async (reachable, nameLeadsTo) => {
       const full = dialect === 'postgres' ? [] : await idleConnections(server.port)
       await behind(obstacles.limit, async () => {
         await cutAll()
         await sleep(outage)
-      })(...told)
+      })(reachable, nameLeadsTo)
       for (const connection of full) connection.destroy()
     },
     'read-only': behind(obstacles['read-only']),

@@ -7,8 +7,8 @@ import { judge, takesOf, violationsOf, type Rule } from './referee'
 // Small histories, in which all clocks are the same.
 
 /** What was recorded: a list for each process, and other events. */
-type Told = readonly (readonly ProcessEntry[] | LockEvent)[]
-type Case = readonly [what: string, ...told: Told]
+type Parts = readonly (readonly ProcessEntry[] | LockEvent)[]
+type Case = readonly [what: string, ...parts: Parts]
 
 type Acquired = Extract<ProcessEntry, { type: 'acquired' }>
 const acquired = (id: string, at: number, until: number, more: Partial<Acquired> = {}): Acquired => ({
@@ -72,7 +72,7 @@ const segment = (from: number, to: number, more: Partial<EventOf<'segment'>> = {
   ...{ type: 'segment', fault: 'x', from, to, wallFrom: from, wallTo: to },
   ...more,
 })
-const commits = (guarded: boolean): Told => [
+const commits = (guarded: boolean): Parts => [
   { type: 'commit', run: 'a', name: 'job', guarded, seen: 'a' },
   { type: 'commit', run: 'b', name: 'job', guarded, seen: 'c' },
   { type: 'resource', name: 'job', value: 1 },
@@ -332,11 +332,11 @@ const intact: readonly Case[] = [
 ]
 
 const cases = (Object.keys(broken) as Rule[]).flatMap((rule) =>
-  broken[rule].map(([what, ...told]) => [what, [rule], told] as const),
+  broken[rule].map(([what, ...parts]) => [what, [rule], parts] as const),
 )
-it.each<readonly [what: string, rules: readonly Rule[], told: Told]>([
+it.each<readonly [what: string, rules: readonly Rule[], parts: Parts]>([
   ...cases,
-  ...intact.map(([what, ...told]) => [what, [], told] as const),
+  ...intact.map(([what, ...parts]) => [what, [], parts] as const),
   [
     'an acquisition that looks like a release, but prolongs',
     ['exclusion', 'tokens'],
@@ -347,22 +347,22 @@ it.each<readonly [what: string, rules: readonly Rule[], told: Told]>([
     ['exclusion', 'exclusion'],
     [[...run('a', 0, 100), ...run('b', 10, 20), ...run('c', 30, 40)]],
   ],
-])('The referee judges %s: %j', (_, rules, told) => {
-  expect(violationsOf(judge(eventsOf(told))).map(({ rule }) => rule)).toEqual(rules)
+])('The referee judges %s: %j', (_, rules, parts) => {
+  expect(violationsOf(judge(eventsOf(parts))).map(({ rule }) => rule)).toEqual(rules)
 })
 
-function eventsOf(told: Told): LockEvent[] {
-  return told.flatMap((part, index) =>
+function eventsOf(parts: Parts): LockEvent[] {
+  return parts.flatMap((part, index) =>
     'type' in part ? [part] : part.map((entry) => ({ process: String(index), ...entry })),
   )
 }
 
-it.each<[what: string, rule: Rule, ...told: Told]>([
+it.each<[what: string, rule: Rule, ...parts: Parts]>([
   ['an overlap after the row was destroyed', 'exclusion', ...overlap, destroyed(5, 6)],
   ['a stale commit without the guard', 'guard', other, ...commits(false)],
   ['a row that was held more than a second after its run', 'ends', run('a', 0, 10, 100), rows(1_500)],
-])('The referee excuses %s', (_, rule, ...told) => {
-  const findings = judge(eventsOf(told))
+])('The referee excuses %s', (_, rule, ...parts) => {
+  const findings = judge(eventsOf(parts))
   expect(findings[0]).toMatchObject({ rule })
   expect(violationsOf(findings)).toEqual([])
 })

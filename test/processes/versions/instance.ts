@@ -43,10 +43,10 @@ class Instance {
   async run(): Promise<void> {
     const { version } = this.order
     this.#write({ type: 'started', at: monotonic(), orm: 'typeorm', version })
-    const tells = await this.#tellsOutcomes()
+    const knowsOutcomes = await this.#knowsOutcomes()
     const providers = OUTCOMES.map((outcome) => {
-      const author: Author = { version: this.order.version, tells, outcome }
-      return { outcome, provider: this.#provider(`${author.version}|${String(tells)}|${outcome}`) }
+      const author: Author = { version: this.order.version, knowsOutcomes, outcome }
+      return { outcome, provider: this.#provider(`${author.version}|${String(knowsOutcomes)}|${outcome}`) }
     })
     const any = () => this.#random.pick(providers)
     await Promise.all([
@@ -55,7 +55,7 @@ class Instance {
       this.#repeat(SLOT / 4, () => this.#slot(any())),
       this.#repeat(150, () => this.#pause(any().provider)),
       this.#repeat(400, () => this.#resume(any().provider)),
-      this.#repeat(20, () => this.#read(any().provider, tells)),
+      this.#repeat(20, () => this.#read(any().provider, knowsOutcomes)),
     ])
   }
 
@@ -71,7 +71,7 @@ class Instance {
   }
 
   /** Whether this version's releases say how the run ended. */
-  async #tellsOutcomes(): Promise<boolean> {
+  async #knowsOutcomes(): Promise<boolean> {
     const name = `own-${process.pid}`
     const provider = this.#provider('own')
     const lock = await provider.lock({ name, lockAtMostFor: '1m' })
@@ -179,12 +179,12 @@ class Instance {
     if (await operations(provider).resume(name)) this.#write({ type: 'resumed', at: monotonic(), name, from })
   }
 
-  async #read(provider: Provider, tells: boolean): Promise<void> {
+  async #read(provider: Provider, knowsOutcomes: boolean): Promise<void> {
     for (const row of await operations(provider).list()) {
       if (row.name.startsWith('own-')) continue
       const at = monotonic()
       this.#write({ type: 'read', at, ...takenFor(row) })
-      for (const what of misreadings(row, tells))
+      for (const what of misreadings(row, knowsOutcomes))
         this.#write({ type: 'misread', at, what: `${this.order.version}: ${what}: ${JSON.stringify(row)}` })
     }
   }

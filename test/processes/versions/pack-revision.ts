@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const root = join(__dirname, '../../..')
 
-/** Before the first release: the one before owners told how a run ended. */
+/** Before the first release: the last one whose owners do not record how a run ended. */
 const FIRST = '44c9751'
 
 /** The last release before this commit; `undefined` where the history does not have it, as in a shallow clone. */

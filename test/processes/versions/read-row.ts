@@ -3,13 +3,15 @@ import type { LockRecord } from '../../../src/sql/internal'
 /** What a version wrote into the owner of its locks: itself, and how the run of this lock ends, if its releases tell. */
 export interface Author {
   readonly version: string
-  readonly tells: boolean
+  readonly knowsOutcomes: boolean
   readonly outcome: string
 }
 
 function authorOf({ lockedBy }: LockRecord): Author | undefined {
-  const [, version = '', tells, outcome = ''] = /^([^|]+)\|(true|false)\|(\w+)\//.exec(lockedBy) ?? []
-  return tells === undefined ? undefined : { version, tells: tells === 'true', outcome }
+  const [, version = '', knowsOutcomes, outcome = ''] = /^([^|]+)\|(true|false)\|(\w+)\//.exec(lockedBy) ?? []
+  return knowsOutcomes === undefined
+    ? undefined
+    : { version, knowsOutcomes: knowsOutcomes === 'true', outcome }
 }
 
 /** What a reader takes a row for, in a word. */
@@ -19,22 +21,22 @@ export function takenFor(row: LockRecord): { author: string; as: string } {
   return { author: pausedBy ?? authorOf(row)?.version ?? 'nobody', as }
 }
 
-/** Where what a reader takes a row for is not what its author meant. `tells`: the reader's version knows outcomes. */
-export function misreadings(row: LockRecord, tells: boolean): string[] {
+/** Where what a reader takes a row for is not what its author meant. `knowsOutcomes`: the reader's version records them. */
+export function misreadings(row: LockRecord, knowsOutcomes: boolean): string[] {
   const { lockedBy, held, paused, lockUntil, now, lastRun } = row
   const author = authorOf(row)
   const isPause = lockedBy.startsWith('paused by ')
   const found: string[] = []
   if (!author && !isPause) found.push('an owner that nobody wrote')
-  // The one before told of two moments in one row: its statement reads the clock twice.
-  if (tells && held !== lockUntil > now) found.push('held, or not, against its own times')
+  // The version without outcomes may show two moments in one row, because its statement reads the clock twice.
+  if (knowsOutcomes && held !== lockUntil > now) found.push('held, or not, against its own times')
   if (paused !== (held && isPause)) found.push('paused, or not, against its owner')
-  if (!tells && lastRun) found.push('an outcome from a version that knows none')
-  if (!tells || !lastRun) return found
+  if (!knowsOutcomes && lastRun) found.push('an outcome from a version that knows none')
+  if (!knowsOutcomes || !lastRun) return found
   const { outcome } = lastRun
   if (isPause) found.push('a pause taken for a run')
   // A release without a word is all that a version says that knows no outcomes.
-  const meant = author?.tells ? [author.outcome, 'unlocked', 'died'] : ['unlocked']
+  const meant = author?.knowsOutcomes ? [author.outcome, 'unlocked', 'died'] : ['unlocked']
   if (author && !meant.includes(outcome))
     found.push(`'${outcome}', where its author meant ${meant.join(', ')}`)
   if (held && outcome === 'died') found.push('dead, though its lease goes on')

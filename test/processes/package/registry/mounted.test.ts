@@ -42,7 +42,7 @@ afterEach(() => {
   for (const child of started.splice(0)) child.kill()
 })
 
-/** @returns the port that it tells */
+/** @returns the port that it prints */
 function start(project: string, ...args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, args, { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] })
   started.push(child)

@@ -37,7 +37,7 @@ afterAll(() => {
 
 const aliased = (version: string): string => `typescript-${version}@npm:typescript@${version}`
 
-/** What the README tells people to make, beside each page. */
+/** The files that the README asks for, beside each page. */
 function shared(): { page: string; file: string; text: string }[] {
   const files = all.filter(({ page, file }) => page === 'README.md' && file.endsWith('.ts'))
   const client = { file: 'generated/prisma/client.ts', text: "export * from '#client'\n" }
