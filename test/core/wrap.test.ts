@@ -123,7 +123,8 @@ describe('the executor', () => {
   })
 
   it('refuses an object that is not a provider', () => {
-    expect(() => new LockingTaskExecutor({} as never)).toThrow(invalid)
+    const words = 'The first argument is not a lock provider – pass typeOrmLockProvider(dataSource) or'
+    expect(() => new LockingTaskExecutor({} as never)).toThrow(words)
     expect(() => new LockingTaskExecutor(undefined as never)).toThrow(invalid)
   })
 
