@@ -10,18 +10,22 @@ const NAMES = 10_000
 
 describe('memory', () => {
   it('does not keep the past runs of a job that starts itself again inside of its own task', async () => {
-    const executor = new LockingTaskExecutor(new InMemoryLockProvider())
     const locks: WeakRef<object>[] = []
     const contexts: WeakRef<object>[] = []
+    // One for each run, because only these show that the scopes of ended runs go: a scope that has ended refers to nothing else.
+    const providers: WeakRef<object>[] = []
     const kept = promiseWithResolvers<readonly number[]>()
     const alive = (refs: readonly WeakRef<object>[]): number => refs.filter((ref) => ref.deref()).length
     const job = (): void => {
+      const provider = new InMemoryLockProvider()
+      providers.push(new WeakRef(provider))
+      const executor = new LockingTaskExecutor(provider)
       void executor.executeWithLock({ name: 'job', lockAtMostFor: '1h' }, async (context) => {
         locks.push(new WeakRef(context.lock))
         contexts.push(new WeakRef(context.signal))
         if (locks.length < RUNS) return void setImmediate(job)
         await collectGarbage()
-        kept.resolve([alive(locks), alive(contexts)])
+        kept.resolve([alive(locks), alive(contexts), alive(providers)])
       })
     }
     job()
