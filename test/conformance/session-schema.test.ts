@@ -85,6 +85,17 @@ describeBackends(clients)('one provider means one table, whatever a session of $
     expect(await provider.table.find('job')).toBeDefined()
   })
 
+  it('after it was missing, and a read has found it', async () => {
+    await open(1)
+    await client.table.dropTable()
+    await expect(provider.table.list()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    await client.table.createTable()
+    await provider.table.list()
+    await become(tenant)
+    expect(await provider.lock(job)).toBeDefined()
+    expect(await client.table.isHeld('job')).toBe(true)
+  })
+
   it('also for simultaneous first locks whose sessions differ', async () => {
     await open(2)
     await Promise.all([become(tenant), provider.table.place()])
