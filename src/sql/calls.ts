@@ -166,7 +166,8 @@ export class Attempt {
 
 /** A number of times, and one more after each interval. */
 class Allowance {
-  #used = 0
+  /** How many are used up. Fractions, because they come back continuously. */
+  used = 0
   #since = time.now()
 
   /** @param interval in milliseconds */
@@ -177,15 +178,11 @@ class Allowance {
 
   allow(): boolean {
     const now = time.now()
-    this.#used = Math.max(0, this.#used - (now - this.#since) / this.interval)
+    this.used = Math.max(0, this.used - (now - this.#since) / this.interval)
     this.#since = now
-    if (this.#used > this.most - 1) return false
-    this.#used++
+    if (this.used > this.most - 1) return false
+    this.used++
     return true
-  }
-
-  renew(): void {
-    this.#used = 0
   }
 }
 
@@ -218,8 +215,7 @@ export class EndedSessions {
 
   /** Notes that a write has changed the row of this lock. */
   forgive(lockName: string | undefined): void {
-    this.#unanswered.renew()
-    this.#readOnly.renew()
+    this.#unanswered.used = this.#readOnly.used = 0
     this.#rows.delete(lockName)
   }
 }

@@ -12,7 +12,8 @@ export default {
   coverageAnalysis: 'perTest',
   incremental: true,
   incrementalFile: MUTANT_RESULTS,
-  ignorePatterns: ['bench', 'demo', 'dist', 'docs', 'examples', 'site', '*.md'],
+  // The programs of the documentation are in temporary folders, which may vanish while they are copied.
+  ignorePatterns: ['.programs-*', 'bench', 'demo', 'dist', 'docs', 'examples', 'site', '*.md'],
   reporters: ['progress-append-only', 'json', 'clear-text'],
   clearTextReporter: { allowColor: false, reportTests: false, reportScoreTable: false },
   jsonReporter: { fileName: MUTANT_REPORT },

@@ -8,7 +8,7 @@ import { describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { runCli } from '../cli/built-cli'
 import { eventually } from '../eventually'
-import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
+import { prismaBackends } from '../prisma/clients'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import {
   CALLS,
@@ -378,7 +378,7 @@ describeBackends(backends)('the options of a task on $name', (backend) => {
       attempts.set(configuration.name, (attempts.get(configuration.name) ?? 0) + 1)
       return locks.acquire(configuration, ...rest)
     })
-    const prisma = await (database as PrismaTestDatabase).connect()
+    const prisma = await database.connect()
     around = { locks: counting, url: database.url, prisma }
   })
 
