@@ -25,6 +25,8 @@ describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
   beforeEach(async () => {
     const { database } = await openDatabase(backend)
     pool = new Pool({ connectionString: database.url })
+    // `end` does not wait until its connections are closed, so the removal of the database may terminate one of them.
+    pool.on('error', () => undefined)
     afterTest(() => pool.end())
     provider = new SqlLockProvider(on(pool), dialects.postgres)
     await provider.table.create()
