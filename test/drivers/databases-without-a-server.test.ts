@@ -1,5 +1,5 @@
 import { DataSource, type TableColumn } from 'typeorm'
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { dialects } from '../../src/sql/internal'
 import { shedLockEntity, typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
@@ -198,6 +198,16 @@ it('check() accepts the table of another Oracle user, whose keys it cannot read'
   expect(await lock()).toBeDefined()
 })
 
+it('a connection of Oracle that broke is dropped from its pool', async () => {
+  const { dataSource, lock } = await connect('oracle', [FREE, { code: 'ORA-03113', message: 'gone' }, TAKEN])
+  const connection = (await dataSource.createQueryRunner().connect()) as {
+    close(options?: object): Promise<void>
+  }
+  const close = jest.spyOn(connection, 'close')
+  await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR'))
+  expect(close).toHaveBeenCalledWith({ drop: true })
+})
+
 it('create() sends a schema change to Spanner, unless the table exists', async () => {
   const missing = await connect('spanner', [{ changed: 0 }, { changed: 0 }], () => [])
   await missing.provider.table.create()
@@ -216,6 +226,13 @@ it.each([
   await provider.drain()
   expect(sent).toHaveLength(2)
   expect(sent[1]?.text).toMatch(/^update .*@@rowcount/s)
+})
+
+it('a statement of SQL Server, which is connected to only then, is sent again if there was no connection', async () => {
+  const refusal = { code: 0, message: 'connect ECONNREFUSED 127.0.0.1:1433' }
+  const { lock, answers } = await connect('mssql', [refusal, outcome('held')])
+  expect(await lock()).toBeUndefined()
+  expect(answers).toEqual([])
 })
 
 it('a session without autocommit acquires no lock', async () => {

@@ -112,9 +112,26 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     expect(executionTime).toBeLessThan(3_600_000)
   })
 
-  it('loses no lock if it throws when it is warned of a statement that could not be prepared', async () => {
+  /** Lets all connections of a pool refuse to prepare a statement, once each of them was asked to. */
+  async function refuseToPrepare(dataSource: DataSource, poolSize: number): Promise<void> {
+    const refusal = Object.assign(new Error('refused'), { errno: 1461, code: '26000' })
+    const asked: ((error: Error) => void)[] = []
+    const ask = (refuse: (error: Error) => void): void => {
+      asked.push(refuse)
+      if (asked.length === poolSize) for (const each of asked) each(refusal)
+    }
+    const queryRunners = Array.from({ length: poolSize }, () => dataSource.createQueryRunner())
+    for (const queryRunner of queryRunners) {
+      const client = (await queryRunner.connect()) as Record<string, unknown>
+      client['execute'] = (_: unknown, __: unknown, done: (error: Error) => void) => ask(done)
+      if (backend.dialect === 'postgres') client['query'] = () => new Promise((_, reject) => ask(reject))
+    }
+    for (const queryRunner of queryRunners) await queryRunner.release()
+  }
+
+  it('is warned once of statements that could not be prepared, and loses no lock if it throws', async () => {
     const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const dataSource = await opened.connect({ poolSize: 1 })
+    const dataSource = await opened.connect({ poolSize: 2 })
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock(job))?.unlock()
     const failure = new Error('the disk is full')
@@ -122,17 +139,51 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       throw failure
     })
     Object.assign(dataSource, { logger: { logQuery: () => undefined, log } })
-    const queryRunner = dataSource.createQueryRunner()
-    const client = (await queryRunner.connect()) as Record<string, unknown>
-    const refusal = Object.assign(new Error('refused'), { errno: 1461, code: '26000' })
-    client['execute'] = (_: unknown, __: unknown, done: (error: Error) => void) => done(refusal)
-    if (backend.dialect === 'postgres') client['query'] = () => Promise.reject(refusal)
-    await queryRunner.release()
-    const lock = await provider.lock(job)
-    expect(lock).toBeDefined()
-    await lock?.unlock()
+    await refuseToPrepare(dataSource, 2)
+    const locks = await Promise.all([provider.lock(job), provider.lock({ ...job, name: 'another' })])
+    for (const lock of locks) {
+      expect(lock).toBeDefined()
+      await lock?.unlock()
+    }
     expect(log).toHaveBeenCalledTimes(1)
     expect(warning.mock.calls).toEqual([[failure]])
+    warning.mockRestore()
+  })
+
+  it.each([
+    ['subscribers but no broadcaster', { subscribers: [{}] }, {}],
+    [
+      'a broadcaster but no subscribers',
+      {},
+      { broadcaster: { broadcast: () => Promise.reject(new Error()) } },
+    ],
+  ])('may be missing, where a DataSource has %s', async (_, rest, ofQueryRunner) => {
+    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+    const dataSource = await opened.connect({ poolSize: 1 })
+    const provider = typeOrmLockProvider({
+      isInitialized: true,
+      // Each statement takes longer.
+      options: { type: backend.dialect, maxQueryExecutionTime: -1 },
+      driver: dataSource.driver,
+      createQueryRunner: () => {
+        const queryRunner = dataSource.createQueryRunner()
+        return {
+          connect: () => queryRunner.connect(),
+          query: (text, values) => queryRunner.query(text, values, true),
+          release: () => queryRunner.release(),
+          ...ofQueryRunner,
+        }
+      },
+      ...rest,
+    })
+    await (await provider.lock(job))?.unlock()
+    await opened.dataSource.query('alter table shedlock rename to moved')
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    await opened.dataSource.query('alter table moved rename to shedlock')
+    await (await provider.lock(job))?.unlock()
+    await refuseToPrepare(dataSource, 1)
+    expect(await provider.lock(job)).toBeDefined()
+    expect(warning.mock.calls).toEqual([])
     warning.mockRestore()
   })
 

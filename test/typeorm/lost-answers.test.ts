@@ -164,6 +164,20 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     await queryRunner.release()
   })
 
+  itIf(backend.dialect === 'postgres', 'pg')(
+    'leaves a transaction open on a connection that it closes, so that a pooler closes its own too',
+    async () => {
+      const { dataSource, proxy } = await throughProxy()
+      const provider = typeOrmLockProvider(dataSource)
+      await (await provider.lock({ name: 'closed', lockAtMostFor: '5m' }))?.unlock()
+      await dataSource.query('deallocate all')
+      const cut = proxy.cutAfter(/begin/)
+      // Its name is refused, so that it is sent again on another connection.
+      expect(await provider.lock({ name: 'closed', lockAtMostFor: '5m' })).toBeDefined()
+      await cut
+    },
+  )
+
   itIf(backend.dialect === 'postgres', 'pg')('frees a lock that was not replicated', async () => {
     const dataSource = await open({ poolSize: 1 })
     const provider = typeOrmLockProvider(dataSource)

@@ -178,6 +178,20 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     )
   })
 
+  it('have no names on a connection that shows nothing of pg, such as that of Aurora', async () => {
+    const createQueryRunner = () => {
+      const queryRunner = dataSource.createQueryRunner()
+      return {
+        connect: () => Promise.resolve(undefined),
+        query: queryRunner.query.bind(queryRunner),
+        release: queryRunner.release.bind(queryRunner),
+      }
+    }
+    const aurora = Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner })
+    await everyQuestion(typeOrmLockProvider(aurora))
+    expect(await prepared()).toEqual([])
+  })
+
   it('have no names with namedStatements: false', async () => {
     await everyQuestion(provide({ namedStatements: false }))
     expect(await prepared()).toEqual([])

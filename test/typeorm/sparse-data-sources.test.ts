@@ -1,0 +1,83 @@
+import { expect, it, jest } from '@jest/globals'
+import { typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm/internal'
+import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
+import { promiseWithResolvers } from '../promise-with-resolvers'
+
+const NEVER = new Promise<never>(() => undefined)
+
+/** A DataSource that shows no more than its type demands, and has no server. */
+function sparse(
+  type: string,
+  ofQueryRunner: Partial<ReturnType<DataSourceLike['createQueryRunner']>>,
+  driver: object = {},
+) {
+  const release = jest.fn(() => Promise.resolve())
+  const createQueryRunner = jest.fn(() => ({
+    connect: () => Promise.resolve(undefined),
+    query: () => NEVER,
+    release,
+    ...ofQueryRunner,
+  }))
+  const dataSource = { isInitialized: true, options: { type }, driver, createQueryRunner }
+  const lock = () =>
+    typeOrmLockProvider(dataSource, { timeLimit: '300ms' }).lock({ name: 'job', lockAtMostFor: '1m' })
+  return { dataSource, createQueryRunner, release, lock }
+}
+
+it('A DataSource that is not initialised is asked for no connection', async () => {
+  const { dataSource, createQueryRunner, lock } = sparse('postgres', {})
+  dataSource.isInitialized = false
+  await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'not initialised'))
+  expect(createQueryRunner).not.toHaveBeenCalled()
+})
+
+it.each([
+  ['connects', 'connect'],
+  ['waits for an answer', 'query'],
+])(
+  'A lock whose DataSource is destroyed while it %s says so, and releases its query runner',
+  async (_, member) => {
+    const { dataSource, release, lock } = sparse('postgres', {
+      [member]: () => {
+        dataSource.isInitialized = false
+        return Promise.reject(new Error('the pool is closed'))
+      },
+    })
+    await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'was destroyed'))
+    expect(release).toHaveBeenCalledTimes(1)
+  },
+)
+
+const withClient = (client: object) => ({ master: { _clients: [client] } })
+
+it.each([
+  {},
+  { master: {} },
+  withClient({}),
+  withClient({ connection: {} }),
+  withClient({ connection: { stream: { connecting: true } } }),
+])('A connection that never comes is given up if all that pg shows of it is %j', async (driver) => {
+  const { lock } = sparse('postgres', { connect: () => NEVER }, driver)
+  await expect(lock()).rejects.toEqual(lockError('TIMEOUT'))
+})
+
+it.each(['postgres', 'cockroachdb', 'oracle'])(
+  'A connection of %s that shows no way to close it goes back to its pool after an error',
+  async (type) => {
+    const { release, lock } = sparse(type, {
+      query: () => Promise.reject(new Error('the connection is gone')),
+    })
+    await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'the connection is gone'))
+    expect(release).toHaveBeenCalled()
+  },
+)
+
+it('A connection of SAP HANA, which cannot be closed, goes back to its pool once it has answered', async () => {
+  const answer = promiseWithResolvers<{ records: [] }>()
+  const { release, lock } = sparse('sap', { query: () => answer.promise })
+  await expect(lock()).rejects.toEqual(lockError('TIMEOUT'))
+  expect(release).not.toHaveBeenCalled()
+  answer.resolve({ records: [] })
+  await eventually(() => expect(release).toHaveBeenCalled())
+})
