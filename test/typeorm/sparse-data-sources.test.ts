@@ -52,13 +52,14 @@ it.each([
 const withClient = (client: object) => ({ master: { _clients: [client] } })
 
 it.each([
-  {},
-  { master: {} },
-  withClient({}),
-  withClient({ connection: {} }),
-  withClient({ connection: { stream: { connecting: true } } }),
-])('A connection that never comes is given up if all that pg shows of it is %j', async (driver) => {
-  const { lock } = sparse('postgres', { connect: () => NEVER }, driver)
+  ['mariadb', {}],
+  ['postgres', {}],
+  ['postgres', { master: {} }],
+  ['postgres', withClient({})],
+  ['postgres', withClient({ connection: {} })],
+  ['postgres', withClient({ connection: { stream: { connecting: true } } })],
+])('A connection of %s that never comes is given up if the driver shows only %j', async (type, driver) => {
+  const { lock } = sparse(type, { connect: () => NEVER }, driver)
   await expect(lock()).rejects.toEqual(lockError('TIMEOUT'))
 })
 
