@@ -80,7 +80,7 @@ export class LockTable implements Database {
       this.sql = sql
       this.statements = lockStatements(this.dialect, sql)
     }
-    this.#known = !problem ? 'right' : problem.code === 'TABLE_MISSING' ? this.#unchecked : 'found'
+    this.#known = problem ? this.#unchecked : 'right'
     return problem
   }
 
