@@ -63,7 +63,7 @@ export class LockTable implements Database {
     } catch (error) {
       if (!(error instanceof DriverError)) throw error
       // The table may be the cause of the server's error, so check it again.
-      if (this.#known === 'right') this.#known = 'found'
+      this.#known = this.#unchecked
       const problem = await check(error.cause).catch(() => undefined)
       if (problem) throw withName(problem, lockName)
       throw databaseError(error, lockName, this.dialect.table.denied.includes(error.code ?? ''))
