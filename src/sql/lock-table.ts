@@ -15,7 +15,7 @@ import type { TableSql } from './table/names'
  */
 export class LockTable implements Database {
   readonly ended = new EndedSessions()
-  /** `found`: it exists; `right`: it has the right columns. */
+  /** `found`: its schema is known; `right`: it has the right columns, too. */
   #known: 'nothing' | 'found' | 'right'
   /** The table where it was found. */
   sql: TableSql

@@ -48,7 +48,7 @@ export function projectWith(...names: string[]): string {
   return folder
 }
 
-/** A command that goes on until it is told to end. */
+/** A command that runs until the test ends it. */
 export interface Started {
   readonly child: ChildProcessWithoutNullStreams
   /** When its output has its first line. */

@@ -76,7 +76,7 @@ function observeBy(client: TestClient): Observer {
   }
 }
 
-/** Prisma's transactions end with their callback; this one ends when it is told to. */
+/** Prisma's transactions end with their callback; this one ends with `commit` or `rollback`. */
 function begin(prisma: TestClient, options: object) {
   const rollback = new Error('rolled back')
   return new Promise<{

@@ -48,7 +48,7 @@ const RAISE: Partial<Record<DialectName, (fault: Fault) => readonly string[]>> =
   mariadb: raiseOnMySql,
   mysql: raiseOnMySql,
 }
-/** What servers say, where the words alone, or a code that is no answer, say what became of the statement. */
+/** What an error means for its statement, where the message decides, or a code that is no answer of the server. */
 type Meaning = 'notSent' | 'lostRace' | 'unknown'
 
 const UNKNOWN_ON_POSTGRES = ['08006', '40003', '57P01', '57P02'].map((code) => ({ code }))
