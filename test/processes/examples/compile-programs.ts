@@ -11,7 +11,7 @@ export const own = join(__dirname, 'node_modules')
 /** Of these, what the programs import. */
 const IMPORTED = [
   ...['node-schedule', '@types/node-schedule', 'bree', '@sentry/nestjs', '@sentry/node', 'nestjs-cls'],
-  ...['', '-adapter-prisma', '-adapter-typeorm'].map((end) => `@nestjs-cls/transactional${end}`),
+  ...['', '-adapter-prisma'].map((end) => `@nestjs-cls/transactional${end}`),
   'typeorm-transactional',
 ]
 

@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import {
@@ -95,23 +87,6 @@ describe('the packed package', () => {
     const [, line] = new RegExp(`assertLocked \\(.*core/${file}:(\\d+):\\d+\\)`).exec(stack) ?? []
     const lines = readFileSync(join(inApp, 'dist/core', file), 'utf8').split('\n')
     expect(lines[Number(line) - 1]).toContain('throw new LockError(')
-  })
-
-  test('has modules that load only modules, so that no part is there twice', () => {
-    for (const entry of entries) {
-      const folder = join(inApp, 'dist', entry.split('/')[1] ?? 'core')
-      const own = (file: string): string[] => {
-        const text = readFileSync(join(folder, file), 'utf8')
-        return [
-          ...new Set([...text.matchAll(/(?:from |require\()"(\.[^"]+)"/g)].map(([, path = '']) => path)),
-        ].sort()
-      }
-      for (const file of ['index', 'internal'].filter((each) => existsSync(join(folder, `${each}.js`)))) {
-        const modules = own(`${file}.mjs`)
-        expect(modules.filter((name) => !/\/(index|internal)\.mjs$/.test(name))).toEqual([])
-        expect(own(`${file}.js`)).toEqual(modules.map((name) => name.replace('.mjs', '.js')))
-      }
-    }
   })
 
   test.each(Object.entries(FRAMEWORKS))('%s says that %s is missing', (entry, framework) => {

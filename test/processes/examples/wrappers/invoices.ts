@@ -1,6 +1,6 @@
 import 'reflect-metadata'
 import { subscribe } from 'node:diagnostics_channel'
-import { Inject, Injectable, Module } from '@nestjs/common'
+import { Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
   ClsPluginTransactional,
@@ -10,13 +10,12 @@ import {
   TransactionHost,
 } from '@nestjs-cls/transactional'
 import { TransactionalAdapterPrisma } from '@nestjs-cls/transactional-adapter-prisma'
-import { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm'
 import { ClsModule, UseCls } from 'nestjs-cls'
 import type { LockEvent, LockProvider } from 'shedlock-orm'
 import { SchedulerLock, ShedLockModule } from 'shedlock-orm/nestjs'
 import { guard as guardOfPrisma, prismaLockProvider } from 'shedlock-orm/prisma'
 import { guard, typeOrmLockProvider } from 'shedlock-orm/typeorm'
-import { DataSource, type EntityManager } from 'typeorm'
+import { DataSource } from 'typeorm'
 import {
   addTransactionalDataSource,
   initializeTransactionalContext,
@@ -30,27 +29,19 @@ const insert = 'insert into invoices (name) values ($1)'
 @Injectable()
 class Invoices {
   constructor(
-    @Inject(TransactionHost) private readonly host: TransactionHost<TransactionalAdapterTypeOrm>,
-    @InjectTransactionHost('prisma')
+    @InjectTransactionHost()
     private readonly ofPrisma: TransactionHost<TransactionalAdapterPrisma<PrismaClient>>,
   ) {}
 
   @SchedulerLock({ name: 'typeorm-transactional', lockAtMostFor: '1m' })
   @Transactional()
   async write(): Promise<void> {
-    await this.#write(dataSource.manager, 'typeorm-transactional')
-  }
-
-  @SchedulerLock({ name: 'nestjs-cls', lockAtMostFor: '1m' })
-  @UseCls()
-  @ClsTransactional()
-  async writeWithCls(): Promise<void> {
-    await this.#write(this.host.tx, 'nestjs-cls')
+    await this.#write('typeorm-transactional')
   }
 
   @SchedulerLock({ name: 'Prisma in nestjs-cls', lockAtMostFor: '1m', provider: 'prisma' })
   @UseCls()
-  @ClsTransactional('prisma')
+  @ClsTransactional()
   async writeWithPrisma(): Promise<void> {
     await this.#writeWithPrisma('Prisma in nestjs-cls')
   }
@@ -59,25 +50,18 @@ class Invoices {
   @Transactional()
   @SchedulerLock({ name: 'typeorm-transactional, wrong', lockAtMostFor: '1m' })
   async writeLate(): Promise<void> {
-    await this.#write(dataSource.manager, 'typeorm-transactional, wrong')
+    await this.#write('typeorm-transactional, wrong')
   }
 
   @UseCls()
   @ClsTransactional()
-  @SchedulerLock({ name: 'nestjs-cls, wrong', lockAtMostFor: '1m' })
-  async writeLateWithCls(): Promise<void> {
-    await this.#write(this.host.tx, 'nestjs-cls, wrong')
-  }
-
-  @UseCls()
-  @ClsTransactional('prisma')
   @SchedulerLock({ name: 'Prisma in nestjs-cls, wrong', lockAtMostFor: '1m', provider: 'prisma' })
   async writeLateWithPrisma(): Promise<void> {
     await this.#writeWithPrisma('Prisma in nestjs-cls, wrong')
   }
 
   @UseCls()
-  @ClsTransactional('prisma')
+  @ClsTransactional()
   async lockAndFail(locks: LockProvider): Promise<void> {
     await locks.lock({ name: 'Prisma in nestjs-cls, rolled back', lockAtMostFor: '1m' })
     throw new Error('rolled back')
@@ -88,20 +72,17 @@ class Invoices {
     await guardOfPrisma(this.ofPrisma.tx)
   }
 
-  async #write(manager: EntityManager, name: string): Promise<void> {
-    await manager.query(insert, [name])
-    await guard(manager)
+  async #write(name: string): Promise<void> {
+    await dataSource.manager.query(insert, [name])
+    await guard(dataSource.manager)
   }
 }
 
 const PRISMA = 'PRISMA'
 
 @Module({
-  providers: [
-    { provide: DataSource, useValue: dataSource },
-    { provide: PRISMA, useValue: prisma },
-  ],
-  exports: [DataSource, PRISMA],
+  providers: [{ provide: PRISMA, useValue: prisma }],
+  exports: [PRISMA],
 })
 class DatabaseModule {}
 
@@ -117,11 +98,6 @@ let ofPrisma: LockProvider
       plugins: [
         new ClsPluginTransactional({
           imports: [DatabaseModule],
-          adapter: new TransactionalAdapterTypeOrm({ dataSourceToken: DataSource }),
-        }),
-        new ClsPluginTransactional({
-          connectionName: 'prisma',
-          imports: [DatabaseModule],
           adapter: new TransactionalAdapterPrisma({ prismaInjectionToken: PRISMA }),
           enableTransactionProxy: true,
         }),
@@ -129,7 +105,7 @@ let ofPrisma: LockProvider
     }),
     ShedLockModule.forRootAsync({
       // This is the client, and becomes the transaction's within one.
-      inject: [getTransactionToken('prisma')],
+      inject: [getTransactionToken()],
       useFactory: (client: PrismaClient) => ({
         lockProvider: typeOrmLockProvider(dataSource, { timeLimit }),
         lockProviders: { prisma: (ofPrisma = prismaLockProvider(client, { timeLimit })) },
@@ -167,9 +143,7 @@ const application = await NestFactory.createApplicationContext(AppModule, {
 })
 const invoices = application.get(Invoices)
 await invoices.write()
-await invoices.writeWithCls()
 await invoices.writeLate()
-await invoices.writeLateWithCls()
 await invoices.writeWithPrisma()
 await invoices.writeLateWithPrisma()
 const failure = await invoices.lockAndFail(ofPrisma!).catch((error: Error) => error.message)

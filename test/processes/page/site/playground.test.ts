@@ -16,8 +16,6 @@ interface Seen {
   readonly lockedBy?: string
 }
 
-/** How long the random clicks last. */
-const SECONDS = Number(process.env['PLAYGROUND_SECONDS'] ?? 15)
 const INSTANCES = ['A', 'B', 'C']
 /** Listens to the workers beside the page. */
 const LISTEN = `
@@ -180,61 +178,6 @@ it('without an answer of the database no instance runs, and each tick ends with 
   await press(page, 'Connect the database')
   await until(page, (seen) => seen.find(({ what, due = 0 }) => what === 'begins' && due > cut))
 })
-
-it('a run that outlives its lock loses it, and the next run begins beside it', async () => {
-  const page = await open()
-  await page.getByRole('combobox', { name: 'takes' }).selectOption('8000')
-  const lost = await until(page, (seen) => seen.find(({ what }) => what === 'loses its lock'))
-  const seen = await page.evaluate<Seen[]>('seen')
-  const late = seen.find(({ what, by, run }) => what === 'begins' && by === lost.by && run === lost.run)
-  // In any instance: the one whose run is late tries again at its next tick too.
-  const next = await nextRun(page, late ?? lost)
-  expect(next.at).toBeGreaterThanOrEqual(late?.until ?? Infinity)
-  const end = await until(page, (all) =>
-    all.find(({ what, by, run }) => what === 'ends' && by === lost.by && run === lost.run),
-  )
-  expect(end.at).toBeGreaterThan(next.at)
-})
-
-it(
-  'never do two instances run under the lock, whatever is clicked',
-  async () => {
-    const page = await open()
-    const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-    let state = seed
-    // https://en.wikipedia.org/wiki/Lehmer_random_number_generator
-    const random = (below: number): number =>
-      Math.floor(((state = (state * 48_271) % 2_147_483_647) / 2_147_483_647) * below)
-    // All but Stop, after which another database would begin.
-    const controls = page.locator('.playground :is(select, button):not(.line > button:last-child)')
-    const heldOf = (seen: Seen[]) =>
-      seen
-        .filter(({ what, until }) => what === 'begins' && until !== undefined)
-        .map(({ by, run, at, until = Infinity }) => {
-          const end = seen.find((each) => each.what === 'ends' && each.by === by && each.run === run)
-          return { seed, by, at, until: Math.min(until, end?.at ?? Infinity) }
-        })
-        .sort((one, other) => one.at - other.at)
-    const end = Date.now() + SECONDS * 1_000
-    let held: ReturnType<typeof heldOf> = []
-    while (Date.now() < end || held.length < 5) {
-      const control = controls.nth(random(await controls.count()))
-      if (!(await control.isEnabled())) continue
-      const options = await control.locator('option').count()
-      if (options > 0) await control.selectOption({ index: random(options) })
-      else await control.click()
-      // Until an instance reports something, if one is awake.
-      const seen = await page.evaluate<Seen[]>('seen')
-      const reports = seen.filter(({ what }) => what).length
-      await page.waitForFunction(
-        `seen.filter(({ what }) => what).length > ${reports} || !document.querySelector('[aria-label^=Pause]:enabled')`,
-      )
-      held = heldOf(seen)
-    }
-    expect(held.filter(({ at }, index) => at < (held[index - 1]?.until ?? 0))).toEqual([])
-  },
-  (SECONDS + 120) * 1_000,
-)
 
 it('each act says what is to be seen, with a link to a page and its heading', async () => {
   const page = await open()
