@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { mutations } from '../../scripts/mutations'
-import { passedObjects } from '../options/public-interface'
 
 // Where each option and each error code is tested: the second half of docs/maintainers/tests.md, which
 // `UPDATE_TABLES=1 npx jest test/documentation/tests-table` writes. The first half, the rules, is written by hand. A file that the page
@@ -42,15 +41,22 @@ const link = (file: string): string =>
 const list = (found: readonly (readonly [string, readonly string[]])[]): string =>
   found.map(([name, inFiles]) => `- \`${name}\`: ${inFiles.slice(0, MOST).map(link).join(', ')}\n`).join('')
 
+const reports = readdirSync(join(root, 'api')).map((file) => readFileSync(join(root, 'api', file), 'utf8'))
+/** Objects of options in the reports: interfaces with such a name, and literals of a parameter. */
+const OBJECT =
+  /^export interface \w+(?:Options|Configuration)\b.*?^}|(?<=[(, ])(?<!readonly )options\??: \{.*?^ *}\)/gms
 const options = [
   ...new Set(
-    passedObjects()
-      // The others are objects of an ORM, a driver or a scheduler.
-      .filter(({ type }) => /(Options|Configuration|Defaults|options\))$/.test(type))
-      .flatMap(({ properties }) => properties),
+    reports
+      .flatMap((report) => [...report.matchAll(OBJECT)])
+      .flatMap(([object]) => {
+        // What is further to the right is part of the value of an option.
+        const [indent = ''] = /(?<=\n) +/.exec(object) ?? []
+        return [...object.matchAll(new RegExp(`^${indent}readonly ([a-z]\\w*)\\??:`, 'gim'))]
+      })
+      .map(([, name = '']) => name),
   ),
 ]
-  .filter((name) => /^[a-z]\w*$/i.test(name))
   .toSorted((one, other) => one.localeCompare(other))
   .map((name) => [name, filesOf(new RegExp(`\\b${name}\\b(: |, | }|\\()`, 'g'), kebab(name))] as const)
 const codes = [

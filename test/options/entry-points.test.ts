@@ -1,0 +1,86 @@
+import { describe, expect, it, jest } from '@jest/globals'
+import {
+  activeLock,
+  InMemoryLockProvider,
+  LockingTaskExecutor,
+  type TaskConfiguration,
+} from '../../src/core/internal'
+import { SchedulerLock, SchedulerLockDefaults } from '../../src/nestjs'
+import { afterTest } from '../after-test'
+import { FaultyLockProvider } from '../core/faulty-lock-provider'
+import { startWith } from '../nestjs/application'
+import { jobClassWith } from '../nestjs/job-class'
+
+// The compiler compares the options that an entry point knows with its type, and refusals.test.ts shows that it refuses all others.
+// These tests show that it passes on the options that it knows.
+
+const SLOT = Date.UTC(2026, 10, 21, 3)
+/** Options may be inherited, as from an object of a class. */
+const inherited = (options: object) => Object.create(options) as never
+
+type Task = () => unknown
+type EntryPoint = (
+  options: Omit<TaskConfiguration, 'name'>,
+  task: Task,
+  locks: FaultyLockProvider,
+) => Promise<unknown>
+
+function jobWith(kind: string, own: object, task: Task) {
+  return jobClassWith(kind)([SchedulerLock(inherited(own)) as MethodDecorator], task)
+}
+
+async function start(job: ReturnType<typeof jobWith>, lockProvider: FaultyLockProvider): Promise<unknown> {
+  return (await startWith({ lockProvider }, job)).get(job).run()
+}
+
+const own = { name: 'job', slot: () => SLOT }
+const entryPoints: Readonly<Record<string, EntryPoint>> = {
+  executeWithLock: (options, task, locks) =>
+    new LockingTaskExecutor(locks).executeWithLock(inherited({ ...options, name: 'job', slot: SLOT }), task),
+  wrap: (options, task, locks) =>
+    new LockingTaskExecutor(locks).wrap(inherited({ ...options, ...own }), task)(),
+  '@SchedulerLock, legacy': (options, task, locks) =>
+    start(jobWith('legacy', { ...options, ...own }, task), locks),
+  '@SchedulerLock, standard': (options, task, locks) =>
+    start(jobWith('standard', { ...options, ...own }, task), locks),
+  '@SchedulerLockDefaults': (options, task, locks) => {
+    const job = jobWith('legacy', own, task)
+    SchedulerLockDefaults(inherited(options))(job)
+    return start(job, locks)
+  },
+}
+
+describe.each(Object.entries(entryPoints))('%s', (_, run) => {
+  it('passes on the options of a lock', async () => {
+    const storage = new InMemoryLockProvider()
+    const locks = new FaultyLockProvider(storage)
+    const acquire = jest.spyOn(storage, 'acquire')
+    const controller = new AbortController()
+    const { signal } = controller
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
+    afterTest(() => jest.useRealTimers())
+    const task = async (): Promise<void> => {
+      await jest.advanceTimersByTimeAsync(60_000)
+      expect(locks.calls).toContain('extend')
+      controller.abort('stop')
+      expect(activeLock()?.signal.reason).toBe('stop')
+    }
+    const lock = { lockAtMostFor: '1m', lockAtLeastFor: '10s', untilSucceeded: true }
+    await run({ ...lock, keepAlive: true, signal }, task, locks)
+    expect(acquire.mock.calls).toEqual([
+      [{ name: 'job', slot: SLOT, untilSucceeded: true, lockAtMostFor: 60_000, lockAtLeastFor: 10_000 }],
+    ])
+    expect(signal.aborted).toBe(true)
+  })
+
+  it('passes on how to wait, and what to call when the task is skipped', async () => {
+    const storage = new InMemoryLockProvider()
+    await storage.lock({ name: 'job', lockAtMostFor: '1h' })
+    const locks = new FaultyLockProvider(storage)
+    const [task, onSkip] = [jest.fn(), jest.fn()]
+    await run({ lockAtMostFor: '1m', wait: { atMost: 30, interval: 5 }, onSkip }, task, locks)
+    expect(onSkip).toHaveBeenCalledWith(expect.objectContaining({ reason: 'held' }))
+    expect(locks.calls.length).toBeGreaterThan(1)
+    expect(task).not.toHaveBeenCalled()
+  })
+})
