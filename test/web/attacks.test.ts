@@ -16,20 +16,16 @@ describe('a visitor without permission', () => {
 
   test.each<[unknown, number]>([
     [undefined, 401],
-    [null, 401],
     [false, 403],
     // Mistakes of an app: what is true for JavaScript is not a permission.
     ['yes', 403],
-    [1, 403],
-    ['', 403],
     [{}, 403],
     [{ user: '' }, 403],
     [{ user: { name: 'ann' } }, 403],
     [{ user: 'ann', isAdmin: false }, 403],
     [{ user: 'ann', readOnly: 'yes' }, 403],
-    [[], 403],
+    // As from a prototype that somebody polluted.
     [Object.create({ user: 'ann' }), 403],
-    [Object.create({ user: 'ann' }, { readOnly: { value: false, enumerable: true } }), 403],
     [Promise.reject(new Error('no session store')), 403],
   ])('gets nothing but the status for the permission %p: %d', async (permission, status) => {
     mute()
@@ -52,29 +48,10 @@ describe('a visitor without permission', () => {
     ])
   })
 
-  it('stays unknown if the prototype of all objects is polluted', async () => {
-    const { get } = await openPage({ authorize: () => ({}) as Permission })
-    Object.defineProperty(Object.prototype, 'user', { value: 'ann', configurable: true })
-    afterTest(() => Reflect.deleteProperty(Object.prototype, 'user'))
-    expect((await get()).status).toBe(403)
-  })
-
   it('may only read if an inherited property says so', async () => {
     const visitor = Object.create({ readOnly: true }, { user: { value: 'ann' } }) as { user: string }
     const { get, post } = await openPage({ authorize: () => visitor })
     expect([(await get()).status, (await post(PAUSE, FIELDS)).status]).toEqual([200, 403])
-  })
-
-  it('has one permission for each request, although a getter may change', async () => {
-    let reads = 0
-    const permission = {
-      user: 'ann',
-      get readOnly(): boolean {
-        return reads++ === 0
-      },
-    }
-    const { post } = await openPage({ authorize: () => permission })
-    expect((await post(PAUSE, FIELDS)).status).toBe(403)
   })
 
   it('is recognised by what the host passes beside the request', async () => {
@@ -162,8 +139,6 @@ describe('a form', () => {
     [{ action: 'pause' }, 404],
     [{ action: 'drop', name: 'job' }, 404],
     [{ action: 'constructor', name: 'job' }, 404],
-    [{ action: '__proto__', name: 'job' }, 404],
-    [{ ...PAUSE, provider: 'other' }, 404],
     [{ ...PAUSE, provider: '__proto__' }, 404],
     [{ action: 'release', name: 'job' }, 409],
     [{ action: 'resume', name: 'nobody', owner: 'x' }, 409],
@@ -188,16 +163,10 @@ describe('an action is only for the lock that the visitor saw:', () => {
   }
 
   it.each([
-    ...['java-host', 'host/1/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11', 'host/1/5 failed', ''].map((owner) => ({
-      owner,
-      allowed: 'release',
-      refused: 'resume',
-    })),
-    ...[
-      'paused by ann: migration',
-      'paused by ann: x/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11',
-      'paused by ',
-    ].map((owner) => ({ owner, allowed: 'resume', refused: 'release' })),
+    { owner: 'java-host', allowed: 'release', refused: 'resume' },
+    { owner: '', allowed: 'release', refused: 'resume' },
+    { owner: 'paused by ann: migration', allowed: 'resume', refused: 'release' },
+    { owner: 'paused by ', allowed: 'resume', refused: 'release' },
   ])('with the owner $owner, it can $allowed, and neither $refused nor pause', async (each) => {
     const { provider, get, post } = await openPage()
     await provider.insert('job', { owner: each.owner })
@@ -222,28 +191,6 @@ describe('an action is only for the lock that the visitor saw:', () => {
       const asked = { action, name: 'job', ...seen }
       expect((await get(`?${new URLSearchParams(asked).toString()}`)).status).toBe(409)
       expect((await post(asked)).status).toBe(409)
-    }
-  })
-
-  it.each([
-    ['another end', { until: new Date(0).toISOString() }],
-    ['no end', { until: '' }],
-    ['an end that is no time', { until: 'tomorrow' }],
-    ['another owner', { owner: 'java' }],
-    ['no owner', { owner: '' }],
-    ['an owner that no database can have', { owner: '\u0000' }],
-  ])('nothing is done with %s', async (_, seen) => {
-    for (const [owner, action] of [
-      ['java-host', 'release'],
-      ['paused by ann: r', 'resume'],
-    ] as const) {
-      const { provider, get, post } = await openPage()
-      await provider.insert('job', { owner })
-      const ask = await askFor(provider)
-      const asks = await get(`?${new URLSearchParams(ask(action, seen)).toString()}`)
-      expect([asks.status, (await asks.text()).includes('<form')]).toEqual([409, false])
-      expect((await post(ask(action, seen))).status).toBe(409)
-      expect((await provider.table.find('job'))?.held).toBe(true)
     }
   })
 

@@ -6,7 +6,6 @@ import { expect } from '@jest/globals'
 import { lockPage, nodeHandler } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
 import { afterTest } from '../after-test'
-import { parsedBody, sentBody, type SentBody } from './arbitrary-bodies'
 import { newProvider } from './open-page'
 
 /** The page's handler, which counts its rejections. */
@@ -14,6 +13,55 @@ export type Handle = ReturnType<typeof nodeHandler<NodeRequest>>
 
 /** Mounts the handler in a server. @param left what a parser may leave as the body of the next request @returns the server's port */
 export type Listen = (handle: Handle, left: () => unknown) => Promise<number>
+
+/** Names and values that mean something to JavaScript, to a parser or to the page. */
+const field = fc.constantFrom(
+  'for',
+  'reason',
+  'toString',
+  '__proto__',
+  'constructor',
+  'then',
+  'a[toString]',
+  'a[]',
+  '',
+)
+const value = fc.oneof(
+  fc.constantFrom('1h', 'migration', 'null', '\u0000', '%', '%ff%fe', '&=&'),
+  fc.string({ unit: 'binary', maxLength: 10 }),
+)
+const pairs = fc.array(fc.tuple(field, value), { maxLength: 5 })
+const sentBody = fc.record({
+  type: fc.constantFrom(
+    ...['application/x-www-form-urlencoded', 'application/json', 'text/plain'],
+    ...['application/octet-stream', 'multipart/form-data; boundary=x'],
+  ),
+  body: fc.oneof(
+    fc.json(),
+    value,
+    pairs.map((fields) => new URLSearchParams(fields).toString()),
+    pairs.map((fields) => fields.map((pair) => pair.join('=')).join('&')),
+    fc.constantFrom('{', '{"a":{"toString":1,"valueOf":1}}', '{"__proto__":null}'),
+    fc.constantFrom('for=1h&reason=migration', `for=1h&reason=${'x'.repeat(9_000)}`),
+  ),
+})
+
+const thrower = (): never => {
+  throw new Error('a trap of the object')
+}
+/** What a body parser, good or bad, may leave in `body`. */
+const parsedBody = fc.oneof(
+  fc.anything({ withNullPrototype: true, withBigInt: true, withMap: true, withTypedArray: true }),
+  fc.dictionary(field, value),
+  fc.constantFrom<unknown>(
+    { toString: thrower, valueOf: thrower },
+    Object.defineProperty({}, 'for', { enumerable: true, get: thrower }),
+    new Proxy({}, { ownKeys: thrower, get: thrower, getPrototypeOf: thrower }),
+    { then: (resolve: (value: unknown) => void) => resolve('for=1h') },
+    thrower,
+    Symbol('body'),
+  ),
+)
 
 /** The answers that a parser, or a framework, may give before the page is called. */
 const OF_PARSERS = [400, 413, 415]
@@ -42,11 +90,7 @@ export async function expectEveryBodyAnswered(listen: Listen, numRuns: number, o
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   afterTest(() => agent.destroy())
 
-  const send = async (
-    { type, body }: SentBody,
-    action: string,
-    name = 'job',
-  ): Promise<number | undefined> => {
+  const send = async ({ type, body }: typeof FORM, action: string, name = 'job') => {
     const headers = { 'content-type': type, 'sec-fetch-site': 'same-origin' }
     const path = `/locks?action=${action}&name=${name}`
     // A request without an answer would hang the test.

@@ -16,11 +16,15 @@ export interface Json {
 /** A page about a table of its own, for a visitor who may do everything. */
 export async function openPage(options: Partial<LockPageOptions> = {}) {
   const provider = await newProvider()
+  return { provider, ...pageOf(provider, options) }
+}
+
+/** The same for a table that exists. */
+export function pageOf(provider: SqlLockProvider, options: Partial<LockPageOptions> = {}) {
   const page = lockPage(provider, { authorize: () => ({ user: 'ann' }), readOnly: false, ...options })
   const get = (query = '', headers: Record<string, string> = {}): Promise<Response> =>
     page(new Request(`${ADDRESS}${query}`, { headers }))
   return {
-    provider,
     page,
     get,
     html: async (query = ''): Promise<string> => (await get(query)).text(),
