@@ -1,10 +1,11 @@
 import type { DataSource } from 'typeorm'
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import type { Duration } from '../../src/core/internal'
 import { dialects, render, sql, type DialectName } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase, type OpenDatabase } from '../backends/open-database'
+import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 import { Log } from '../typeorm/log'
 
@@ -48,133 +49,115 @@ const RAISE: Partial<Record<DialectName, (fault: Fault) => readonly string[]>> =
   mariadb: raiseOnMySql,
   mysql: raiseOnMySql,
 }
-/** What an error means for its statement, where the message decides, or a code that is no answer of the server. */
-type Meaning = 'notSent' | 'lostRace' | 'unknown'
-
-const UNKNOWN_ON_POSTGRES = ['08006', '40003', '57P01', '57P02'].map((code) => ({ code }))
-const onMySql: Readonly<Record<Meaning, readonly Fault[]>> = {
-  notSent: [],
-  lostRace: [{ code: '1180', message: 'Got error 149 - Lock deadlock; Retry transaction, during COMMIT' }],
-  unknown: [
-    { code: '1053' },
-    { code: '1180', message: 'Got error 5 - Not connected to Primary Component, during COMMIT' },
-  ],
+const LOST_RACE_ON_MYSQL = {
+  code: '1180',
+  message: 'Got error 149 - Lock deadlock; Retry transaction, during COMMIT',
 }
-/** With its words in the titles of tests. */
+/** Errors after which the statement may have been executed. */
+const UNKNOWN_ON_MYSQL: readonly Fault[] = [
+  { code: '1053' },
+  { code: '1180', message: 'Got error 5 - Not connected to Primary Component, during COMMIT' },
+]
+const UNKNOWN_ON_POSTGRES: readonly Fault[] = [
+  ...['08006', '40003', '57P01', '57P02'].map((code) => ({ code })),
+  { code: '08P01', message: 'unexpected message type' },
+]
+/** What poolers for PostgreSQL say instead of sending a statement. */
+const POOLER_ERRORS = [
+  ['server login has been failing, try again later (server_login_retry)', 'DATABASE_ERROR', /failed/],
+  ['query_wait_timeout', 'TIMEOUT', /check whether the connection pool is exhausted/],
+] as const
 const titled = (fault: Fault) => ({ ...fault, title: [fault.code, fault.message].filter(Boolean).join(': ') })
-const FAULTS: Partial<Record<DialectName, typeof onMySql>> = {
-  postgres: {
-    notSent: [
-      { code: '08P01', message: 'server login has been failing, try again later (server_login_retry)' },
-      { code: '08P01', message: 'query_wait_timeout' },
-    ],
-    lostRace: [],
-    unknown: [...UNKNOWN_ON_POSTGRES, { code: '08P01', message: 'unexpected message type' }],
-  },
-  mariadb: onMySql,
-  mysql: onMySql,
-}
 
 const cases = availableBackends().flatMap((backend) => {
   const raise = RAISE[backend.dialect]
-  // CockroachDB's dialect too: it is PostgreSQL's, but for what keeps a guarded transaction's row.
-  const spoken: DialectName[] =
-    backend.dialect === 'postgres' ? ['postgres', 'cockroachdb'] : [backend.dialect]
-  return raise ? spoken.map((dialect) => ({ backend, dialect, raise })) : []
+  return raise ? [{ ...backend, raise }] : []
 })
 
-describeBackends(cases)('the dialect $dialect on $backend.name', ({ backend, dialect, raise }) => {
+describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) => {
   let dataSource: DataSource
-
   let connect: OpenDatabase['connect']
 
   beforeEach(async () => {
     ;({ dataSource, connect } = await openDatabase(backend, migrated()))
   })
 
-  const lock = (timeLimit: Duration = '2s') =>
-    typeOrmLockProvider(dataSource, { dialect, timeLimit }).lock({ name: 'job', lockAtMostFor: '1m' })
+  const job = { name: 'job', lockAtMostFor: '1m' }
+  const lock = (timeLimit: Duration = '1s') => typeOrmLockProvider(dataSource, { timeLimit }).lock(job)
   const raiseError = async (fault: Fault): Promise<void> => {
     for (const statement of raise(fault)) await dataSource.query(statement)
   }
+  /** And makes the lock free. */
+  const stopErrors = async (): Promise<void> => {
+    const statements =
+      dialect === 'postgres'
+        ? ['drop function fail() cascade', 'drop sequence failures']
+        : ['drop trigger fail', 'set @failures = 0']
+    for (const statement of [...statements, 'delete from shedlock']) await dataSource.query(statement)
+  }
 
-  it('acquires, refuses and releases a lock', async () => {
-    const held = await lock()
-    expect(await lock()).toBeUndefined()
+  // It is PostgreSQL's, but for what keeps a guarded transaction's row.
+  itIf(dialect === 'postgres', 'PostgreSQL')("takes CockroachDB's dialect", async () => {
+    const provider = typeOrmLockProvider(dataSource, { dialect: 'cockroachdb' })
+    const held = await provider.lock(job)
+    expect(await provider.lock(job)).toBeUndefined()
     await held?.extend('2m')
     await held?.unlock()
-    expect(await lock()).toBeDefined()
+    expect(await provider.lock(job)).toBeDefined()
   })
 
-  const { notSent, lostRace, unknown } = FAULTS[backend.dialect] ?? onMySql
-  const transient = Object.entries(dialects[dialect].transientErrors).filter(([code]) =>
-    /^\w{4,5}$/.test(code),
-  )
-  it.each([
-    ...transient.map(([code, reason]) => ({ code, title: `${code}: ${reason}` })),
-    ...lostRace.map(titled),
-  ])('tries again after error $title', async ({ title: _, ...fault }) => {
-    await raiseError({ ...fault, times: 2 })
-    expect(await lock('20s')).toBeDefined()
-  })
-
+  const [lostRace, unknown, poolerErrors] =
+    dialect === 'postgres'
+      ? [[], UNKNOWN_ON_POSTGRES, POOLER_ERRORS]
+      : [[LOST_RACE_ON_MYSQL], UNKNOWN_ON_MYSQL, []]
   // One that a statement was answered with, and those of a server that has no room for a connection.
-  const inTheEnd = transient.filter(([code], index) => index === 1 || /^(53300|1040)$/.test(code))
-  it.each(inTheEnd)('fails in the end if error %s remains: %s', async (code) => {
-    await raiseError({ code })
-    await expect(lock('3s')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
-  })
+  const transient = Object.keys(dialects[dialect].transientErrors)
+    .filter((code, index) => index === 1 || /^(53300|1040)$/.test(code))
+    .map((code) => ({ code }))
+  it.each([...transient, ...lostRace].map(titled))(
+    'is asked again after error $title, and fails in the end if it remains',
+    async ({ title: _, ...fault }) => {
+      await raiseError({ ...fault, times: 2 })
+      expect(await lock('20s')).toBeDefined()
+      await stopErrors()
+      await raiseError(fault)
+      await expect(lock('1s')).rejects.toEqual(lockError('TIMEOUT', 'too busy'))
+    },
+  )
 
-  it.each(unknown.map(titled))('does not treat error $title as an answer', async (fault) => {
+  it.each(unknown.map(titled))('may have written before error $title', async (fault) => {
     await raiseError(fault)
     await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', 'The connection to the database failed'))
   })
 
-  for (const fault of notSent) {
-    it(`has nothing to release after error ${fault.code} '${fault.message}'`, async () => {
-      await raiseError(fault)
+  for (const [message, code, reported] of poolerErrors)
+    it(`is not asked to release after a pooler's '${message}'`, async () => {
+      await raiseError({ code: '08P01', message })
       const log = new Log('all')
-      const provider = typeOrmLockProvider(await connect({ logger: log, logging: true }), { dialect })
-      const failed = provider.lock({ name: 'job', lockAtMostFor: '1m' })
-      // A pool without a free connection is reported as one that does not answer.
-      const expected = fault.message?.includes('timeout')
-        ? lockError('TIMEOUT', 'check whether the connection pool is exhausted')
-        : lockError('DATABASE_ERROR', 'The connection to the database failed')
-      await expect(failed).rejects.toEqual(expected)
+      const client = await connect({ logger: log, logging: true })
+      const provider = typeOrmLockProvider(client, { timeLimit: '1s' })
+      await expect(provider.lock(job)).rejects.toEqual(lockError(code, reported))
       await provider.drain()
       expect(log.seen.filter((statement) => /^query: (update|with)/.test(statement))).toEqual([])
     })
-  }
 
-  describe('on a server that accepts no writes', () => {
-    const pool = { poolSize: 1 }
-    const session = render(sql`select ${dialects[backend.dialect].table.session ?? sql`0`} as session`)
-    const sessionOf = async (client: DataSource): Promise<string> => {
-      const [row] = await client.query<{ session: unknown }[]>(session)
-      return String(row?.session)
-    }
-
-    it.each(Object.keys(dialects[dialect].readOnlyErrors))(
-      'acquires a lock on another connection after error %s',
-      async (code) => {
-        const client = await connect(pool)
-        const first = await sessionOf(client)
-        await raiseError({ code, onlyIn: first })
-        const locks = typeOrmLockProvider(client, { dialect })
-        expect(await locks.lock({ name: 'job', lockAtMostFor: '1m' })).toBeDefined()
-        expect(await sessionOf(client)).not.toBe(first)
-      },
+  it('is left if it accepts no writes, and the lock fails with advice if there is no other', async () => {
+    const [code = ''] = Object.keys(dialects[dialect].readOnlyErrors)
+    const client = await connect({ poolSize: 1 })
+    const session = async (): Promise<unknown> =>
+      client.query(render(sql`select ${dialects[dialect].table.session ?? sql`0`} as session`))
+    const [first] = (await session()) as { session: unknown }[]
+    await raiseError({ code, onlyIn: String(first?.session) })
+    const locks = typeOrmLockProvider(client)
+    await (await locks.lock(job))?.unlock()
+    expect(await session()).not.toEqual([first])
+    await stopErrors()
+    await raiseError({ code })
+    await expect(lock('1s')).rejects.toEqual(
+      lockError(
+        'DATABASE_ERROR',
+        /does not accept writes.*standby or a former primary\. Make the pool connect/,
+      ),
     )
-
-    it('fails in the end, with advice', async () => {
-      const [code = ''] = Object.keys(dialects[dialect].readOnlyErrors)
-      await raiseError({ code })
-      await expect(lock('3s')).rejects.toEqual(
-        lockError(
-          'DATABASE_ERROR',
-          /does not accept writes.*standby or a former primary\. Make the pool connect/,
-        ),
-      )
-    })
   })
 })

@@ -21,12 +21,14 @@ const busyAfter = (milliseconds: number) => async () => {
   throw new DriverError('SQLITE_BUSY', 'database is locked')
 }
 
-it('a lease counts from before the request, less a millisecond to which the database cuts its clock; an extension too', async () => {
+it('a lease counts from before the request, less a millisecond to which the database cuts its clock; an extension too, which never shortens it', async () => {
   network.fault = slowWrites
   const lock = await settle(provider.lock(known), 500)
   expect(lock?.remaining()).toBe(59_499)
   await settle(Promise.resolve(lock?.extend(2 * MINUTE)), 500)
   expect(lock?.remaining()).toBe(119_499)
+  await settle(Promise.resolve(lock?.extend(MINUTE)), 500)
+  expect(lock?.remaining()).toBe(118_999)
 })
 
 it('a lease counts from the second attempt that acquired it, even if the first took longer than the lease', async () => {

@@ -42,49 +42,6 @@ it('an extension whose request got lost is sent again before the lease is over',
   expect(lock?.remaining()).toBeGreaterThan(HOUR / 2)
 })
 
-it('a lease is trusted for a millisecond less than was asked for, and an extension never shortens it', async () => {
-  const lock = await provider.lock(job())
-  expect(lock?.remaining()).toBe(HOUR - 1)
-  await lock?.extend(MINUTE)
-  expect(lock?.remaining()).toBe(HOUR - 1)
-  await jest.advanceTimersByTimeAsync(2 * MINUTE)
-  network.next = (send) => later(SECOND).then(send)
-  await settle(Promise.resolve(lock?.extend(2 * HOUR)), SECOND)
-  expect(lock?.remaining()).toBe(2 * HOUR - 1 - SECOND)
-  await lock?.unlock()
-  expect(await held()).toEqual([])
-})
-
-it.each([
-  ['leaves lockAtLeastFor as it is', undefined, '0+10000 failed'],
-  ['can change lockAtLeastFor', 20 * SECOND, '0+20000 failed'],
-])('an extension %s', async (_, lockAtLeastFor, ended) => {
-  const lock = await provider.lock({ ...job(), lockAtLeastFor: 10 * SECOND })
-  await lock?.extend(HOUR, lockAtLeastFor)
-  await lock?.unlock({ outcome: 'failed' })
-  expect((await other.table.find('job'))?.lockedBy.split('/').at(-1)).toBe(ended)
-})
-
-it('an extension is refused once somebody else has released the lock', async () => {
-  const lock = await provider.lock(job())
-  const seen = await other.table.find('job')
-  expect(seen && (await other.table.release(seen))).toBe(true)
-  await expect(lock?.extend(HOUR)).rejects.toMatchObject({ code: 'LOCK_LOST' })
-})
-
-it.each([
-  ['at once', (): Promise<unknown> => Promise.resolve()],
-  ['at the second attempt', () => later(SECOND).then(() => Promise.reject(BUSY))],
-])('a release that arrives %s records the run, and how long the lease went on', async (_, before) => {
-  network.next = (send) => later(SECOND).then(send)
-  const locking = provider.lock({ ...job(), lockAtMostFor: 10 * SECOND, lockAtLeastFor: 10 * SECOND })
-  const lock = await settle(locking, SECOND)
-  await jest.advanceTimersByTimeAsync(3 * SECOND)
-  network.next = (send) => before().then(send)
-  await settle(Promise.resolve(lock?.unlock({ outcome: 'succeeded' })), 2 * SECOND)
-  expect((await other.table.find('job'))?.lockedBy.split('/').at(-1)).toBe('3000+6000 succeeded')
-})
-
 it.each<[string, 'failed' | 'succeeded', Delivery[], object]>([
   ['has already run if it succeeded', 'succeeded', [send], ALREADY_RUN],
   ['has already run if its row is gone when it is read again', 'failed', [send, nothing], ALREADY_RUN],
