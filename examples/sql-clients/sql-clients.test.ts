@@ -34,9 +34,7 @@ describe.each(cases)('$client on $backend.name', ({ backend, open }) => {
   }
 
   const client: SqlClient = {
-    manyWriters: true,
-    settableClock: false,
-    reasons: { createProviderInTimeZone: noSessions, createProviderAtTime: noSessions },
+    reasons: { createProviderInTimeZone: noSessions },
     createProvider: (names) => Promise.resolve(next().createProvider(names)),
     beginTransaction: async (names) => {
       const app = next()

@@ -21,15 +21,24 @@ const IN_ZONE: Readonly<Record<string, (zone: string) => Options>> = {
 /** A pool of three connections, whichever adapter has it. */
 const POOL: Options = { max: 3, connectionLimit: 3, pool: { max: 3 } }
 
+interface Variant {
+  readonly variant: string
+  readonly wal: boolean
+  /** Its statements are those of another backend or journal, where they are shown to keep locks. */
+  readonly sqlOnly?: boolean
+}
+
 /**
  * The ways in which apps connect to a backend, where there are several. The journal is the file's, and what differs with it
  * is seen through better-sqlite3; libsql has one transaction at a time with either.
  */
-function variantsOf({ name, adapter }: PrismaBackend): readonly { variant: string; wal: boolean }[] {
-  if (name !== 'sqlite' || adapter === 'libsql') return [{ variant: '', wal: false }]
+function variantsOf({ name, adapter, shared }: PrismaBackend): readonly Variant[] {
+  // MySQL's adapter is that of MariaDB.
+  if (name !== 'sqlite' || adapter === 'libsql')
+    return [{ variant: '', wal: false, sqlOnly: !shared || name === 'mysql' }]
   return [
     { variant: ' with a rollback journal', wal: false },
-    { variant: ' with WAL', wal: true },
+    { variant: ' with WAL', wal: true, sqlOnly: true },
   ]
 }
 
@@ -37,36 +46,39 @@ function variantsOf({ name, adapter }: PrismaBackend): readonly { variant: strin
 export function describePrisma(isOurs: (backend: PrismaBackend) => boolean): void {
   const backends = prismaBackends(conformanceBackends()).filter(isOurs)
   const cases = backends.flatMap((backend) => variantsOf(backend).map((variant) => ({ backend, ...variant })))
-  describeBackends(cases)('Prisma on $backend.name by $backend.adapter$variant', ({ backend, wal }) => {
-    const { dialect, shared, adapter } = backend
-    const inZone = IN_ZONE[adapter]
-    let database: PrismaTestDatabase
-    let client: TestClient
+  describeBackends(cases)(
+    'Prisma on $backend.name by $backend.adapter$variant',
+    ({ backend, wal, sqlOnly }) => {
+      const { dialect, shared, adapter } = backend
+      const inZone = IN_ZONE[adapter]
+      let database: PrismaTestDatabase
+      let client: TestClient
 
-    describeSuites<TestClient>({
-      ...{ backend, wal, provide: prismaLockProvider, fixedClock: 'run with TypeORM' },
-      open: async (after) => {
-        // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
-        // one process: who closes it drops the locks of the other.
-        // https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
-        if (shared && adapter !== 'libsql') {
-          const { dataSource, ...opened } = await openDatabase(backend, { enableWAL: wal }, after)
-          database = opened.database
-          return dataSource
-        }
-        database = await backend.create()
-        after(() => database.drop())
-        client = await database.connect()
-        if (!shared) return observeBy(client)
-        const other = await database.connect()
-        await other.$queryRawUnsafe('pragma busy_timeout = 5000')
-        return observeBy(other)
-      },
-      connect: async () => (shared ? database.connect(POOL) : client),
-      ...(inZone && shared && { connectIn: (zone) => database.connect({ ...POOL, ...inZone(zone) }) }),
-      begin: (prisma) => begin(prisma, dialect === 'sqlite' ? {} : { isolationLevel: 'Serializable' }),
-    })
-  })
+      describeSuites<TestClient>({
+        ...{ backend, wal, sqlOnly, provide: prismaLockProvider },
+        open: async (after) => {
+          // What lives in memory can only be observed by the connection itself. And two libraries must not have one SQLite file open in
+          // one process: who closes it drops the locks of the other.
+          // https://www.sqlite.org/howtocorrupt.html#_multiple_copies_of_sqlite_linked_into_the_same_application
+          if (shared && adapter !== 'libsql') {
+            const { dataSource, ...opened } = await openDatabase(backend, { enableWAL: wal }, after)
+            database = opened.database
+            return dataSource
+          }
+          database = await backend.create()
+          after(() => database.drop())
+          client = await database.connect()
+          if (!shared) return observeBy(client)
+          const other = await database.connect()
+          await other.$queryRawUnsafe('pragma busy_timeout = 5000')
+          return observeBy(other)
+        },
+        connect: async () => (shared ? database.connect(POOL) : client),
+        ...(inZone && shared && { connectIn: (zone) => database.connect({ ...POOL, ...inZone(zone) }) }),
+        begin: (prisma) => begin(prisma, dialect === 'sqlite' ? {} : { isolationLevel: 'Serializable' }),
+      })
+    },
+  )
 }
 
 function observeBy(client: TestClient): Observer {

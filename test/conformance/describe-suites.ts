@@ -21,16 +21,14 @@ export interface Orm<Client> {
   readonly backend: Pick<Backend, 'name' | 'dialect' | 'shared'>
   /** Whether SQLite has a write-ahead log. */
   readonly wal: boolean
-  /** Whether only those cases are run that are about SQL. */
+  /** Whether only those cases are run that are about SQL: another client or backend shows that these statements keep locks. */
   readonly sqlOnly?: boolean | undefined
   /** Makes the database. @returns what looks past the locks */
   open(after: typeof afterTest): Promise<Observer>
   /** Connects as one more instance of the app does, with a few connections. */
   connect(): Promise<Client>
-  /** Connects with sessions that have this time zone, and this time. */
-  readonly connectIn?: ((zone: string, time?: number) => Promise<Client>) | undefined
-  /** Why the time of a session cannot be set. */
-  readonly fixedClock?: string | undefined
+  /** Connects with sessions that have this time zone. */
+  readonly connectIn?: ((zone: string) => Promise<Client>) | undefined
   provide(client: Client, options: SqlLockProviderOptions): LockProvider
   /** Begins a transaction, serializable where there are levels. */
   begin(client: Client): Promise<Omit<ClientTransaction, 'provider'>>
@@ -80,51 +78,46 @@ function oneAtATime({ backend: { dialect, shared }, wal }: Orm<never>): string |
 
 /** Several instances of an app, each with a pool of its own. */
 function sqlClient<Client>(orm: Orm<Client>): SqlClient {
-  const { connectIn, fixedClock } = orm
-  const isSqlite = orm.backend.dialect === 'sqlite'
+  const { connectIn } = orm
   const blocked = oneAtATime(orm as Orm<never>)
+  const oneWriter =
+    orm.backend.dialect === 'sqlite'
+      ? 'SQLite has one writer: until the transaction ends, no lock can be written'
+      : undefined
   const pools: Client[] = []
   const idle: Client[] = []
-  const inSessions = new Map<string, Promise<Client>>()
+  const inZones = new Map<string, Promise<Client>>()
   let turn = 0
   return {
-    manyWriters: !isSqlite,
-    settableClock: fixedClock === undefined,
     reasons: {
-      createProviderInTimeZone: 'no time zone of a session can be set',
-      createProviderAtTime: fixedClock ?? 'no clock of a session can be set',
-      ...(isSqlite && {
-        beginWritingTransaction: 'SQLite has one writer: until the transaction ends, no lock can be written',
-      }),
-      ...(blocked !== undefined && { beginTransaction: blocked, beginWritingTransaction: blocked }),
+      ...(!connectIn && { createProviderInTimeZone: 'no time zone of a session can be set' }),
+      ...(oneWriter && { beginWritingTransaction: oneWriter }),
+      ...(blocked && { beginTransaction: blocked, beginWritingTransaction: blocked }),
     },
     createProvider: async (options) => {
       const index = turn++ % POOLS
       return orm.provide((pools[index] ??= await orm.connect()), options)
     },
     ...(connectIn && {
-      createProviderInSession: async (options, zone, time) => {
-        const session = `${zone} ${String(time)}`
-        const known = inSessions.get(session) ?? connectIn(zone, time)
-        inSessions.set(session, known)
-        return orm.provide(await known, options)
+      createProviderInTimeZone: async (options, zone) => {
+        const client = inZones.get(zone) ?? connectIn(zone)
+        inZones.set(zone, client)
+        return orm.provide(await client, options)
       },
     }),
-    ...(blocked === undefined && {
-      beginTransaction: async (options) => {
-        const client = idle.pop() ?? (await orm.connect())
-        const transaction = await orm.begin(client)
-        const end = async (how: 'commit' | 'rollback'): Promise<void> => {
-          await transaction[how]()
-          idle.push(client)
-        }
-        return {
-          ...transaction,
-          provider: orm.provide(client, options),
-          commit: () => end('commit'),
-          rollback: () => end('rollback'),
-        }
-      },
-    }),
+    beginTransaction: async (options) => {
+      const client = idle.pop() ?? (await orm.connect())
+      const transaction = await orm.begin(client)
+      const end = async (how: 'commit' | 'rollback'): Promise<void> => {
+        await transaction[how]()
+        idle.push(client)
+      }
+      return {
+        ...transaction,
+        provider: orm.provide(client, options),
+        commit: () => end('commit'),
+        rollback: () => end('rollback'),
+      }
+    },
   }
 }

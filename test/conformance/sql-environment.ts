@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { LockProvider } from '../../src/core/internal'
-import { dialects, type DialectName, type SqlLockProviderOptions } from '../../src/sql/internal'
-import type {
-  CallerTransaction,
-  SqlLockProviderEnvironment,
-  TableNames,
-} from './sql-lock-provider-environment'
+import {
+  dialects,
+  type DialectName,
+  type LockTableOptions,
+  type SqlLockProviderOptions,
+} from '../../src/sql/internal'
+import type { CallerTransaction, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 import { drivers } from '../../src/drivers/internal'
 import { observeLockTable, type Observer } from './lock-table-observer'
 
@@ -22,18 +23,11 @@ export interface ClientTransaction {
 /** What differs from one client (TypeORM, Prisma) to another. */
 export interface SqlClient {
   createProvider(options: SqlLockProviderOptions): Promise<LockProvider>
-  /** A provider in sessions that have this time zone, and this time. */
-  readonly createProviderInSession?: (
-    options: SqlLockProviderOptions,
-    zone: string,
-    time?: number,
-  ) => Promise<LockProvider>
-  readonly beginTransaction?: (options: SqlLockProviderOptions) => Promise<ClientTransaction>
-  /** Whether a lock can be had while a transaction of the caller has written. */
-  readonly manyWriters: boolean
-  /** Whether the clock of a session can be set. */
-  readonly settableClock: boolean
-  readonly reasons: NonNullable<SqlLockProviderEnvironment['reasons']>
+  /** A provider in sessions that have this time zone. */
+  createProviderInTimeZone?(options: SqlLockProviderOptions, zone: string): Promise<LockProvider>
+  beginTransaction(options: SqlLockProviderOptions): Promise<ClientTransaction>
+  /** Why some of this cannot be called. */
+  readonly reasons: SqlLockProviderEnvironment['reasons']
 }
 
 /** Makes an environment for the suite. The observer is a client of the test's own, so that it sees what others see. */
@@ -41,21 +35,17 @@ export function sqlEnvironment(
   observer: Observer,
   dialect: DialectName,
   client: SqlClient,
-  names: TableNames = {},
+  names: LockTableOptions = {},
 ): SqlLockProviderEnvironment {
   const placeholder = drivers[dialect].placeholder
   const table = observeLockTable(observer, dialect, names)
   // How fast the machine is must not matter.
   const options: SqlLockProviderOptions = { ...names, timeLimit: '1m' }
-  const { createProviderInSession, beginTransaction } = client
 
   /** Begins it anew where its first statements lost a deadlock with the cases beside it: that is the caller's risk, not the lock's. */
-  const begin = async (
-    open: NonNullable<SqlClient['beginTransaction']>,
-    write: boolean,
-  ): Promise<CallerTransaction> => {
+  const begin = async (write: boolean): Promise<CallerTransaction> => {
     for (;;) {
-      const transaction = await open(options)
+      const transaction = await client.beginTransaction(options)
       try {
         return await begun(transaction, write)
       } catch (error) {
@@ -99,18 +89,12 @@ export function sqlEnvironment(
         },
       }
     },
-    ...(createProviderInSession && {
-      createProviderInTimeZone: (zone) => createProviderInSession(options, zone),
-    }),
-    ...(createProviderInSession &&
-      client.settableClock && {
-        createProviderAtTime: (zone, time) => createProviderInSession(options, zone, time),
-      }),
-    ...(beginTransaction && { beginTransaction: () => begin(beginTransaction, false) }),
-    ...(beginTransaction &&
-      client.manyWriters && {
-        beginWritingTransaction: () => begin(beginTransaction, true),
-      }),
+    createProviderInTimeZone: async (zone) => {
+      if (!client.createProviderInTimeZone) throw new Error('There are no time zones.')
+      return client.createProviderInTimeZone(options, zone)
+    },
+    beginTransaction: () => begin(false),
+    beginWritingTransaction: () => begin(true),
     withTable: async (otherNames) => {
       const other = sqlEnvironment(observer, dialect, client, allowedNames(dialect, otherNames))
       await other.createTable()
@@ -120,17 +104,13 @@ export function sqlEnvironment(
 }
 
 /** Spanner takes a column that is called as its table for the whole row. */
-function allowedNames(dialect: DialectName, names: TableNames): TableNames {
+function allowedNames(dialect: DialectName, names: LockTableOptions): LockTableOptions {
   const refused = dialects[dialect].notInIdentifiers
   if (!refused) return names
-  const allowed = (name: string): string => name.replaceAll(new RegExp(refused, 'gu'), '_')
   const end = dialect === 'spanner' ? '_' : ''
+  const allowed = (name = ''): string => name.replaceAll(new RegExp(refused, 'gu'), '_')
   const columns = Object.entries(names.columnNames ?? {}).map(([role, name]) => [role, allowed(name) + end])
-  return {
-    ...names,
-    ...(names.tableName !== undefined && { tableName: allowed(names.tableName) }),
-    columnNames: Object.fromEntries(columns) as TableNames['columnNames'] & object,
-  }
+  return { tableName: allowed(names.tableName), columnNames: Object.fromEntries(columns) as object }
 }
 
 /** The app's own tables, beside the lock table. */

@@ -1,4 +1,5 @@
 import type { LockProvider } from '../../src/core/internal'
+import type { LockTableOptions } from '../../src/sql/internal'
 import type { LockProviderEnvironment } from '../../src/testing'
 import type { Counter } from '../../src/testing/race-cases'
 
@@ -23,30 +24,10 @@ export interface CallerTransaction {
   rollback(): Promise<void>
 }
 
-/** The names of a lock table, as in the options of every provider. */
-export interface TableNames {
-  readonly tableName?: string
-  readonly columnNames?: {
-    readonly name?: string
-    readonly lockUntil?: string
-    readonly lockedAt?: string
-    readonly lockedBy?: string
-  }
-}
-
-/** What the cases for SQL need. A database that cannot support an optional member omits it. */
+/** What the cases for SQL need. */
 export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
-  /** Why optional members are omitted: the reasons with which their cases are skipped. */
-  readonly reasons?: Partial<
-    Record<
-      | 'createProviderInTimeZone'
-      | 'createProviderAtTime'
-      | 'beginTransaction'
-      | 'beginWritingTransaction'
-      | 'withTable',
-      string
-    >
-  >
+  /** Why some members cannot be called: the reasons with which their cases are skipped. */
+  readonly reasons: Partial<Record<Ability, string>>
   /** Reads the database's clock: whole milliseconds since 1970. */
   clock(): Promise<number>
   /** Reads a row directly, not through the provider; `undefined` if it does not exist. */
@@ -61,29 +42,25 @@ export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
   dropTable(): Promise<void>
   /** Creates a counter that starts at 0, in a row of its own. Reading and writing it are deliberately separate statements. */
   createCounter(): Promise<Counter>
+  /** Returns an environment for the same database with a different, new lock table. */
+  withTable(names: LockTableOptions): Promise<SqlLockProviderEnvironment>
 
   /** Creates a provider whose sessions have this time zone, such as `America/New_York`. */
-  createProviderInTimeZone?(zone: string): Promise<LockProvider>
-  /** Creates a provider whose sessions have this time zone, and whose clock stands still at `time`, in milliseconds since 1970. */
-  createProviderAtTime?(zone: string, time: number): Promise<LockProvider>
+  createProviderInTimeZone(zone: string): Promise<LockProvider>
   /** Begins a transaction and reads in it, so that its snapshot and its time are fixed. */
-  beginTransaction?(): Promise<CallerTransaction>
+  beginTransaction(): Promise<CallerTransaction>
   /** Begins a transaction, and reads and writes in it. */
-  beginWritingTransaction?(): Promise<CallerTransaction>
-  /** Returns an environment for the same database with a different, new lock table. */
-  withTable?(names: TableNames): Promise<SqlLockProviderEnvironment>
+  beginWritingTransaction(): Promise<CallerTransaction>
 }
 
-/** The names of the members that an environment may omit. */
-export type OptionalAbility = keyof NonNullable<SqlLockProviderEnvironment['reasons']>
+/** The members that not every client and database has. */
+export type Ability = 'createProviderInTimeZone' | 'beginTransaction' | 'beginWritingTransaction'
 
 /** The tests of one topic, by title. */
-export type SqlCases = Readonly<
-  Record<string, (environment: Required<SqlLockProviderEnvironment>) => Promise<void>>
->
+export type SqlCases = Readonly<Record<string, (environment: SqlLockProviderEnvironment) => Promise<void>>>
 
-/** Cases that are skipped if the environment omits a member. */
+/** Cases that are skipped where the member that they need cannot be called. */
 export interface CasesThatNeed {
-  readonly needs: OptionalAbility
+  readonly needs: Ability
   readonly cases: SqlCases
 }

@@ -1,7 +1,7 @@
 import { databaseClockCases } from './database-clock-cases'
 import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
-import { tableCases, tableNameCases } from './table-cases'
-import { summerTimeCases, timeZoneCases } from './time-zone-cases'
+import { tableCases } from './table-cases'
+import { timeZoneCases } from './time-zone-cases'
 import { counterCases, transactionCases } from './transaction-cases'
 
 /** One test, as in the suite for every storage, but it may be skipped. */
@@ -18,18 +18,11 @@ export interface SqlSuiteCase {
  */
 export function sqlLockProviderSuite(environment: SqlLockProviderEnvironment): SqlSuiteCase[] {
   const bound = (cases: SqlCases, skip?: string): SqlSuiteCase[] =>
-    Object.entries(cases).map(([title, run]) => ({
-      title,
-      skip,
-      run: () => run(environment as Required<SqlLockProviderEnvironment>),
-    }))
+    Object.entries(cases).map(([title, run]) => ({ title, skip, run: () => run(environment) }))
   return [
     ...[tableCases, databaseClockCases, counterCases].flatMap((cases) => bound(cases)),
-    ...[tableNameCases, timeZoneCases, summerTimeCases, ...transactionCases].flatMap(({ needs, cases }) =>
-      bound(
-        cases,
-        environment[needs] ? undefined : (environment.reasons?.[needs] ?? `the environment has no ${needs}`),
-      ),
+    ...[timeZoneCases, ...transactionCases].flatMap(({ needs, cases }) =>
+      bound(cases, environment.reasons[needs]),
     ),
   ]
 }

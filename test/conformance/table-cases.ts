@@ -9,28 +9,17 @@ import {
   untilFree,
 } from '../../src/testing/expectations'
 import { acquireLock, acquireNewLock, expectLockError, expectRow } from './sql-expectations'
-import type {
-  CasesThatNeed,
-  LockRow,
-  SqlCases,
-  SqlLockProviderEnvironment,
-  TableNames,
-} from './sql-lock-provider-environment'
+import type { LockTableOptions } from '../../src/sql/internal'
+import { hostileNames } from '../sql/hostile-names'
+import type { LockRow, SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 
-const HOSTILE_NAMES: readonly TableNames[] = [
-  {
-    tableName: 'Shed"Lock`s [table]; drop\'',
-    columnNames: {
-      name: 'Na"me`',
-      lockUntil: 'lock until',
-      lockedAt: "locked'at--",
-      lockedBy: '[Locked]By?$1',
-    },
-  },
+const TABLES: readonly LockTableOptions[] = [
+  hostileNames,
   {
     tableName: 'select',
     columnNames: { name: 'order', lockUntil: 'until', lockedAt: 'from', lockedBy: 'by' },
   },
+  // As the statements call what they read.
   {
     tableName: 'held',
     columnNames: { name: 'held', lockUntil: 'Zámek', lockedAt: 'UPPER', lockedBy: 'now' },
@@ -81,19 +70,6 @@ export const tableCases: SqlCases = {
     await expectRefused(await environment.createProvider(), newConfiguration({ name: row.name }))
     assert.deepEqual(await environment.findRow(row.name), row)
   },
-  'records the owner in locked_by: a readable part, and a random part that is new each time': async (
-    environment,
-  ) => {
-    const { provider, configuration } = await prepare(environment)
-    const owners = new Set<string>()
-    for (let round = 0; round < 3; round++) {
-      const lock = await acquireLock(provider, configuration)
-      owners.add((await environment.findRow(configuration.name))?.lockedBy ?? '')
-      await lock.unlock()
-    }
-    assert.equal(owners.size, 3, 'three acquisitions have fewer than three owners')
-    for (const owner of owners) assert.match(owner, /^.+\/[0-9a-f-]{36}$/)
-  },
   'never touches another row': async (environment) => {
     const provider = await environment.createProvider()
     const [row, other] = [await expiredRow(environment), await expiredRow(environment)]
@@ -102,7 +78,9 @@ export const tableCases: SqlCases = {
     await lock.unlock()
     assert.deepEqual(await environment.findRow(other.name), other)
   },
-  'acquires a lock again if its row was deleted while it was held': async (environment) => {
+  'acquires a lock again if its row was deleted, while it was held or after it was released': async (
+    environment,
+  ) => {
     const { provider, configuration } = await prepare(environment)
     const late = await acquireLock(provider, configuration)
     await environment.deleteRow(configuration.name)
@@ -110,10 +88,6 @@ export const tableCases: SqlCases = {
     await expectLockError(late.extend('10s'), 'LOCK_LOST')
     await expectHeld(environment, configuration.name)
     await lock.unlock()
-  },
-  'acquires a lock again if its row was deleted after it was released': async (environment) => {
-    const { provider, configuration } = await prepare(environment)
-    await (await acquireLock(provider, configuration)).unlock()
     await environment.deleteRow(configuration.name)
     await (await acquireLock(provider, configuration)).unlock()
   },
@@ -123,31 +97,25 @@ export const tableCases: SqlCases = {
     await lock.unlock()
     assert.equal(await environment.findRow(lock.name), undefined, 'the release created a row')
   },
-}
-
-export const tableNameCases: CasesThatNeed = {
-  needs: 'withTable',
-  cases: {
-    'finds a table that was created after start-up, dropped and created again': async (environment) => {
-      const other = await environment.withTable({ tableName: `late_${randomUUID().slice(0, 8)}` })
-      const provider = await other.createProvider()
-      for (let round = 0; round < 2; round++) {
-        await other.dropTable()
-        await expectLockError(provider.lock(newConfiguration()), 'TABLE_MISSING')
-        await other.createTable()
-        await (await acquireLock(provider, newConfiguration())).unlock()
-      }
+  'finds a table that was created after start-up, dropped and created again': async (environment) => {
+    const other = await environment.withTable({ tableName: `late_${randomUUID().slice(0, 8)}` })
+    const provider = await other.createProvider()
+    for (let round = 0; round < 2; round++) {
       await other.dropTable()
-    },
-    ...Object.fromEntries(
-      HOSTILE_NAMES.map((names) => [
-        `keeps its locks in a table with the name ${String(names.tableName)}`,
-        async (environment: Required<SqlLockProviderEnvironment>) => {
-          const other = await environment.withTable(names)
-          await cycle(other)
-          await other.dropTable()
-        },
-      ]),
-    ),
+      await expectLockError(provider.lock(newConfiguration()), 'TABLE_MISSING')
+      await other.createTable()
+      await (await acquireLock(provider, newConfiguration())).unlock()
+    }
+    await other.dropTable()
   },
+  ...Object.fromEntries(
+    TABLES.map((names) => [
+      `keeps its locks in a table with the name ${names.tableName}`,
+      async (environment: SqlLockProviderEnvironment) => {
+        const other = await environment.withTable(names)
+        await cycle(other)
+        await other.dropTable()
+      },
+    ]),
+  ),
 }

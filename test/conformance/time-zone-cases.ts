@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
-import {
-  expectFree,
-  expectHeld,
-  expectRefused,
-  newConfiguration,
-  untilFree,
-} from '../../src/testing/expectations'
+import { expectFree, expectHeld, expectRefused, newConfiguration } from '../../src/testing/expectations'
 import { acquireLock, expectRow } from './sql-expectations'
 import type { CasesThatNeed } from './sql-lock-provider-environment'
 
-const ZONES = ['America/New_York', 'UTC', 'Asia/Tokyo', 'Europe/Prague']
+const ZONES = ['America/New_York', 'UTC', 'Asia/Tokyo']
 
 /** 02:30 UTC on the last Sunday of March: as a local time, 02:30 does not exist in Prague on that day. */
 function gapInSpring(year: number): number {
@@ -37,12 +31,6 @@ export const timeZoneCases: CasesThatNeed = {
         }
       }
     },
-    'lets a lock expire for sessions in other time zones': async (environment) => {
-      const configuration = newConfiguration({ lockAtMostFor: '2s' })
-      await acquireLock(await environment.createProviderInTimeZone('Asia/Tokyo'), configuration)
-      await untilFree(environment, configuration.name)
-      await acquireLock(await environment.createProviderInTimeZone('America/New_York'), configuration)
-    },
     'writes the same time in every time zone': async (environment) => {
       for (const zone of ZONES) {
         const configuration = newConfiguration({ lockAtLeastFor: '1m' })
@@ -64,26 +52,6 @@ export const timeZoneCases: CasesThatNeed = {
       await acquireLock(provider, configuration)
       const row = await expectRow(environment, configuration.name)
       assert(row.lockUntil >= gap && row.lockUntil <= gap + ((await environment.clock()) - now))
-    },
-  },
-}
-
-export const summerTimeCases: CasesThatNeed = {
-  needs: 'createProviderAtTime',
-  cases: {
-    'acquires and releases a lock in the hour that a time zone skips in spring': async (environment) => {
-      const gap = gapInSpring(2024)
-      const provider = await environment.createProviderAtTime('Europe/Prague', gap)
-      const configuration = newConfiguration({ lockAtMostFor: '1m', lockAtLeastFor: '30s' })
-      const lock = await acquireLock(provider, configuration)
-      assert.equal((await expectRow(environment, configuration.name)).lockedAt, gap)
-      await expectRefused(provider, configuration)
-      await lock.extend('1h')
-      assert.equal((await expectRow(environment, configuration.name)).lockUntil, gap + 3_600_000)
-      await lock.unlock()
-      // The database's clock stands still here, but the holder's does not.
-      const { lockUntil } = await expectRow(environment, configuration.name)
-      assert(lockUntil > gap && lockUntil <= gap + 30_000, `${lockUntil - gap} ms`)
     },
   },
 }

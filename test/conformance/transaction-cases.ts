@@ -16,30 +16,25 @@ const ENDS = ['rollback', 'commit'] as const
 /** Cases that hold both in a transaction that has only read and in one that has written. */
 function casesIn(which: string, needs: 'beginTransaction' | 'beginWritingTransaction'): CasesThatNeed {
   const cases: SqlCases = {
-    [`keeps a lock that is acquired inside ${which}, after its commit or rollback`]: async (environment) => {
-      for (const end of ENDS) {
-        const transaction = await environment[needs]()
-        const lock = await acquireLock(transaction.provider, newConfiguration())
-        await expectHeld(environment, lock.name)
-        await transaction[end]()
-        await expectHeld(environment, lock.name)
-        await lock.unlock()
-        await expectFree(environment, lock.name)
-      }
-    },
-    [`extends and releases a lock inside ${which}, with lasting effect after its commit or rollback`]: async (
-      environment,
-    ) => {
-      for (const end of ENDS) {
-        const transaction = await environment[needs]()
-        const lock = await acquireLock(transaction.provider, newConfiguration())
-        await lock.extend('1h')
-        await lock.unlock()
-        await expectFree(environment, lock.name)
-        await transaction[end]()
-        await expectFree(environment, lock.name)
-      }
-    },
+    [`acquires, extends and releases locks inside ${which}, with lasting effect after its commit or rollback`]:
+      async (environment) => {
+        for (const end of ENDS) {
+          const transaction = await environment[needs]()
+          const kept = await acquireLock(transaction.provider, newConfiguration())
+          await expectRefused(transaction.provider, { name: kept.name, lockAtMostFor: '5m' })
+          const released = await acquireLock(transaction.provider, newConfiguration())
+          await released.extend('1h')
+          await released.unlock()
+          assert.equal(await transaction.isVisible(), false, 'the lock committed what the caller wrote')
+          await transaction[end]()
+          const isWritten = needs === 'beginWritingTransaction' && end === 'commit'
+          const isVisible = await transaction.isVisible()
+          assert.equal(isVisible, isWritten, "the lock changed how the caller's transaction ended")
+          await expectHeld(environment, kept.name)
+          await expectFree(environment, released.name)
+          await kept.unlock()
+        }
+      },
     [`counts a lease that begins inside ${which} from the acquisition, not from the transaction's start`]:
       async (environment) => {
         const transaction = await environment[needs]()
@@ -80,25 +75,6 @@ function casesIn(which: string, needs: 'beginTransaction' | 'beginWritingTransac
 export const transactionCases: readonly CasesThatNeed[] = [
   casesIn("the caller's transaction", 'beginTransaction'),
   casesIn("the caller's transaction that has written", 'beginWritingTransaction'),
-  {
-    needs: 'beginWritingTransaction',
-    cases: {
-      "neither commits nor undoes what the caller's transaction wrote": async (environment) => {
-        for (const end of ENDS) {
-          const transaction = await environment.beginWritingTransaction()
-          const configuration = newConfiguration()
-          const lock = await acquireLock(transaction.provider, configuration)
-          await expectRefused(transaction.provider, configuration)
-          await lock.extend('10s')
-          await lock.unlock()
-          assert.equal(await transaction.isVisible(), false, 'the lock committed what the caller wrote')
-          await transaction[end]()
-          const isKept = await transaction.isVisible()
-          assert.equal(isKept, end === 'commit', "the lock changed how the caller's transaction ended")
-        }
-      },
-    },
-  },
   {
     needs: 'beginTransaction',
     cases: {

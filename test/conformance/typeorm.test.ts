@@ -9,17 +9,20 @@ import { OFFSETS } from './zone-offsets'
 interface Variant {
   readonly variant: string
   readonly options?: { readonly type: 'mysql' } | { readonly enableWAL: true }
-  /** Its statements are those of another backend, where they are shown to keep locks: here the server only has to take them. */
-  readonly sqlOnly?: true
+  /** Its statements are those of another backend, where they are shown to keep locks: here the client only has to take them. */
+  readonly sqlOnly?: boolean
 }
 
 /** The ways in which apps connect to a backend, where there are several. */
-function variantsOf({ name }: Backend): readonly Variant[] {
+function variantsOf({ name, shared }: Backend): readonly Variant[] {
   if (name === 'mariadb')
     return [{ variant: '' }, { variant: ' as type mysql', options: { type: 'mysql' }, sqlOnly: true }]
   if (name === 'sqlite')
-    return [{ variant: ' with a rollback journal' }, { variant: ' with WAL', options: { enableWAL: true } }]
-  return [{ variant: '' }]
+    return [
+      { variant: ' with a rollback journal' },
+      { variant: ' with WAL', options: { enableWAL: true }, sqlOnly: true },
+    ]
+  return [{ variant: '', sqlOnly: !shared && name !== 'pglite' }]
 }
 
 /** Sets the zone of the sessions that follow on a connection, where that is a statement. */
@@ -42,22 +45,18 @@ describeBackends(cases)('TypeORM on $backend.name$variant', ({ backend, options 
   // What lives in memory has one connection.
   const connect = async (rest: object = {}): Promise<DataSource> =>
     shared ? opened.connect({ ...options, poolSize: 3, ...rest }) : opened.dataSource
-  const connectIn = async (zone: string, time?: number): Promise<DataSource> => {
+  const connectIn = async (zone: string): Promise<DataSource> => {
     if (isPostgres) return connect({ extra: { options: `-c TimeZone=${zone}` } })
     // One connection, so that what is set for it holds for all statements.
     const dataSource = await connect({ poolSize: 1 })
     const known = knowsNamedZones || dialect === 'oracle' ? zone : OFFSETS[zone]
     await dataSource.query(`${SET_ZONE[dialect] ?? ''} '${known ?? zone}'`)
-    if (time !== undefined) await dataSource.query(`set timestamp = ${time / 1000}`)
     return dataSource
   }
 
   describeSuites<DataSource>({
     ...{ backend, wal: 'enableWAL' in options, sqlOnly, connect, provide: typeOrmLockProvider },
     ...(hasZones && { connectIn }),
-    fixedClock: knowsNamedZones
-      ? undefined
-      : 'sessions have no clock of their own, or the time zone tables of the server are not loaded',
     open: async (after) => {
       opened = await openDatabase(backend, options, after)
       return dialect === 'spanner' ? spannerObserver(opened.dataSource) : opened.dataSource

@@ -67,12 +67,15 @@ it('sends nothing for acquisitions that had no connection', async () => {
   expect(network.sent).toEqual([])
 })
 
-it('sends nothing for an acquisition that has only read', async () => {
-  network.stall('reads')
-  await expectFailure(provider.lock(job()), TIMED_OUT)
+it('does not acquire a lock that no caller waits for any more, and sends nothing if it has only read', async () => {
+  const gate = network.stall('reads')
+  await expectFailure(provider.lock(job('given up')), TIMED_OUT)
   network.gate = {}
-  await jest.advanceTimersByTimeAsync(2 * HOUR)
+  await jest.advanceTimersByTimeAsync(HOUR)
+  gate.resolve()
+  await jest.advanceTimersByTimeAsync(HOUR)
   expect(network.sent).toEqual([])
+  expect(await held()).toEqual([])
 })
 
 it('sends a release whose answer was lost once more', async () => {
@@ -206,15 +209,6 @@ it.each(['acquired it', 'found it held'])('uses a late answer: the statement %s'
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   expect(network.sent).toHaveLength(isHeld ? 0 : 1)
   expect(await held()).toEqual(isHeld ? ['late'] : [])
-})
-
-it('does not acquire a lock that no caller waits for any more', async () => {
-  const gate = network.stall('reads')
-  await expectFailure(provider.lock(job('given up')), TIMED_OUT)
-  gate.resolve()
-  await jest.advanceTimersByTimeAsync(HOUR)
-  expect(network.sent).toEqual([])
-  expect(await held()).toEqual([])
 })
 
 it.each(['acquired it', 'found it held'])(

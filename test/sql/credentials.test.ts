@@ -5,8 +5,9 @@ import { expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { prismaLockProvider } from '../../src/prisma/internal'
+import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { migrated, openDatabase, openMemory } from '../backends/open-database'
+import { migrated, openDatabase } from '../backends/open-database'
 import { prismaBackends } from '../prisma/clients'
 
 const SECRET = 'hunter2-s3cret'
@@ -34,69 +35,52 @@ async function logged(provider: LockProvider): Promise<string> {
 describeBackends(servers)('A URL with a password for $name', (backend) => {
   it('is in no error, cause or event when the server refuses the user', async () => {
     const { database, dataSource: admin } = await openDatabase(backend, migrated())
-    const user = `shedlock_${randomBytes(4).toString('hex')}`
-    const postgres = backend.dialect === 'postgres'
-    try {
-      await admin.query(
-        postgres ? `create role "${user}" login` : `create user '${user}'@'%' identified by '${SECRET}'`,
-      )
-      await admin.query(
-        postgres
-          ? `grant select, insert, update on shedlock to "${user}"`
-          : `grant select, insert, update on shedlock to '${user}'@'%'`,
-      )
-      const url = new URL(database.url)
-      url.username = user
-      url.password = SECRET
-      const dataSource = await new DataSource({
-        type: backend.dialect,
-        url: url.href,
-        poolSize: 2,
-      } as DataSourceOptions).initialize()
-      // From now on no new connection is let in, and the first one is in use.
-      await admin.query(postgres ? `alter role "${user}" nologin` : `drop user '${user}'@'%'`)
-      const busy = dataSource.createQueryRunner()
-      await busy.connect()
-      expect(await logged(typeOrmLockProvider(dataSource, { timeLimit: '2s' }))).not.toContain(SECRET)
-      await busy.release()
-      await dataSource.destroy()
-    } finally {
-      if (postgres) {
-        await admin.query(`drop owned by "${user}"`)
-        await admin.query(`drop role "${user}"`)
-      }
-    }
+    const name = `shedlock_${randomBytes(4).toString('hex')}`
+    const [user, make, refuse, drop] =
+      backend.dialect === 'postgres'
+        ? [`"${name}"`, 'create role $ login', 'alter role $ nologin', ['drop owned by $', 'drop role $']]
+        : [
+            `'${name}'@'%'`,
+            `create user $ identified by '${SECRET}'`,
+            'alter user $ account lock',
+            ['drop user $'],
+          ]
+    const administer = (statement: string) => admin.query(statement.replace('$', user))
+    await administer(make)
+    afterTest(async () => {
+      for (const statement of drop) await administer(statement)
+    })
+    await administer('grant select, insert, update on shedlock to $')
+    const { href: url } = Object.assign(new URL(database.url), { username: name, password: SECRET })
+    const options = { type: backend.dialect, url, poolSize: 2 } as DataSourceOptions
+    const dataSource = await new DataSource(options).initialize()
+    afterTest(() => dataSource.destroy())
+    // From now on no new connection is let in, and the first one is in use.
+    await administer(refuse)
+    const busy = dataSource.createQueryRunner()
+    await busy.connect()
+    afterTest(() => busy.release())
+    expect(await logged(typeOrmLockProvider(dataSource, { timeLimit: '1s' }))).not.toContain(SECRET)
   })
 })
 
-describeBackends(
-  prismaBackends().filter(({ dialect }) => servers.some((server) => server.dialect === dialect)),
-)('A URL with a password for Prisma on $name', (backend) => {
+const prismas = prismaBackends().filter(({ dialect }) => servers.some((server) => server.dialect === dialect))
+
+describeBackends(prismas)('A URL with a password for Prisma on $name', (backend) => {
   it('is in no error, cause or event when the user is refused or no server answers', async () => {
     const database = await backend.create()
-    try {
-      const wrong = { user: 'nobody-here', password: SECRET }
-      const refused = await database.connect(
-        backend.dialect === 'postgres'
-          ? { connectionString: database.url.replace(/\/\/[^@]*@/, `//nobody-here:${SECRET}@`) }
-          : { ...wrong, acquireTimeout: 1_000 },
-      )
-      expect(await logged(prismaLockProvider(refused, { timeLimit: '2s' }))).not.toContain(SECRET)
-      const unreachable = await database.connect(
-        backend.dialect === 'postgres'
-          ? { connectionString: `postgres://app:${SECRET}@127.0.0.1:1/app` }
-          : { ...wrong, port: 1, acquireTimeout: 1_000 },
-      )
-      expect(await logged(prismaLockProvider(unreachable, { timeLimit: '2s' }))).not.toContain(SECRET)
-    } finally {
-      await database.drop()
+    afterTest(() => database.drop())
+    const onMySql = { user: 'nobody-here', password: SECRET, acquireTimeout: 500 }
+    const clients =
+      backend.dialect === 'postgres'
+        ? [
+            { connectionString: database.url.replace(/\/\/[^@]*@/, `//nobody-here:${SECRET}@`) },
+            { connectionString: `postgres://app:${SECRET}@127.0.0.1:1/app` },
+          ]
+        : [onMySql, { ...onMySql, port: 1 }]
+    for (const options of clients) {
+      const client = await database.connect(options)
+      expect(await logged(prismaLockProvider(client, { timeLimit: '1s' }))).not.toContain(SECRET)
     }
   })
-})
-
-it('An owner contains the host and the process, and nothing else', async () => {
-  const dataSource = await openMemory(migrated())
-  await typeOrmLockProvider(dataSource).lock({ name: 'job', lockAtMostFor: '1m' })
-  const [row] = await dataSource.query<{ locked_by: string }[]>('select locked_by from shedlock')
-  expect(row?.locked_by).toMatch(/^[^/]+\/\d+(\/\d+)?\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 })

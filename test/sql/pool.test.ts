@@ -12,8 +12,7 @@ import {
 import { prismaLockProvider } from '../../src/prisma/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
-import { availableBackends, describeBackends } from '../backends'
-import { freePort } from '../backends/free-port'
+import { describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
@@ -136,7 +135,6 @@ describe('the connections of a pool', () => {
 
   it.each([
     [1, 10],
-    [10, 20],
     [20, 30],
   ])(
     'are replaced sparingly while the server is read-only: %d calls open at most %d',
@@ -220,24 +218,6 @@ describe('the connections of a pool', () => {
     expect(writes).toBeGreaterThan(2)
   })
 
-  it('that wait behind one row use up only ten of twenty ends, and an answered write forgives the others', async () => {
-    const lock = await provider.lock(job)
-    pool.write = silent
-    await failing(Promise.resolve(lock?.unlock()))
-    // The release goes on in the background, and those that were ended are not waited for.
-    await jest.advanceTimersByTimeAsync(90 * SECOND)
-    expect(pool.opened).toBeGreaterThan(6)
-    await jest.advanceTimersByTimeAsync(3_600 * SECOND)
-    expect(pool.ended).toBeLessThanOrEqual(10)
-    for (let count = 0; count < 15; count++) await failing(provider.lock({ ...job, name: `other ${count}` }))
-    const used = pool.ended
-    pool.write = answered
-    await (await provider.lock({ ...job, name: 'answered' }))?.unlock()
-    pool.write = silent
-    for (let count = 0; count < 10; count++) await failing(provider.lock({ ...job, name: `silent ${count}` }))
-    expect(pool.ended - used).toBeGreaterThanOrEqual(10)
-  })
-
   it('that wait behind one row are ended again once that row was written, and otherwise after minutes', async () => {
     const endedBy = async (lock: Lock | undefined, extensions: number) => {
       pool.write = silent
@@ -262,17 +242,6 @@ describe('the connections of a pool', () => {
     expect(await endedBy(lock, 1)).toBe(0)
     await lock?.extend('1h')
     expect(await endedBy(lock, 1)).toBe(2)
-  })
-
-  it('are requested again while the server has no room for them', async () => {
-    const connect = pool.connect.bind(pool)
-    let full = 5
-    pool.connect = () =>
-      full-- > 0 ? Promise.reject(new DriverError('1040', 'Too many connections', false)) : connect()
-    const locked = provider.lock(job)
-    await jest.advanceTimersByTimeAsync(SECOND)
-    expect(await locked).toBeDefined()
-    expect(pool).toMatchObject({ opened: 1, released: 1, ended: 0 })
   })
 
   it('are not ended while they go back, however long that takes, because the app may have them already', async () => {
@@ -300,20 +269,6 @@ describe('the connections of a pool', () => {
     pool.write = answered
     await jest.advanceTimersByTimeAsync(60 * SECOND)
     expect(pool.opened - pool.released).toBe(0)
-  })
-
-  it('that cannot be ended go back after a late answer, and their call opens no other', async () => {
-    const lock = await provider.lock(job)
-    const connect = pool.connect.bind(pool)
-    pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
-    pool.opened = pool.released = 0
-    pool.write = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 20 * SECOND))
-      return changing(0)()
-    }
-    expect(await failing(Promise.resolve(lock?.extend('1h')))).toMatchObject({ code: 'TIMEOUT' })
-    await jest.advanceTimersByTimeAsync(60 * SECOND)
-    expect(pool).toMatchObject({ opened: 2, released: 2 })
   })
 
   it('go back if they arrive too late, and nothing is sent', async () => {
@@ -401,42 +356,6 @@ describe('the connections of a pool', () => {
     const error = await failing(provider.lock({ ...job, slot: 1 }), 5 * SECOND)
     expect(error).toMatchObject({ code, lockName: 'job', message: expect.stringMatching(message) })
     expect(String((error as LockError).cause)).toMatch(cause)
-  })
-})
-
-const postgres = availableBackends().filter(({ name }) => name === 'postgres')
-
-describeBackends(postgres)('a server that is not there, on $name', (backend) => {
-  /** A client, and the options with which its pool connects. */
-  async function open() {
-    const { dataSource } = await openDatabase(backend, migrated())
-    const { master } = dataSource.driver as unknown as { master: { options: { port: number } } }
-    // The one connection that there is is in use.
-    const runner = dataSource.createQueryRunner()
-    await runner.connect()
-    afterTest(() => runner.release())
-    return { dataSource, options: master.options }
-  }
-
-  it('is connected to again within the time limit, so that a restart loses no job', async () => {
-    const { dataSource, options } = await open()
-    const { port } = options
-    // New connections are refused for a moment.
-    options.port = await freePort()
-    await expect(dataSource.query('select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-    const locked = typeOrmLockProvider(dataSource).lock(job)
-    setTimeout(() => (options.port = port), 300)
-    expect(await locked).toBeDefined()
-  })
-
-  it.each([
-    ['a wrong database', { database: 'nowhere' }],
-    ['a host without an address', { host: 'nowhere.invalid' }],
-  ])('fails at once for what cannot change: %s', async (_, wrong) => {
-    const { dataSource, options } = await open()
-    Object.assign(options, wrong)
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1h' })
-    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
   })
 })
 
