@@ -1,5 +1,5 @@
 import { Injectable, Scope, type ModuleMetadata } from '@nestjs/common'
-import { getDataSourceToken, getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
+import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource, type Repository } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
 import {
@@ -107,17 +107,6 @@ describe('The module finds the client of its locks', () => {
     const { clients, lockProvider } = spy()
     const application = await start({ imports: [memory('audit'), memory()] }, { lockProvider })
     expect(clients).toEqual([application.get(DataSource)])
-  })
-
-  test('of several DataSources the one that forRootAsync injects', async () => {
-    const { clients, lockProvider } = spy()
-    const token = getDataSourceToken('audit')
-    const module = ShedLockModule.forRootAsync({
-      inject: [token],
-      useFactory: (dataSource: DataSource) => ({ lockProvider: lockProvider(dataSource) }),
-    })
-    const application = await startApplication({ imports: [module, memory('audit'), memory()] })
-    expect(clients).toEqual([application.get(token)])
   })
 
   test('of a module that made it by itself, under a text', async () => {

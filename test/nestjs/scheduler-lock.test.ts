@@ -9,7 +9,12 @@ import {
 } from '@nestjs/common'
 import { ModuleRef, Reflector } from '@nestjs/core'
 import { describe, expect, test } from '@jest/globals'
-import { activeLock, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
+import {
+  activeLock,
+  InMemoryLockProvider,
+  LockingTaskExecutor,
+  type LockProvider,
+} from '../../src/core/internal'
 import { LockingTaskExecutors, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
 import { startApplication, startWith } from './application'
 import { lockProvider } from './lock-provider'
@@ -193,27 +198,6 @@ describe('several lock providers', () => {
     ])
   })
 
-  test('stay those of the class where a subclass and a method leave them undefined', async () => {
-    @SchedulerLockDefaults({ lockAtMostFor: undefined, provider: undefined })
-    class Silent extends Jobs {
-      @SchedulerLock({ name: 'silent', lockAtMostFor: undefined, provider: undefined })
-      silent(): unknown {
-        return undefined
-      }
-    }
-    const [main, reports] = [await lockProvider(), await lockProvider()]
-    const held = await reports.lock({ name: 'silent', lockAtMostFor: '1m' })
-    const ran: string[] = []
-    const listeners = [{ onTaskStarted: ({ name }: { name: string }) => void ran.push(name) }]
-    const locks = { lockProvider: main, lockProviders: { reports, audit: main }, listeners }
-    const silent = (await startWith(locks, Silent)).get(Silent)
-    await silent.silent()
-    expect(ran).toEqual([])
-    await held?.unlock()
-    await silent.silent()
-    expect(ran).toEqual(['silent'])
-  })
-
   test('are executors that a service can inject', async () => {
     class Service {
       constructor(
@@ -229,17 +213,49 @@ describe('several lock providers', () => {
   })
 })
 
+describe('a duration that is a function', () => {
+  const CONFIG = Symbol('config')
+
+  @SchedulerLockDefaults({ lockAtLeastFor: () => 0 })
+  class Configured {
+    @Inject(CONFIG)
+    readonly config!: Readonly<Record<string, string>>
+
+    @SchedulerLock({
+      name: 'report',
+      lockAtMostFor(this: Configured) {
+        return this.config['REPORT_LOCK'] ?? ''
+      },
+    })
+    send(): Promise<number> {
+      return Promise.resolve(activeLock()?.remaining() ?? 0)
+    }
+  }
+  const startWithConfig = (config: object) =>
+    startWith({ lockProvider: new InMemoryLockProvider() }, Configured, { provide: CONFIG, useValue: config })
+
+  test('is taken from what the application injected, for each run', async () => {
+    const config = { REPORT_LOCK: '1h' }
+    const reports = (await startWithConfig(config)).get(Configured)
+    const first = await reports.send()
+    expect(first).toBeGreaterThan(3_500_000)
+    expect(first).toBeLessThanOrEqual(3_600_000)
+    config.REPORT_LOCK = '2h'
+    expect(await reports.send()).toBeGreaterThan(7_000_000)
+  })
+
+  test('is refused when the application starts, if it gives no duration', async () => {
+    await expect(startWithConfig({ REPORT_LOCK: 'soon' })).rejects.toEqual(
+      lockError('INVALID_CONFIGURATION', /lockAtMostFor of lock 'report' is 'soon'/),
+    )
+  })
+})
+
 describe('what can never work is refused', () => {
   const refused = (message: string) => lockError('INVALID_CONFIGURATION', message)
 
-  test.each([
-    ['an empty name', { name: '' }, 'has no name'],
-    ['no name', {}, 'has no name'],
-  ])('where the class is loaded: %s', (_, options, message) => {
-    expect(() => SchedulerLock(options as never)).toThrow(refused(message))
-  })
-
-  test('where the class is loaded: what is not a method of an instance', () => {
+  test('where the class is loaded: no name, and what is not a method of an instance', () => {
+    expect(() => SchedulerLock({} as never)).toThrow(refused('has no name'))
     const lock = SchedulerLock({ name: 'job' })
     expect(() => {
       class Jobs {

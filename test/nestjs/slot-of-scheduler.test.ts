@@ -72,15 +72,6 @@ describe('the slot is that of the scheduler', () => {
     expect(tried).toEqual(['01-01', '01-01'])
   })
 
-  test('although the method of the instance was replaced before the start', async () => {
-    afterTest(() => jest.restoreAllMocks())
-    const jobs = new Jobs()
-    jest.spyOn(jobs, 'named')
-    const { tried } = await start({ provide: Jobs, useValue: jobs })
-    await Promise.resolve(jobs.named())
-    expect(tried).toEqual(['01-01'])
-  })
-
   test('of a subclass that overrides the schedule', async () => {
     class Heir extends Jobs {
       @Cron('0 0 1 8 *', { timeZone: 'UTC' })
