@@ -123,7 +123,7 @@ export class AppProcess {
     this.#isStopping = true
     this.#child.kill('SIGCONT')
     this.send({ type: 'stop' })
-    await Promise.race([this.#exited, sleep(patience)])
+    await Promise.race([this.#exited, sleep(patience, undefined, { ref: false })])
     if (this.alive) this.#child.kill('SIGKILL')
     await this.#exited
   }

@@ -64,8 +64,8 @@ export type ProcessEntry =
   /** The process began to resume any pause of the lock. */
   | { type: 'resuming'; at: number; name: string }
   | { type: 'resumed'; at: number; name: string; from: number }
-  /** The process read a row that another version wrote, and what it concluded. */
-  | { type: 'read'; at: number; author: string; as: string }
+  /** The process read a row that some version wrote. */
+  | { type: 'read'; at: number }
   | { type: 'misread'; at: number; what: string }
   /** An unhandled rejection or an uncaught exception ended the process. */
   | { type: 'crash'; at: number; error: string; origin: 'library' | 'driver' }

@@ -1,36 +1,30 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import type { ChaosDialect } from '../chaos/words'
+import { CHAOS_DIALECTS } from '../chaos/words'
+import { number, oneOf, parse, runHarness, WrongUsage } from '../options'
 import { packRevision, revisionBefore } from './pack-revision'
 import { runVersions } from './run-versions'
 
+const USAGE = `npm run two-versions -- v0.1.0 [HEAD] [--db ${CHAOS_DIALECTS.join('|')}]... [--url URL] [--minutes 5]`
+
 /** Packs two revisions of the package, and lets processes of both work on one table. */
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      db: { type: 'string', multiple: true, default: ['postgres', 'sqlite'] },
-      /** Of a server that is there already, for a single database. */
-      url: { type: 'string' },
-      minutes: { type: 'string', default: '5' },
-    },
+void runHarness(USAGE, async (args) => {
+  const { values, positionals } = parse(args, {
+    db: { type: 'string', multiple: true, default: ['postgres', 'sqlite'] },
+    url: { type: 'string' },
+    minutes: { type: 'string', default: '5' },
   })
   const [before = revisionBefore(), after = 'HEAD'] = positionals
-  if (before === undefined)
-    throw new Error('npm run two-versions -- v0.1.0 [HEAD] [--db postgres] [--minutes 5]')
+  if (before === undefined) throw new WrongUsage('There is no release before this revision.')
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-two-versions-'))
   const folders = { before: join(folder, 'before'), after: join(folder, 'after') }
   try {
     packRevision(before, folders.before)
     packRevision(after, folders.after)
-    for (const db of values.db) {
-      const milliseconds = Number(values.minutes) * 60_000
-      const verdict = await runVersions(folders, db as ChaosDialect, {
-        milliseconds,
-        url: values.url,
-      })
+    for (const db of values.db.map(oneOf(CHAOS_DIALECTS))) {
+      const milliseconds = number(values.minutes) * 60_000
+      const verdict = await runVersions(folders, db, { milliseconds, url: values.url })
       const violations = verdict.violations.slice(0, 10)
       console.log(JSON.stringify({ ...verdict, violations, broken: verdict.violations.length }, undefined, 2))
       if (verdict.violations.length > 0) process.exitCode = 1
@@ -38,6 +32,4 @@ async function main(): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true })
   }
-}
-
-void main()
+})

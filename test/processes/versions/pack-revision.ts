@@ -4,8 +4,8 @@ import { join } from 'node:path'
 
 const root = join(__dirname, '../../..')
 
-/** Before the first release: the last one whose owners do not record how a run ended. */
-const FIRST = '44c9751'
+/** Before the first release: the first revision with the methods of `provider.table`. */
+const FIRST = 'eae7fd3'
 
 /** The last release before this commit; `undefined` where the history does not have it, as in a shallow clone. */
 export function revisionBefore(): string | undefined {
