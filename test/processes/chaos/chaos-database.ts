@@ -4,6 +4,7 @@ import { servers } from '../../backends/servers'
 import { dataSourceOptions, type Connection } from '../app/connection'
 import type { LockEvent } from '../history/events'
 import { TcpProxy } from '../servers/tcp-proxy'
+import { runAll, type Run } from '../servers/database-server'
 import { around, OWN_SERVERS } from './own-server'
 import { wordsOf, type ChaosDialect } from './words'
 
@@ -45,8 +46,6 @@ export interface ChaosDatabase {
   close(): Promise<void>
 }
 
-type Run = (statement: string) => Promise<Record<string, unknown>[]>
-
 async function inSession<T>(options: DataSourceOptions, work: (run: Run) => Promise<T>): Promise<T> {
   const dataSource = await new DataSource(options).initialize()
   try {
@@ -57,10 +56,6 @@ async function inSession<T>(options: DataSourceOptions, work: (run: Run) => Prom
   } finally {
     await dataSource.destroy()
   }
-}
-
-async function runAll(run: Run, statements: readonly string[]): Promise<void> {
-  for (const statement of statements) await run(statement)
 }
 
 /**
@@ -85,13 +80,12 @@ export async function chaosDatabase(
     ...(server?.typeOrm(at) ?? dataSourceOptions({ dialect, url: at })),
     ...own?.driver,
   })
-  const onServer = (...statements: string[]): Promise<void> =>
+  const onServer = (...statements: string[]): Promise<unknown> =>
     inSession(optionsOf(adminUrl), (run) => runAll(run, statements))
   const inDatabase = <T>(work: (run: Run) => Promise<T>): Promise<T> =>
     inSession(optionsOf(databaseUrl), work)
-  const execute = (...statements: string[]): Promise<void> => inDatabase((run) => runAll(run, statements))
+  const execute = (...statements: string[]): Promise<unknown> => inDatabase((run) => runAll(run, statements))
 
-  await own?.start(onServer)
   if (server)
     await onServer(
       ...(user === undefined ? [] : [`create user ${user}`]),
@@ -154,7 +148,7 @@ export async function chaosDatabase(
       withTableLocked: (work: Work) => transaction(table.lock, work),
     }),
     ...(table?.alter && { withTableAltered: (work: Work) => transaction(table.alter ?? [], work) }),
-    ...own?.faults(onServer),
+    ...own?.faults,
     ...(user !== undefined && {
       withoutPrivileges: (work: Work) =>
         around(

@@ -1,6 +1,7 @@
 import * as app from '../app/client'
 import { HOST } from '../app/plan'
-import { APP, type Cluster } from './cluster'
+import { APP } from '../servers/database-server'
+import type { Cluster } from './cluster'
 
 export { ORMS, type Orm } from '../app/client'
 

@@ -1,9 +1,5 @@
 import type { DialectName } from '../../../src/sql/internal'
-import { dialects, tableDefinition } from '../../../src/sql/internal'
 import type { TcpProxy } from '../servers/tcp-proxy'
-
-/** The name of the database and of the workers' user. The user has no special privileges: it may select, insert and update. */
-export const APP = 'app'
 
 /**
  * Injects a fault and resolves when the cluster is whole again. Meanwhile it calls `reachable` when new connections to an address, or
@@ -14,12 +10,6 @@ export type Fault = (
   /** Sets to which address of this machine the processes' host name leads. */
   nameLeadsTo: (host: string) => void,
 ) => Promise<void>
-
-/** The row of a held lock. */
-export interface HeldRow {
-  readonly name: string
-  readonly lockedBy: string
-}
 
 /** Several servers that replicate one database, behind one or more virtual addresses. */
 export interface Cluster {
@@ -32,8 +22,8 @@ export interface Cluster {
   readonly faults: Readonly<Record<string, Fault>>
   /** Whether a failover may lose acknowledged writes. A run must then show overlaps, to prove that the harness detects them. */
   readonly loses: boolean
-  /** Returns the rows that are held now, by the primary's clock. */
-  heldRows(): Promise<HeldRow[]>
+  /** Returns the owners of the rows that are held now, by the primary's clock. */
+  heldBy(): Promise<string[]>
   close(): Promise<void>
 }
 
@@ -43,7 +33,7 @@ export interface Pair extends Cluster {
   readonly address: TcpProxy
   readonly ports: { readonly primary: number; readonly standby: number }
   /** Executes statements on the primary as its superuser. */
-  execute(...statements: string[]): Promise<void>
+  execute(...statements: string[]): Promise<unknown>
   /** Sets whether a commit waits for the standby. */
   synchronous(on: boolean): Promise<void>
   /** Stops replication without closing its connections (`false`), or resumes it (`true`). */
@@ -53,7 +43,3 @@ export interface Pair extends Cluster {
   /** Starts the former primary again as the standby. */
   rejoin(): Promise<void>
 }
-
-/** The statements of the migration that creates the lock table. */
-export const createLockTable = (dialect: Cluster['dialect']): readonly string[] =>
-  tableDefinition(dialects[dialect]).up

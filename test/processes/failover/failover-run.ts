@@ -159,8 +159,8 @@ function sampleHeldRows(cluster: Cluster, samples: Sample[]): NodeJS.Timeout {
   const sample = async (): Promise<void> => {
     if (asking) return
     asking = true
-    const rows = await cluster.heldRows().catch(() => [])
-    samples.push({ type: 'rows', at: monotonic(), owners: rows.map(({ lockedBy }) => lockedBy) })
+    const owners = await cluster.heldBy().catch(() => [])
+    samples.push({ type: 'rows', at: monotonic(), owners })
     asking = false
   }
   return setInterval(() => void sample(), 250)

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../backends/free-port'
 import { canFakeTime } from '../fake-time'
 import { hasGalera, MARIADB, GALERA_LIBRARY } from '../servers/mysql-programs'
+import { MySqlServer } from '../servers/mysql-server'
 import { TcpProxy } from '../servers/tcp-proxy'
 import type { Cluster, Fault } from './cluster'
-import { MySqlServer } from './mysql-server'
 import { until } from './until'
 
 const NODES = 3
@@ -27,7 +27,7 @@ class GaleraNode extends MySqlServer {
       'ist.recv_addr': `127.0.0.1:${incremental}`,
       'gcache.size': '32M',
     }
-    super(MARIADB, port, [
+    super(MARIADB, port, 1_500, [
       `--wsrep-provider=${GALERA_LIBRARY}`,
       '--wsrep-cluster-name=failover',
       `--wsrep-cluster-address=gcomm://${members.map((member) => `127.0.0.1:${member}`).join()}`,
@@ -58,16 +58,13 @@ class GaleraNode extends MySqlServer {
 
   /** Starts the node. The first one creates the group, and the others copy its data. */
   async join(how: { first?: true; clock?: string } = {}): Promise<void> {
-    await this.start({
-      more: ['--wsrep-on=1', ...(how.first ? ['--wsrep-new-cluster'] : [])],
-      clock: how.clock,
-    })
+    await this.start(how.clock, ['--wsrep-on=1', ...(how.first ? ['--wsrep-new-cluster'] : [])])
     await until('the node is synced', () => this.isReady())
   }
 
   async begin(first: boolean): Promise<void> {
     await this.startEmpty()
-    await this.shutDown()
+    await this.stop('SIGTERM')
     await this.join(first ? { first } : {})
   }
 
@@ -143,7 +140,7 @@ export async function galera(): Promise<Cluster> {
     'planned switch': async (reachable) => {
       const { node, other, address, goOn } = next()
       address.redirect(other.port)
-      await node.shutDown()
+      await node.stop('SIGTERM')
       address.cutAll()
       await goOn()
       reachable()
@@ -184,7 +181,7 @@ export async function galera(): Promise<Cluster> {
         const { node, other, address } = next()
         const restart = async (clock?: string): Promise<void> => {
           address.redirect(other.port)
-          await node.shutDown()
+          await node.stop('SIGTERM')
           await comeBack(node, address, clock)
         }
         await restart('+1s')
@@ -198,18 +195,12 @@ export async function galera(): Promise<Cluster> {
   return {
     title: 'Galera, three nodes, clients on all of them',
     dialect: 'mariadb',
-    version: `MariaDB ${String(await nodes[0]?.read('version()'))}, Galera ${String(await nodes[0]?.status('wsrep_provider_version'))}`,
+    version: `${String(await nodes[0]?.version())}, Galera ${String(await nodes[0]?.status('wsrep_provider_version'))}`,
     addresses,
     faults,
     loses: false,
-    heldRows: async () => {
-      for (const node of nodes) {
-        const rows = await node
-          .isReady()
-          .then((ready) => (ready ? node.heldRows() : undefined))
-          .catch(() => undefined)
-        if (rows) return rows
-      }
+    heldBy: async () => {
+      for (const node of nodes) if (await node.isReady().catch(() => false)) return node.heldBy()
       return []
     },
     close: async () => {

@@ -1,8 +1,8 @@
 import { freePort } from '../../backends/free-port'
 import { MYSQL } from '../servers/mysql-programs'
+import { MySqlServer } from '../servers/mysql-server'
 import { TcpProxy } from '../servers/tcp-proxy'
 import type { Cluster } from './cluster'
-import { MySqlServer } from './mysql-server'
 import { faultsOfGroup } from './one-primary'
 import { until } from './until'
 
@@ -23,7 +23,7 @@ class GroupMember extends MySqlServer {
       'start-on-boot': 'OFF',
       'recovery-get-public-key': 'ON',
     }
-    super(MYSQL, port, [
+    super(MYSQL, port, 1_500, [
       '--gtid-mode=ON',
       '--enforce-gtid-consistency=ON',
       '--report-host=127.0.0.1',
@@ -61,7 +61,7 @@ class GroupMember extends MySqlServer {
 
   /** Starts the member again after a crash. */
   async comeBack(): Promise<void> {
-    await this.start({ more: ['--super-read-only=1'] })
+    await this.start(undefined, ['--super-read-only=1'])
     await this.join()
   }
 
@@ -110,7 +110,7 @@ export async function groupReplication(): Promise<Cluster> {
   address.redirect(current().port)
 
   const faults = faultsOfGroup<GroupMember>({
-    address,
+    addresses: [address],
     members,
     primary: current,
     changed,
@@ -118,7 +118,7 @@ export async function groupReplication(): Promise<Cluster> {
     switchOver: async (former) => {
       const next = members.find((member) => member !== former)
       const uuid = String(await next?.read('@@server_uuid'))
-      await former.query(`select group_replication_set_as_primary('${uuid}')`)
+      await former.execute(`select group_replication_set_as_primary('${uuid}')`)
     },
     comeBack: (member) => member.comeBack(),
   })
@@ -126,11 +126,11 @@ export async function groupReplication(): Promise<Cluster> {
   return {
     title: 'Group Replication, three members, one primary',
     dialect: 'mysql',
-    version: `MySQL ${String(await current().read('version()'))}`,
+    version: await current().version(),
     addresses: [address, address],
     faults,
     loses: false,
-    heldRows: () => current().heldRows(),
+    heldBy: () => current().heldBy(),
     close: async () => {
       await address.close()
       await Promise.all(members.map((member) => member.close()))

@@ -1,8 +1,8 @@
-import type { RowDataPacket } from 'mysql2/promise'
 import { freePort } from '../../backends/free-port'
+import { APP } from '../servers/database-server'
 import { MARIADB } from '../servers/mysql-programs'
-import { APP, type Pair } from './cluster'
-import { MySqlServer } from './mysql-server'
+import { MySqlServer } from '../servers/mysql-server'
+import type { Pair } from './cluster'
 import { startPair, type PairNode, type PairOptions } from './pair'
 import { until } from './until'
 
@@ -14,12 +14,12 @@ const SNAPSHOT = ['FILE', 'POSITION'].map(
 )
 
 /** One MariaDB server, which is a primary or replicates from one by GTID. */
-export class MariaDbNode extends MySqlServer implements PairNode {
+class MariaDbNode extends MySqlServer implements PairNode {
   private constructor(
     port: number,
     private readonly followed: number,
   ) {
-    super(MARIADB, port, [
+    super(MARIADB, port, 1_500, [
       '--log-bin=binlog',
       '--log-slave-updates',
       '--binlog-format=ROW',
@@ -54,7 +54,7 @@ export class MariaDbNode extends MySqlServer implements PairNode {
   }
 
   async startAsCopy(primary: MariaDbNode, clock?: string): Promise<void> {
-    await this.startEmpty({ clock })
+    await this.startEmpty(clock)
     const { position, rows } = await primary.#snapshot()
     await this.execute(
       'set sql_log_bin = 0',
@@ -74,7 +74,7 @@ export class MariaDbNode extends MySqlServer implements PairNode {
   async promote(): Promise<void> {
     await this.execute('stop slave io_thread')
     await until('everything received has been applied', async () => {
-      const [status] = await this.query('show slave status')
+      const [status] = await this.execute('show slave status')
       return status?.['Gtid_IO_Pos'] === (await this.read('@@gtid_slave_pos'))
     })
     await this.execute(
@@ -112,10 +112,6 @@ export class MariaDbNode extends MySqlServer implements PairNode {
     return Number(await this.read(dumps)) === 1
   }
 
-  async version(): Promise<string> {
-    return `MariaDB ${String(await this.read('version()'))}`
-  }
-
   async #replicate(): Promise<void> {
     await this.execute(
       'set global read_only = 1',
@@ -127,12 +123,10 @@ export class MariaDbNode extends MySqlServer implements PairNode {
 
   /** Reads the rows of the lock table as SQL values, and the GTID position to which they correspond. */
   #snapshot(): Promise<{ position: string; rows: string[] }> {
-    return this.connected(async (connection) => {
-      const read = async (statement: string): Promise<RowDataPacket[]> =>
-        (await connection.query<RowDataPacket[]>(statement))[0]
-      await connection.query('start transaction with consistent snapshot')
-      const [position] = await read(`select binlog_gtid_pos(${SNAPSHOT.join()}) as position`)
-      const rows = await read(
+    return this.inSession(async (run) => {
+      await run('start transaction with consistent snapshot')
+      const [position] = await run(`select binlog_gtid_pos(${SNAPSHOT.join()}) as position`)
+      const rows = await run(
         `select concat('(', quote(name), ',', quote(lock_until), ',', quote(locked_at), ',', quote(locked_by), ')') as row_values from ${APP}.shedlock`,
       )
       return { position: String(position?.['position']), rows: rows.map((row) => String(row['row_values'])) }

@@ -12,59 +12,73 @@ interface Member {
   freeze(): void
 }
 
-/** Several members that elect their primary themselves, behind an address that leads to it. */
+/** Several members with one primary, behind addresses that lead to it. */
 interface Group<M extends Member> {
-  readonly address: TcpProxy
+  readonly addresses: readonly TcpProxy[]
   readonly members: readonly M[]
   readonly primary: () => M
+  /** Prepares a failure of the primary. */
+  readonly beforeFailure?: () => Promise<void>
   /** Resolves when another member than the former primary accepts writes. */
   readonly changed: (former: M) => Promise<void>
   /** Resolves when all members follow the primary. */
   readonly whole: () => Promise<void>
-  /** Lets another member become the primary. */
+  /** Lets the primary step down. */
   readonly switchOver: (former: M) => Promise<void>
+  /** Lets a primary that has stepped down follow the new one. */
+  readonly follow?: (former: M) => Promise<void>
   /** Starts a member again after a crash. */
   readonly comeBack: (member: M) => Promise<void>
 }
 
+/** The faults of every group with one primary. */
 export function faultsOfGroup<M extends Member>(group: Group<M>): Readonly<Record<string, Fault>> {
-  const { address, members, primary, changed, whole, switchOver, comeBack } = group
+  const { addresses, members, primary, changed, whole } = group
+  const redirect = (member = primary()): void => {
+    for (const address of addresses) address.redirect(member.port)
+  }
+  const cutAll = (): void => {
+    for (const address of addresses) address.cutAll()
+  }
   return {
     'kill -9': async (reachable) => {
+      await group.beforeFailure?.()
       const former = primary()
       await former.kill()
       await changed(former)
-      address.redirect(primary().port)
-      address.cutAll()
+      redirect()
+      cutAll()
       reachable()
-      await comeBack(former)
+      await group.comeBack(former)
       await whole()
     },
     'planned switch': async (reachable) => {
       const former = primary()
-      await switchOver(former)
+      await group.switchOver(former)
       await changed(former)
       // Existing connections to the former primary stay open, unless it closes them.
-      address.redirect(primary().port)
+      redirect()
       reachable()
+      await group.follow?.(former)
       await whole()
     },
     'stale address': async (reachable) => {
-      address.redirect(members.find((member) => member !== primary())?.port ?? 0)
-      address.cutAll()
+      redirect(members.find((member) => member !== primary()))
+      cutAll()
       await sleep(STALE)
-      address.redirect(primary().port)
+      redirect()
       reachable()
     },
     'silent machine': async (reachable) => {
+      await group.beforeFailure?.()
       const former = primary()
       former.freeze()
       await changed(former)
-      address.redirect(primary().port)
+      redirect()
       reachable()
       await sleep(SILENT)
       await former.kill()
-      await comeBack(former)
+      await group.comeBack(former)
       await whole()
     },
   }

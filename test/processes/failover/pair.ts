@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canFakeTime } from '../fake-time'
+import type { DatabaseServer } from '../servers/database-server'
 import { TcpProxy } from '../servers/tcp-proxy'
-import type { Fault, HeldRow, Pair } from './cluster'
+import type { Fault, Pair } from './cluster'
+import { faultsOfGroup } from './one-primary'
 import { until } from './until'
 
 /** One of two servers: the primary, or the standby that follows it. */
-export interface PairNode {
-  readonly port: number
-  version(): Promise<string>
+export interface PairNode extends DatabaseServer {
   startAsPrimary(): Promise<void>
   /** Starts as a standby with a copy of the primary's data. @param clock the error of its clock, such as `+2s` */
   startAsCopy(primary: this, clock?: string): Promise<void>
@@ -19,12 +19,6 @@ export interface PairNode {
   /** Sets whether commits wait for the standby. */
   synchronous(on: boolean): Promise<void>
   isFollowed(): Promise<boolean>
-  heldRows(): Promise<HeldRow[]>
-  execute(...statements: string[]): Promise<void>
-  kill(): Promise<void>
-  freeze(): void
-  thaw(): void
-  close(): Promise<void>
 }
 
 export interface PairOptions {
@@ -34,9 +28,7 @@ export interface PairOptions {
 
 /** Milliseconds. */
 const BEHIND = 2_500
-const STALE = 2_000
 const PARTED = 6_000
-const SILENT = 14_000
 const CUT_OFF = 6_500
 const STOPPED = 4_000
 
@@ -60,12 +52,6 @@ export async function startPair<Node extends PairNode>(
   const address = await TcpProxy.listen(primary.port)
   const addresses = [address, await TcpProxy.listen(primary.port)]
 
-  const redirect = (port: number): void => {
-    for (const virtual of addresses) virtual.redirect(port)
-  }
-  const cutAll = (): void => {
-    for (const virtual of addresses) virtual.cutAll()
-  }
   const whole = async (): Promise<void> => {
     await until('the standby follows', () => primary.isFollowed())
     if (!asynchronous) await primary.synchronous(true)
@@ -92,36 +78,26 @@ export async function startPair<Node extends PairNode>(
   const failOver = async (): Promise<void> => {
     await primary.kill()
     await promote()
-    redirect(primary.port)
-    cutAll()
+    for (const virtual of addresses) {
+      virtual.redirect(primary.port)
+      virtual.cutAll()
+    }
   }
   await rejoin()
 
   const faults: Record<string, Fault> = {
-    'kill -9': async (reachable) => {
-      await behind()
-      await failOver()
-      reachable()
-      await rejoin()
-    },
-    'planned switch': async (reachable) => {
-      await primary.stepDown(standby)
-      await promote()
-      // Existing connections stay, unless the old primary has closed them.
-      redirect(primary.port)
-      reachable()
-      link.redirect(primary.port)
-      link.cutAll()
-      await standby.follow()
-      await whole()
-    },
-    'stale address': async (reachable) => {
-      redirect(standby.port)
-      cutAll()
-      await sleep(STALE)
-      redirect(primary.port)
-      reachable()
-    },
+    ...faultsOfGroup<Node>({
+      ...{ addresses, members: nodes, primary: () => primary, whole },
+      beforeFailure: behind,
+      changed: promote,
+      switchOver: (former) => former.stepDown(standby),
+      follow: async (former) => {
+        link.redirect(primary.port)
+        link.cutAll()
+        await former.follow()
+      },
+      comeBack: () => rejoin(),
+    }),
     partition: async (reachable) => {
       link.blackHole(true)
       await promote()
@@ -134,15 +110,6 @@ export async function startPair<Node extends PairNode>(
       address.redirect(primary.port)
       address.cutAll()
       reachable(address)
-      await rejoin()
-    },
-    'silent machine': async (reachable) => {
-      await behind()
-      primary.freeze()
-      await promote()
-      redirect(primary.port)
-      reachable()
-      await sleep(SILENT)
       await rejoin()
     },
     'standby cut off': async (reachable) => {
@@ -179,7 +146,7 @@ export async function startPair<Node extends PairNode>(
     get ports() {
       return { primary: primary.port, standby: standby.port }
     },
-    heldRows: () => primary.heldRows(),
+    heldBy: () => primary.heldBy(),
     execute: (...statements) => primary.execute(...statements),
     synchronous: (on) => primary.synchronous(on),
     replicate,

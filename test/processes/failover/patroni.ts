@@ -2,10 +2,16 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../backends/free-port'
 import { DataDirectory } from '../servers/data-directory'
-import { POSTGRES_BINARIES, POSTGRES_USER } from '../servers/postgres-programs'
+import {
+  askPostgres,
+  heldInPostgres,
+  POSTGRES_BINARIES,
+  POSTGRES_SCHEMA,
+  POSTGRES_USER,
+  versionOfPostgres,
+} from '../servers/postgres-server'
 import { ServerProcess, signalFamily, startAs } from '../servers/server-process'
 import { TcpProxy } from '../servers/tcp-proxy'
-import { askPostgres, heldRowsOf, POSTGRES_SCHEMA, versionOfPostgres } from './ask-postgres'
 import type { Cluster } from './cluster'
 import { faultsOfGroup } from './one-primary'
 import type { PairOptions } from './pair'
@@ -177,7 +183,7 @@ export async function patroni({ asynchronous = false }: PairOptions = {}): Promi
   address.redirect(leader.port)
 
   const faults = faultsOfGroup<PatroniNode>({
-    address,
+    addresses: [address],
     members: nodes,
     primary: () => leader,
     changed,
@@ -198,7 +204,7 @@ export async function patroni({ asynchronous = false }: PairOptions = {}): Promi
     faults,
     // Even if asynchronous, nothing is lost here: no standby is ever behind.
     loses: false,
-    heldRows: () => heldRowsOf(leader.port),
+    heldBy: () => heldInPostgres(leader.port),
     close: async () => {
       await address.close()
       await Promise.all(nodes.map((node) => node.close()))

@@ -1,7 +1,8 @@
 import { startPgBouncer } from '../../backends/pgbouncer'
+import { APP } from '../servers/database-server'
 import { TcpProxy } from '../servers/tcp-proxy'
 import type { Settings } from './client'
-import { APP, type Cluster, type Fault } from './cluster'
+import type { Cluster, Fault } from './cluster'
 import { postgresPair } from './postgres-node'
 
 /** Starts a pair with PgBouncer in front of it, whose own address never changes. */
@@ -26,7 +27,7 @@ export async function pgBouncerPair(settings: Settings): Promise<Cluster> {
     loses: pair.loses,
     addresses,
     faults: Object.fromEntries(faults) as Cluster['faults'],
-    heldRows: () => pair.heldRows(),
+    heldBy: () => pair.heldBy(),
     close: async () => {
       await Promise.all(addresses.map((address) => address.close()))
       await pooler.stop()

@@ -73,7 +73,7 @@ export class ServerProcess {
   /** @param ask queries the server, and rejects while it does not answer */
   constructor(
     private readonly spawnServer: () => ChildProcess,
-    private readonly ask: () => Promise<void>,
+    private readonly ask: () => Promise<unknown>,
   ) {}
 
   async start(): Promise<void> {
