@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { type DialectName, type LockRecord, type SqlLockProvider } from '../../src/sql/internal'
-import { drivers } from '../../src/drivers/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
+import { HOSTILE_LOCK_NAMES } from '../sql/quoting-modes'
 import { ALL_PACKAGES, builtCli, projectWith, runCli, type Finished, type RunOptions } from './built-cli'
 
 /** Somewhere else, with the packages of this project. */
@@ -43,7 +43,34 @@ const DRIVERS: Readonly<Partial<Record<DialectName, readonly string[]>>> = {
   mssql: ['mssql', '@prisma/adapter-mssql'],
 }
 
-describeBackends(backends)('list and release on $name', (backend) => {
+describeBackends(backends)('the drivers of a project on $name', (backend) => {
+  it.each(DRIVERS[backend.dialect] ?? [])('%s is all that a command needs', async (driver) => {
+    const { database, dataSource } = await openDatabase(backend, migrated())
+    const provider = typeOrmLockProvider(dataSource)
+    const cwd = projectWith(driver)
+    const run = (...args: readonly string[]) => runCli(args, { cwd, env: { DATABASE_URL: database.url } })
+    expect((await run('doctor')).stdout).toContain('\n0 errors, ')
+    const [name = '', ...others] = HOSTILE_LOCK_NAMES
+    for (const each of HOSTILE_LOCK_NAMES) await provider.lock({ name: each, lockAtMostFor: '1h' })
+    expect((await run('release', '--yes', '--', name)).status).toBe(0)
+    const held = (await provider.table.list()).filter((lock) => lock.held)
+    expect(held.map((lock) => lock.name).sort()).toEqual(others.toSorted())
+  })
+
+  it('a missing one is named', async () => {
+    const { database } = await openDatabase(backend)
+    const { status, stderr } = await runCli(['list', '--url', database.url], { cwd: projectWith() })
+    expect(status).toBe(3)
+    expect(stderr).toMatch(
+      /^shedlock-orm: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
+    )
+  })
+})
+
+const sqlite = backends.filter(({ name }) => name === 'sqlite')
+
+// What commands print is the same on each database. That a release is of the lock that was seen is in test/web/lock-page.test.ts too.
+describeBackends(sqlite)('list and release on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
   let provider: SqlLockProvider
@@ -107,10 +134,9 @@ describeBackends(backends)('list and release on $name', (backend) => {
 
   it('escapes control characters that other programs wrote, and prints the same value as JSON', async () => {
     const name = 'a\u001b[2J\u202eb\u009b31m\u2028\n9 errors'
-    const { placeholder } = drivers[backend.dialect]
     const forEver = `'9999-12-31 23:59:59.999'`
     await dataSource.query(
-      `insert into shedlock (name, lock_until, locked_at, locked_by) values (${placeholder(0)}, ${forEver}, ${forEver}, ${placeholder(1)})`,
+      `insert into shedlock (name, lock_until, locked_at, locked_by) values (?, ${forEver}, ${forEver}, ?)`,
       [name, 'host\u0007\nok       table: all is well'],
     )
     const shown = 'a\\u001b[2J\\u202eb\\u009b31m\\u2028\\u000a9 errors'
@@ -145,23 +171,6 @@ describeBackends(backends)('list and release on $name', (backend) => {
     expect((await run(['release', 'other', '--yes'])).status).toBe(1)
   })
 
-  for (const name of DRIVERS[backend.dialect] ?? []) {
-    it(`needs of the project only ${name}`, async () => {
-      expect((await run(['doctor'], { cwd: projectWith(name) })).stdout).toContain('\n0 errors, ')
-    })
-  }
-
-  it('says which driver is missing', async () => {
-    const { status, stderr } = await run(['list'], { cwd: projectWith() })
-    expect(status).toBe(3)
-    expect(stderr).toMatch(
-      /^shedlock-orm: There is no driver for this database in .* – install [\w-]+( or [\w-]+)?, or use .*\n$/,
-    )
-  })
-
-  // What follows is the same on each. That a release is of the lock that was seen is in test/web/lock-page.test.ts too.
-  if (backend !== backends[0]) return
-
   it('asks before it releases', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['release', 'report'])).status).toBe(2)
@@ -184,66 +193,44 @@ describeBackends(backends)('list and release on $name', (backend) => {
     expect(await held('report')).toBe(false)
   })
 
-  it.each([
-    ['typeorm', 'cjs', 'module.exports = new DataSource(options)'],
-    ['typeorm', 'mjs', 'export default new DataSource(options)'],
-    ['typeorm', 'ts', 'export const AppDataSource: DataSource = new DataSource(options)'],
-    ['typeorm-0.3', 'cjs', 'exports.promised = Promise.resolve(new DataSource(options))'],
-  ] as const)('reads the DataSource of a file: %s, %s', async (typeorm, extension, exported) => {
-    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    const options = JSON.stringify({ ...database.typeOrm, synchronize: true, dropSchema: true })
-    const load =
-      extension === 'cjs'
-        ? `const { DataSource } = require('${typeorm}')`
-        : `import { DataSource } from '${typeorm}'`
-    const file = join(project, `data-source.${extension}`)
-    writeFileSync(
-      file,
-      `${load}\nconst options${extension === 'ts' ? ': any' : ''} = ${options}\n${exported}\n`,
-    )
-
-    const env: Record<string, string> = extension === 'ts' ? { NODE_OPTIONS: '--import tsx' } : {}
-    const { stdout, stderr, status } = await runCli(['list', '--data-source', file], { env })
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stdout).toContain('report')
-    // Neither synchronize nor dropSchema was obeyed.
-    expect(await held('report')).toBe(true)
-  })
-
-  it('reads the DataSource of a NestJS project, through a loader that only knows require', async () => {
-    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
-    // As ts-node/register: with the metadata of decorators, which tsx does not have.
-    const register = join(project, 'register.cjs')
-    writeFileSync(
-      register,
-      `const { readFileSync } = require('node:fs')
+  // As ts-node/register: a loader that only knows require, with the metadata of decorators, which tsx does not have.
+  const register = join(project, 'register.cjs')
+  writeFileSync(
+    register,
+    `const { readFileSync } = require('node:fs')
 const typescript = require('typescript')
 const compilerOptions = { module: 1, target: 9, experimentalDecorators: true, emitDecoratorMetadata: true }
 require.extensions['.ts'] = (module, file) =>
   module._compile(typescript.transpileModule(readFileSync(file, 'utf8'), { compilerOptions }).outputText, file)
 `,
-    )
-    const file = join(project, 'nest-data-source.ts')
-    writeFileSync(
-      file,
-      `import { Column, DataSource, Entity, PrimaryColumn, type DataSourceOptions } from 'typeorm'
+  )
+  const entity = '@Entity() class Order { @PrimaryColumn() id!: number; @Column() paid!: boolean }'
 
-@Entity()
-class Order {
-  @PrimaryColumn()
-  id!: number
-
-  @Column()
-  paid!: boolean
-}
-
-const options = ${JSON.stringify(database.typeOrm)} as DataSourceOptions
-export default new DataSource({ ...options, entities: [Order] } as DataSourceOptions)
-`,
-    )
-    const env = { NODE_OPTIONS: `--require ${register}` }
+  it.each([
+    ['typeorm', 'cjs', '', 'module.exports = new DataSource(options)'],
+    ['typeorm', 'mjs', '', 'export default new DataSource(options)'],
+    ['typeorm', 'ts', '--import tsx', 'export const AppDataSource: DataSource = new DataSource(options)'],
+    [
+      'typeorm',
+      'nest.ts',
+      `--require ${register}`,
+      `${entity}\nexport default new DataSource({ ...options, entities: [Order] })`,
+    ],
+    ['typeorm-0.3', 'cjs', '', 'exports.promised = Promise.resolve(new DataSource(options))'],
+  ])('reads the DataSource of a file: %s, %s', async (typeorm, extension, loader, exported) => {
+    await provider.lock({ name: 'report', lockAtMostFor: '1h' })
+    const options = JSON.stringify({ ...database.typeOrm, synchronize: true, dropSchema: true })
+    const names = '{ Column, DataSource, Entity, PrimaryColumn }'
+    const load =
+      extension === 'cjs' ? `const ${names} = require('${typeorm}')` : `import ${names} from '${typeorm}'`
+    const type = extension.endsWith('ts') ? ': any' : ''
+    const file = join(project, `data-source.${extension}`)
+    writeFileSync(file, `${load}\nconst options${type} = ${options}\n${exported}\n`)
+    const env = { NODE_OPTIONS: loader }
     const { stdout, stderr, status } = await runCli(['list', '--data-source', file], { env })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toContain('report')
+    // Neither synchronize nor dropSchema was obeyed.
+    expect(await held('report')).toBe(true)
   })
 })

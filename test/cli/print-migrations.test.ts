@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -133,27 +132,11 @@ describe('shedlock-orm sql', () => {
 })
 
 describe('shedlock-orm prisma', () => {
-  const names = ['--table-name', 'Lock "s"', '--column-names', 'name=jobName']
-
-  // The tests' own clients are generated from the models of all providers.
-  it.each(['postgresql', 'cockroachdb', 'mysql', 'sqlite', 'sqlserver'])(
-    'prints a model for %s with these names',
-    async (provider) => {
-      const { stdout } = await runCli(['prisma', provider, ...names])
-      expect(stdout).toContain('@@map("Lock \\"s\\"")')
-      expect(stdout).toContain('@id @map("jobName")')
-    },
-  )
-
-  it('prints names as Prisma takes them', async () => {
-    const { stdout } = await runCli(['prisma', 'sqlite', ...names])
-    const schema = join(folder, 'schema.prisma')
-    const rest = 'generator client {\n provider = "prisma-client"\n output = "./client"\n}'
-    writeFileSync(schema, `${rest}\ndatasource db {\n provider = "sqlite"\n}\n${stdout}`)
-    // `validate` needs no engine, but looks for one.
-    const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
-    const validate = [require.resolve('prisma/build/index.js'), 'validate', '--schema', schema]
-    execFileSync(process.execPath, validate, { env, stdio: 'pipe' })
+  it('prints a model with the names that it is given', async () => {
+    const names = ['--table-name', 'Lock "s"', '--column-names', 'name=jobName']
+    const { stdout } = await runCli(['prisma', 'postgresql', ...names])
+    expect(stdout).toContain('@@map("Lock \\"s\\"")')
+    expect(stdout).toContain('@id @map("jobName")')
   })
 })
 
@@ -216,20 +199,13 @@ describe('passwords', () => {
     ['list', '--url', 'hunter2!://app:hunter2!@127.0.0.1/app'],
     ['list', '--urll=postgres://app:hunter2!@127.0.0.1/app'],
     // Characters that should have been escaped: each parser ends the password at another one.
-    ...[
-      '@hunter2',
-      'x@hunter2/y',
-      'x/y@hunter2',
-      '1/x@hunter2',
-      '1?x@hunter2/y',
-      '1#hunter2@y',
-      '%hunter2',
-    ].flatMap((password) =>
-      ['postgres', 'mysql', 'mariadb', 'cockroachdb'].map((scheme) => [
-        'list',
-        '--url',
-        `${scheme}://app:${password}@127.0.0.1:1/app`,
-      ]),
+    ...['x@hunter2/y', 'x/y@hunter2', '1/x@hunter2', '1?x@hunter2/y', '1#hunter2@y', '%hunter2'].flatMap(
+      (password) =>
+        ['postgres', 'mysql'].map((scheme) => [
+          'list',
+          '--url',
+          `${scheme}://app:${password}@127.0.0.1:1/app`,
+        ]),
     ),
     ['list', '--url', 'sqlserver://127.0.0.1:1;user=app;password={x;hunter2}'],
     ['list', '--urll=postgres://app:x@hunter2@127.0.0.1/app'],
