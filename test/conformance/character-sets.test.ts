@@ -19,53 +19,49 @@ interface Session {
 const NAMES = ['report', '报告', '账单', 'Größe', 'żółw', '😀', 'a`[b]{c}|~\\\'"^@$£']
 const LOCKED_BY = `主机/Größe o'wner\\" or 1=1 --`
 
-function setNames(characterSet: string): Session {
-  const settings = {
-    character_set_client: characterSet,
-    character_set_connection: characterSet,
-    character_set_results: characterSet,
-  }
-  return { title: `after set names ${characterSet}`, settings }
-}
+const withSettings = (settings: SessionSettings): Session => ({
+  title: `with ${JSON.stringify(settings)}`,
+  settings,
+})
 
-function onMySql(orm: ClientCase['orm']): Session[] {
-  const single: SessionSettings[] = [
-    { character_set_client: 'latin1' },
-    { character_set_connection: 'utf16' },
-    { character_set_results: 'ascii' },
-    { collation_connection: 'utf8mb4_general_ci' },
-    { sql_mode: 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH' },
-  ]
-  return [
-    ...['latin1', 'gbk', 'sjis', 'binary'].map(setNames),
-    ...single.map((settings) => ({ title: `with ${JSON.stringify(settings)}`, settings })),
-    {
-      title: 'of a driver that was given a character set',
-      options: orm === 'TypeORM' ? { charset: 'cp1250_general_ci' } : { charset: 'cp1250' },
-    },
-  ]
-}
+const onMySql = (orm: ClientCase['orm']): Session[] => [
+  // In GBK, the second byte of a character may be a backslash.
+  ...['gbk', 'binary'].map((characterSet) =>
+    withSettings({
+      character_set_client: characterSet,
+      character_set_connection: characterSet,
+      character_set_results: characterSet,
+    }),
+  ),
+  withSettings({
+    character_set_client: 'latin1',
+    character_set_connection: 'utf16',
+    character_set_results: 'ascii',
+    sql_mode: 'PAD_CHAR_TO_FULL_LENGTH',
+  }),
+  {
+    title: 'of a driver that was given a character set',
+    options: orm === 'TypeORM' ? { charset: 'cp1250_general_ci' } : { charset: 'cp1250' },
+  },
+]
 
 interface PgClient {
   query(text: string): Promise<unknown>
 }
 
-function onPostgres(orm: ClientCase['orm']): Session[] {
-  return ['LATIN1', 'SJIS', 'SQL_ASCII'].map((encoding) => {
+const onPostgres = (orm: ClientCase['orm']): Session[] =>
+  ['SJIS', 'SQL_ASCII'].map((encoding) => {
     // pg requests UTF8 when it connects, and that wins over the startup options and the defaults of the role.
     const onConnect = (client: PgClient) => client.query(`set client_encoding = '${encoding}'`)
     const options = orm === 'TypeORM' ? { extra: { onConnect } } : { onConnect }
     return { title: `after set client_encoding = ${encoding}`, options }
   })
-}
 
 const SESSIONS = { mysql: onMySql, mariadb: onMySql, postgres: onPostgres }
 
 /** In which a quote or a backslash means something else. */
 function quoting({ orm, dialect }: ClientCase): Session[] {
-  const modes = quotingModes(dialect).map((settings) => ({
-    ...{ title: `with ${JSON.stringify(settings)}`, settings, names: HOSTILE_LOCK_NAMES },
-  }))
+  const modes = quotingModes(dialect).map((mode) => ({ ...withSettings(mode), names: HOSTILE_LOCK_NAMES }))
   const text = { title: 'with the text protocol', options: { adapter: { useTextProtocol: true } } }
   const hasText = orm === 'Prisma' && ['mysql', 'mariadb'].includes(dialect)
   return [...modes, ...(hasText ? modes.slice(1).map((mode) => ({ ...mode, ...text })) : [])]

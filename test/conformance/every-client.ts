@@ -78,21 +78,7 @@ export function openedClient(
     client = await each.open(...options)
     after(() => client.close())
   })
-  return {
-    get sqlClient() {
-      return client.sqlClient
-    },
-    get executor() {
-      return client.executor
-    },
-    get table() {
-      return client.table
-    },
-    get observer() {
-      return client.observer
-    },
-    createProvider: (wanted) => client.createProvider(wanted),
-  }
+  return new Proxy({} as OpenClient, { get: (_, member) => Reflect.get(client, member) as unknown })
 }
 
 type Connected = Pick<OpenClient, 'sqlClient' | 'createProvider'> & { disconnect?: () => Promise<void> }

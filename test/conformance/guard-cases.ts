@@ -138,7 +138,7 @@ export function guardCases(client: () => GuardedClient, options: GuardOptions): 
   })
 
   it('keeps this lock busy, but never for ever, when its own task extends it inside of the pin', async () => {
-    const executor = new LockingTaskExecutor(client().createProvider({ timeLimit: '2s' }))
+    const executor = new LockingTaskExecutor(client().createProvider({ timeLimit: '1s' }))
     await executor.executeWithLock(job, async ({ lock }) => {
       await client().transaction(async (transaction) => {
         await transaction.guard()

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { prismaLockProvider, type PrismaClientLike } from '../../src/prisma/internal'
-import type { SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
@@ -22,20 +21,6 @@ function proxyOf<T extends object>(passed: T, current: () => object, binds: bool
   })
 }
 
-async function expectHeldBeyondRollback(
-  provider: SqlLockProvider,
-  observer: DataSource,
-  dialect: Parameters<typeof observeLockTable>[1],
-  inTransaction: (work: () => Promise<never>) => Promise<unknown>,
-): Promise<void> {
-  const work = async () => {
-    expect(await provider.lock(job)).toBeDefined()
-    throw rolledBack
-  }
-  await expect(inTransaction(work)).rejects.toBe(rolledBack)
-  expect(await observeLockTable(observer, dialect).isHeld('job')).toBe(true)
-}
-
 const prismas = prismaBackends().filter(({ shared, dialect }) => shared && dialect !== 'sqlite')
 
 describeBackends(prismas)('the PrismaClient that was passed on $name', (backend) => {
@@ -46,9 +31,14 @@ describeBackends(prismas)('the PrismaClient that was passed on $name', (backend)
       const prisma = await database.connect()
       const transactions = new AsyncLocalStorage<object>()
       const proxy = proxyOf<PrismaClientLike>(prisma, () => transactions.getStore() ?? prisma, binds)
-      await expectHeldBeyondRollback(prismaLockProvider(proxy), observer, backend.dialect, (work) =>
-        prisma.$transaction((transaction) => transactions.run(transaction, work)),
-      )
+      const provider = prismaLockProvider(proxy)
+      const work = async () => {
+        expect(await provider.lock(job)).toBeDefined()
+        throw rolledBack
+      }
+      const undone = prisma.$transaction((transaction) => transactions.run(transaction, work))
+      await expect(undone).rejects.toBe(rolledBack)
+      expect(await observeLockTable(observer, backend.dialect).isHeld('job')).toBe(true)
     },
   )
 })
@@ -56,26 +46,21 @@ describeBackends(prismas)('the PrismaClient that was passed on $name', (backend)
 const typeOrms = availableBackends().filter(({ shared, dialect }) => shared && dialect !== 'sqlite')
 
 describeBackends(typeOrms)('the DataSource that was passed on $name', (backend) => {
-  const open = async () => {
-    const { dataSource, connect } = await openDatabase(backend, migrated())
-    const current = new AsyncLocalStorage<object>()
-    const proxyThat = (binds: boolean) => proxyOf(dataSource, () => current.getStore() ?? dataSource, binds)
-    return { dataSource, connect, current, proxyThat }
-  }
-
   it('stays what it was behind a proxy that becomes another DataSource', async () => {
-    const { dataSource, current, proxyThat } = await open()
+    const { dataSource } = await openDatabase(backend, migrated())
     const other = await openDatabase(backend, migrated())
-    const provider = typeOrmLockProvider(proxyThat(true))
+    const current = new AsyncLocalStorage<object>()
+    const proxy = proxyOf(dataSource, () => current.getStore() ?? dataSource, true)
+    const provider = typeOrmLockProvider(proxy)
     expect(await current.run(other.dataSource, () => provider.lock(job))).toBeDefined()
     expect(await observeLockTable(dataSource, backend.dialect).isHeld('job')).toBe(true)
     expect(await observeLockTable(other.dataSource, backend.dialect).isHeld('job')).toBe(false)
   })
 
   it('is refused if it hands out the query runner of a transaction', async () => {
-    const { dataSource, current } = await open()
-    const createQueryRunner = () =>
-      (current.getStore() as QueryRunner | undefined) ?? dataSource.createQueryRunner()
+    const { dataSource } = await openDatabase(backend, migrated())
+    const current = new AsyncLocalStorage<QueryRunner>()
+    const createQueryRunner = () => current.getStore() ?? dataSource.createQueryRunner()
     const provider = typeOrmLockProvider(
       Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner }),
     )

@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { expect, it } from '@jest/globals'
+import { beforeEach, expect, it } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/internal'
 import { afterTest } from '../after-test'
 import { prismaBackends } from '../prisma/clients'
-import { raw, type DialectName, type SqlLockProvider } from '../../src/sql/internal'
+import { raw, type SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { itIf } from '../it-if'
 import { everyClient, type ClientCase, type OpenClient } from './every-client'
 import { observeLockTable } from './lock-table-observer'
 
-const poolOf: Readonly<Record<ClientCase['orm'], (size: number, dialect: DialectName) => object>> = {
-  TypeORM: (poolSize) => ({ poolSize }),
-  Prisma: (size, dialect) =>
-    dialect === 'postgres'
-      ? { max: size }
-      : // MySQL does not prepare `use`.
-        { connectionLimit: size, adapter: { useTextProtocol: true } },
+/** A pool of one connection. */
+const poolOf = ({ orm, dialect }: ClientCase): object => {
+  if (orm === 'TypeORM') return { poolSize: 1 }
+  // MySQL does not prepare `use`.
+  return dialect === 'postgres' ? { max: 1 } : { connectionLimit: 1, adapter: { useTextProtocol: true } }
 }
 
 const clients = everyClient().filter(({ dialect }) => ['postgres', 'mariadb', 'mysql'].includes(dialect))
@@ -30,16 +28,16 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   let other: ReturnType<typeof observeLockTable>
   let provider: SqlLockProvider
 
-  const open = async (connections: number) => {
-    const opened = await each.open({}, poolOf[each.orm](connections, each.dialect))
+  beforeEach(async () => {
+    const opened = await each.open({}, poolOf(each))
     client = opened
     afterTest(() => opened.close())
     await client.observer.query(`create schema ${tenant}`)
     afterTest(() => opened.observer.query(`drop schema ${tenant}${isPostgres ? ' cascade' : ''}`))
-    other = observeLockTable(client.observer, each.dialect, { schema: tenant } as object)
+    other = observeLockTable(client.observer, each.dialect, { schema: tenant })
     await other.createTable()
     provider = client.createProvider()
-  }
+  })
 
   /** What the app does on its connection, which it then gives back to the pool. */
   const become = async (schema: string) => {
@@ -50,7 +48,6 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   }
 
   it('after a lock', async () => {
-    await open(1)
     await (await provider.lock({ ...job, name: 'first' }))?.unlock()
     await become(tenant)
     const lock = await provider.lock(job)
@@ -77,7 +74,6 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   })
 
   it.each(['list', 'find', 'resume'] as const)('after table.%s', async (read) => {
-    await open(1)
     await provider.table[read]('job')
     await become(tenant)
     expect(await provider.lock(job)).toBeDefined()
@@ -86,7 +82,6 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   })
 
   it('after it was missing, and a read has found it', async () => {
-    await open(1)
     await client.table.dropTable()
     await expect(provider.table.list()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
     await client.table.createTable()
@@ -96,20 +91,9 @@ describeBackends(clients)('one provider means one table, whatever a session of $
     expect(await client.table.isHeld('job')).toBe(true)
   })
 
-  it('also for simultaneous first locks whose sessions differ', async () => {
-    await open(2)
-    await Promise.all([become(tenant), provider.table.place()])
-    const names = Array.from({ length: 8 }, (_, index) => `job-${index}`)
-    await Promise.all(names.map((name) => provider.lock({ ...job, name })))
-    const held = [client.table, other].map((table) => Promise.all(names.map((name) => table.isHeld(name))))
-    const counts = (await Promise.all(held)).map((rows) => rows.filter(Boolean).length)
-    expect(counts.toSorted()).toEqual([0, 8])
-  })
-
   // What is prepared on a connection of MySQL keeps the database in which it was prepared.
   const isPrepared = !isPostgres && each.orm === 'TypeORM'
   itIf(!isPrepared, 'a session that has another table')('until that table is gone', async () => {
-    await open(1)
     await (await provider.lock(job))?.unlock()
     await client.table.dropTable()
     await become(tenant)
@@ -123,21 +107,18 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   itIf(isPostgres, 'functions of a schema')(
     'and the clock, although its functions are others there',
     async () => {
-      await open(1)
       await provider.lock(job)
-      await client.observer.query(
-        `create function ${tenant}.clock_timestamp() returns timestamptz return timestamptz '2100-01-01'`,
-      )
-      await client.observer.query(
-        `create function ${tenant}.date_trunc(text, timestamp) returns timestamp return timestamp '2100-01-01'`,
-      )
+      for (const declared of [
+        'clock_timestamp() returns timestamptz',
+        'date_trunc(text, timestamp) returns timestamp',
+      ])
+        await client.observer.query(`create function ${tenant}.${declared} return timestamp '2100-01-01'`)
       await become(`${tenant}, pg_catalog, public`)
       expect(await provider.lock(job)).toBeUndefined()
     },
   )
 
   it('and is created again where it was', async () => {
-    await open(1)
     await (await provider.lock(job))?.unlock()
     await client.table.dropTable()
     await become(tenant)
@@ -153,7 +134,7 @@ describeBackends(prisma)('Prisma on $name', (backend) => {
   it('means the table beside the models, whose schema is an option of the adapter', async () => {
     const { database, dataSource: observer } = await openDatabase(backend)
     await observer.query('create schema app')
-    const models = observeLockTable(observer, backend.dialect, { schema: 'app' } as object)
+    const models = observeLockTable(observer, backend.dialect, { schema: 'app' })
     const session = observeLockTable(observer, backend.dialect)
     await models.createTable()
     await session.createTable()

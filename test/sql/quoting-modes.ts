@@ -1,19 +1,13 @@
 import type { SessionSettings } from '../conformance/session-settings'
 import type { DialectName } from '../../src/sql/internal'
 
-const MYSQL: readonly SessionSettings[] = [{}, { sql_mode: 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES' }]
-const POSTGRES: readonly SessionSettings[] = [{}, { standard_conforming_strings: 'off' }]
-
-const MODES: Readonly<Partial<Record<DialectName, readonly SessionSettings[]>>> = {
-  mysql: MYSQL,
-  mariadb: MYSQL,
-  postgres: POSTGRES,
-  cockroachdb: POSTGRES,
-}
-
-/** Settings that change what a quote or a backslash means in SQL. */
+/** Settings that change what a quote or a backslash means in SQL, beside none. */
 export function quotingModes(dialect: DialectName): readonly SessionSettings[] {
-  return MODES[dialect] ?? [{}]
+  if (dialect === 'mysql' || dialect === 'mariadb')
+    return [{}, { sql_mode: 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES' }]
+  return dialect === 'postgres' || dialect === 'cockroachdb'
+    ? [{}, { standard_conforming_strings: 'off' }]
+    : [{}]
 }
 
 /** Names that are SQL, or would be another name, if one of them ever became text of a statement. */
