@@ -30,6 +30,7 @@ it('a task that succeeds is run once for each slot, by one of many instances', a
   expect(others).toEqual(Array(2).fill({ executed: false, reason: 'already-run' }))
   expect((await migrate(SLOT - 1_000)).executed).toBe(false)
   expect(await migrate(SLOT + 1_000)).toEqual({ executed: true, value: 2 })
+  expect(await provider.table.list()).toHaveLength(1)
   // Without a slot nobody knows that it was done.
   expect(await migrate()).toEqual({ executed: true, value: 3 })
 })
@@ -55,14 +56,6 @@ it('a task whose instance died is run again when the lease is over', async () =>
   expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
 })
 
-it('takes one row, whose name may have 64 characters', async () => {
-  const name = 'x'.repeat(64)
-  await executeOnce(provider, { name, slot: SLOT }, () => name)
-  expect((await provider.table.list()).map((lock) => [lock.name, lock.lastRun?.outcome])).toEqual([
-    [name, 'succeeded'],
-  ])
-})
-
 it('a task that lost its lock does not count as done, and a warning reports that', async () => {
   const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
   const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
@@ -78,6 +71,7 @@ it('a task that lost its lock does not count as done, and a warning reports that
   warning.mockRestore()
   expect((await migrate(() => undefined)).executed).toBe(true)
 })
+
 it('a success is recorded again if its release got no answer', async () => {
   const network = new UnreliableClient(sqliteClient(dataSource))
   let losses = 0
@@ -119,18 +113,6 @@ it('runs at once inside a task that holds the same lock for the same slot', asyn
   const executed = executor.executeWithLock.bind(executor)
   const other = () => executed({ name: 'other' }, () => 'done')
   expect(await executeOnce(provider, { name: 'other' }, other)).toMatchObject({ value: { value: 'done' } })
-})
-
-it('is done on an instance whose clock is wrong', async () => {
-  const slot = Date.now()
-  const clock = jest.spyOn(Date, 'now').mockReturnValue(slot - 7_200_000)
-  try {
-    const migrate = () => executeOnce(provider, { name: 'migrate', slot }, () => 'done')
-    expect(await migrate()).toEqual({ executed: true, value: 'done' })
-    expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
-  } finally {
-    clock.mockRestore()
-  }
 })
 
 it('throws if it waited in vain, or if its signal aborts', async () => {

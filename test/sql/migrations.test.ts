@@ -24,11 +24,7 @@ it.each([
   expect(new Map(found.map((path) => [path, readFileSync(join(root, path), 'utf8')]))).toEqual(written())
 })
 
-const names: Record<string, LockTableOptions> = {
-  'default names': {},
-  'custom names': { tableName: 'JobLocks', columnNames: { name: 'jobName', lockUntil: 'until' } },
-  'hostile names': hostileNames,
-}
+const names: Record<string, LockTableOptions> = { 'default names': {}, 'hostile names': hostileNames }
 
 describeBackends(availableBackends().filter(hasClient))(
   'the migration for $name, run by its own client',
@@ -49,24 +45,16 @@ describeBackends(availableBackends().filter(hasClient))(
       expect(await provider.table.check()).toEqual([])
       const lock = await provider.lock(job)
       expect(lock).toBeDefined()
-      expect(await provider.lock(job)).toBeUndefined()
       expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
+      // It may run again, and leaves the locks alone.
+      expect(runScript(backend, database, up)).toMatchObject({ ok: true })
+      expect(await provider.lock(job)).toBeUndefined()
       await lock?.unlock()
 
       expect(runScript(backend, database, down)).toMatchObject({ ok: true })
       await expect(provider.lock(job)).rejects.toMatchObject({
         code: 'TABLE_MISSING',
       })
-    })
-
-    it('may run again, and leaves the locks alone', async () => {
-      const { up } = migrationScripts(dialect)
-      runScript(backend, database, up)
-      const provider = typeOrmLockProvider(dataSource)
-      await provider.lock(job)
-
-      expect(runScript(backend, database, up)).toMatchObject({ ok: true })
-      expect(await provider.lock(job)).toBeUndefined()
     })
 
     it('fails when there is another table of that name', async () => {
