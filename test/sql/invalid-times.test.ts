@@ -32,7 +32,6 @@ const INVALID: Readonly<Partial<Record<DialectName, readonly InvalidTime[]>>> = 
     ['infinity', `'infinity'`, FOR_EVER],
     ['-infinity', `'-infinity'`, since('0001-01-01T00:00:00Z')],
     ['a year that no Date has', `'294276-01-01'`, FOR_EVER],
-    ['a year before Christ', `'4713-01-01 BC'`, since('0001-01-01T00:00:00Z')],
     NULL,
   ],
   mssql: [CALENDAR, NULL],
@@ -40,9 +39,7 @@ const INVALID: Readonly<Partial<Record<DialectName, readonly InvalidTime[]>>> = 
   mariadb: ZERO,
   sqlite: [
     ['words', `'tomorrow'`, FOR_EVER],
-    ['another number', '1e300', since('1970-01-01Z')],
-    ['milliseconds', '1763000000000', since('1970-01-01Z')],
-    ['an empty text', `''`, since('1970-01-01Z')],
+    ['a number', '1763000000000', since('1970-01-01Z')],
     ['bytes', `x'00ff'`, FOR_EVER],
     NULL,
   ],
@@ -59,7 +56,7 @@ const BINARY: Readonly<Partial<Record<DialectName, string>>> = {
   mssql: 'collate Latin1_General_100_BIN2',
 }
 
-describeBackends(availableBackends().filter(({ dialect }) => dialect in INVALID))(
+describeBackends(availableBackends().filter(({ dialect, name }) => dialect in INVALID && name !== 'sqljs'))(
   'a row with an invalid time on $name',
   (backend) => {
     let dataSource: DataSource

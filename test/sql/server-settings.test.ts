@@ -18,38 +18,14 @@ async function judgedSetting(backend: Backend, name: string, { wrong, right }: J
   return dataSource.query<object[]>(render(setting.read))
 }
 
-/** Values under which a crash of the server may forget a lock; they are the server's own, so that no test sets them. */
+/** Under which a crash of the server may forget a lock. They are the server's own, so that no test sets them. */
 const FORGETFUL = {
   'flush of the binary log': { wrong: ['0', '100'], right: ['1'] },
   'flush at commit': { wrong: ['0', '2'], right: ['1'] },
+  // A node of Galera is needed to switch it on. MySQL does not have it.
+  galera: { wrong: ['ON'], right: ['OFF'] },
 }
-
-/** A node of Galera is needed to switch it on. MySQL does not have it. */
-const GALERA = { mysql: [], mariadb: ['OFF'] }
-
-describeBackends(availableBackends().filter(({ dialect }) => ['mysql', 'mariadb'].includes(dialect)))(
-  'Settings of $name that a lock needs',
-  (backend) => {
-    const { settings = [] } = dialects[backend.dialect].table
-
-    it.each(Object.entries(FORGETFUL))('%s is read and judged', async (name, judged) => {
-      const rows = await judgedSetting(backend, name, judged)
-      expect(String(Object.values(rows[0] ?? {}).at(-1))).toMatch(/^\d+$/)
-    })
-
-    it('a Galera cluster is reported', async () => {
-      const galera = settings.find(({ name }) => name === 'galera')
-      expect('ON').toMatch(galera?.wrong ?? '')
-      expect('OFF').not.toMatch(galera?.wrong ?? '')
-      expect(galera?.message).toMatch(/all locks to one node/)
-      const { dataSource } = await openDatabase(backend)
-      const rows = await dataSource.query<{ Value: string }[]>(galera ? render(galera.read) : '')
-      expect(rows.map(({ Value }) => Value)).toEqual(GALERA[backend.dialect as keyof typeof GALERA])
-    })
-  },
-)
-
-/** What a server or a user says of itself that lets two hold a lock after a failover; what a test may set is in the next table. */
+/** What a server or a user says of itself that lets two hold a lock after a failover; no test sets it. */
 const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
   postgres: {
     'read-only server': { wrong: ['on'], right: ['off'] },
@@ -57,6 +33,7 @@ const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
     'synchronous commit': { wrong: ['off', 'local'], right: ['on', 'remote_write', 'remote_apply'] },
   },
   mysql: {
+    ...FORGETFUL,
     'read-only server': { wrong: ['1', 'ON', 'NO_LOCK'], right: ['0', 'OFF'] },
     'privilege to write in spite of read_only': {
       wrong: ['SUPER', 'READ ONLY ADMIN', 'CONNECTION_ADMIN,SUPER'],
@@ -68,7 +45,7 @@ const FAILOVER: Readonly<Record<string, Readonly<Record<string, Judged>>>> = {
 
 describeBackends(
   availableBackends().filter(({ dialect }) => ['postgres', 'mysql', 'mariadb'].includes(dialect)),
-)('What $name says of a failover', (backend) => {
+)('A setting of $name that a lock needs', (backend) => {
   it.each(Object.entries(FAILOVER[backend.dialect === 'postgres' ? 'postgres' : 'mysql'] ?? {}))(
     '%s is read and judged',
     async (name, judged) => {

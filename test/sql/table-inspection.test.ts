@@ -53,9 +53,10 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
   }
 
   it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
-    'lists who holds which lock, by the database clock, with %s names',
+    'finds nothing wrong with the table of the migration, and lists who holds which lock, by the database clock, with %s names',
     async (_, options) => {
       const provider = await migrated(options)
+      expect(await provider.table.check()).toEqual([])
       expect(await provider.table.list()).toEqual([])
       await provider.lock({ name: 'held', lockAtMostFor: '1h' })
       const free = await provider.lock({ name: 'free', lockAtMostFor: '1h' })
@@ -76,17 +77,8 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     },
   )
 
-  it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
-    'finds nothing wrong with the table of the migration with %s names',
-    async (_, options) => {
-      const provider = await migrated(options)
-      expect(await provider.table.check()).toEqual([])
-    },
-  )
-
   it.each([
     ['Java, nine hours east', 'java-host', 9 * HOUR],
-    ['Java, whose clock is a little ahead', 'java-host', 45],
     ['Java, on a host with an odd name', '/a/run-failed.example.com', 45],
     ['ours, further than any slot', undefined, 90],
   ] as const)('finds a row that was locked in the future: %s', async (_, owner, seconds) => {
@@ -203,29 +195,6 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     ])
     await expect(provider.lock(job)).rejects.toEqual(expect.objectContaining({ message }))
   })
-
-  itIf(backend.dialect === 'postgres', 'a search path')(
-    'reports that the table is in another schema',
-    async () => {
-      const provider = await migrated()
-      await run([
-        'create schema app',
-        `do $$ begin execute format('alter database %I set search_path = app, public', current_database()); end $$`,
-      ])
-      await dataSource.destroy()
-      await dataSource.initialize()
-      expect(await provider.table.check()).toMatchObject([
-        {
-          code: 'OTHER_SCHEMA',
-          severity: 'warning',
-          message: expect.stringMatching(
-            /'shedlock' was found in schema 'public', .* in 'app', .* – name the schema/,
-          ),
-        },
-      ])
-      expect(await typeOrmLockProvider(dataSource, { schema: 'public' }).table.check()).toEqual([])
-    },
-  )
 
   const faults = tableFaults[backend.dialect] ?? []
   const wrongTime = faults.find(([, found]) => found === 'error: COLUMN_TYPE')
