@@ -10,7 +10,6 @@ import {
   type Refusal,
   type Duration,
 } from '../../src/core/internal'
-import { shedLockCoordinator } from '../../src/node-cron'
 import { SqlLockProvider, type Dialect, type LockRow } from '../../src/sql/internal'
 import type { Database } from './database'
 import { SimulatedSqlClient } from './network'
@@ -23,7 +22,6 @@ export class Instance extends LockProvider {
   readonly sql: SimulatedSqlClient
   readonly provider: SqlLockProvider
   readonly executor: LockingTaskExecutor
-  readonly coordinator: ReturnType<typeof shedLockCoordinator>
   readonly elections: LeaderElection[] = []
   /** The number of calls in progress. */
   pending = 0
@@ -33,8 +31,6 @@ export class Instance extends LockProvider {
   readonly latest = new Map<string, Handle>()
   readonly #handles = new WeakMap<object, Handle>()
   readonly #stopped = new AbortController()
-  /** In simulated milliseconds. */
-  #lastCall = 0
 
   constructor(
     readonly process: SimulatedProcess,
@@ -52,7 +48,6 @@ export class Instance extends LockProvider {
     })
     const listeners = [{ onUnlockFailed: () => undefined, onLockLost: () => undefined }]
     this.executor = new LockingTaskExecutor(this, { listeners })
-    this.coordinator = shedLockCoordinator(this, { listeners })
   }
 
   /** Acquires from the provider, and records the result. */
@@ -75,7 +70,6 @@ export class Instance extends LockProvider {
     const { process, witness, database } = this
     const { name } = configuration
     const asked = process.awake()
-    this.#lastCall = process.world.now
     if (this.#stopped.signal.aborted)
       process.world.fail(
         'a shutdown stops waiting for locks',
@@ -227,7 +221,6 @@ export class Instance extends LockProvider {
     this.process.isHasty = this.process.random.chance(0.3)
     await Promise.all([
       this.executor.shutdown({ timeout, abortAfter: this.process.isHasty ? 0 : timeout / 3 }),
-      this.coordinator.shutdown({ timeout }),
       ...this.elections.map((election) => election.shutdown({ timeout })),
       ...(this.process.isHasty ? [this.provider.drain(timeout)] : []),
     ])
@@ -236,8 +229,5 @@ export class Instance extends LockProvider {
     if (!this.process.isHasty) await this.provider.drain(timeout)
     const gaveUp = this.process.world.now - this.process.stoppingSince >= timeout
     if (gaveUp) this.process.isHasty = true
-    // A request after the drain reopens the provider.
-    if (gaveUp || !this.process.isHasty || this.#lastCall <= this.process.stoppingSince)
-      this.process.endedAt = this.process.world.now
   }
 }

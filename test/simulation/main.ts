@@ -2,58 +2,38 @@
  * Lets simulated processes compete for locks, in one world after another: `npm run simulate -- --seed 1 --acquisitions 100000`.
  * Stops at the first world in which a property does not hold and prints its trace. That world's `--seed` reproduces it.
  */
-import { parseArgs } from 'node:util'
-import { bytesLeftByEachRun } from './memory'
+import { number, parse, runHarness } from '../processes/options'
 import { planOf, shrink, type Plan } from './plan'
 import { simulate, type Outcome, type SimulationOptions } from './simulate'
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
+const USAGE =
+  'npm run simulate -- [--seed N] [--acquisitions N] [--seconds N] [--worlds N] [--sqlite] [--trace] [--json]'
+
+/** How many lines of a trace are printed, counted from its end. */
+const LONGEST_TRACE = 150
+
+async function main(args: readonly string[]): Promise<void> {
+  const { values } = parse(args, {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
     acquisitions: { type: 'string' },
     seconds: { type: 'string' },
     worlds: { type: 'string' },
     sqlite: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
-    'no-shrink': { type: 'boolean', default: false },
-  },
-})
-const number = (text: string | undefined): number =>
-  text === undefined ? Infinity : Number(text.replaceAll('_', ''))
-const firstSeed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed)
-const limits = {
-  acquisitions: number(
-    values.acquisitions ?? ((values.worlds ?? values.seconds) === undefined ? '100000' : undefined),
-  ),
-  worlds: number(values.worlds),
-  seconds: number(values.seconds),
-}
-const options: SimulationOptions = { sqlite: values.sqlite, traced: values.trace }
-
-/** The number of bytes that a run may leave in memory. More is a leak. */
-const MOST_BYTES_LEFT = 400
-
-/** How many lines of a trace are printed, counted from its end. */
-const LONGEST_TRACE = 150
-
-async function main(): Promise<void> {
+  })
+  const { seconds, worlds, acquisitions = (seconds ?? worlds) ? 'Infinity' : '100_000' } = values
+  const options: SimulationOptions = { sqlite: values.sqlite, traced: values.trace }
   // A lock whose disposal fails emits a warning, which is frequent here.
   process.removeAllListeners('warning')
   // Stack traces are not needed, and take a third of the time.
   if (!values.trace) Error.stackTraceLimit = 0
   const started = performance.now()
-  const seconds = (): number => (performance.now() - started) / 1000
+  const elapsed = (): number => (performance.now() - started) / 1_000
   const total = { worlds: 0, acquisitions: 0, refusals: 0, errors: 0, events: 0, simulated: 0 }
-  if (!values.json) console.log(`Seed ${firstSeed}`)
-  const left = values.worlds === undefined ? await bytesLeftByEachRun(3_000) : 0
-  if (left > MOST_BYTES_LEFT) {
-    console.log(`memory: each run leaves ${Math.round(left)} bytes behind`)
-    process.exitCode = 1
-    return
-  }
+  if (!values.json) console.log(`Seed ${values.seed}`)
   let failed: { plan: Plan; outcome: Outcome } | undefined
-  for (let seed = firstSeed; !failed; seed++) {
+  for (let seed = number(values.seed); !failed; seed++) {
     const plan = planOf(seed)
     const outcome = await simulate(plan, options)
     total.worlds++
@@ -62,40 +42,31 @@ async function main(): Promise<void> {
     if (outcome.violation) failed = { plan, outcome }
     if (values.trace) console.log(outcome.trace.join('\n'))
     if (
-      total.worlds >= limits.worlds ||
-      total.acquisitions >= limits.acquisitions ||
-      seconds() >= limits.seconds
+      total.worlds >= number(worlds ?? 'Infinity') ||
+      total.acquisitions >= number(acquisitions) ||
+      elapsed() >= number(seconds ?? 'Infinity')
     )
       break
   }
-  const report = {
-    ...total,
-    simulated: total.simulated / 1000,
-    seconds: Number(seconds().toFixed(1)),
-    rate: Math.round(total.acquisitions / seconds()),
-    cpu: Number((process.cpuUsage().user / 1e6).toFixed(1)),
-    heap: Math.round(process.memoryUsage().heapUsed / 2 ** 20),
-    violation: failed?.outcome.violation,
-    seed: failed?.plan.seed,
-  }
+  const report = { ...total, seconds: elapsed(), violation: failed?.outcome.violation }
   if (values.json) console.log(JSON.stringify(report))
   else {
-    const { worlds, acquisitions, refusals, errors, events, simulated, rate } = report
+    const { acquisitions, refusals, errors, events, simulated } = total
     console.log(
-      `${worlds} worlds, ${acquisitions} acquisitions, ${refusals} refusals, ${errors} errors, ${events} events, ${(simulated / 86_400).toFixed(1)} simulated days in ${report.seconds} s: ${rate} acquisitions per second`,
+      `${total.worlds} worlds, ${acquisitions} acquisitions, ${refusals} refusals, ${errors} errors, ${events} events, ${(simulated / 86_400_000).toFixed(1)} simulated days in ${elapsed().toFixed(1)} s: ${Math.round(acquisitions / elapsed())} acquisitions per second`,
     )
-    if (failed) await explain(failed.plan)
+    if (failed) await explain(failed.plan, options)
     else console.log('Every property held.')
   }
   if (failed) process.exitCode = 1
 }
 
 /** Shrinks the world that failed as far as possible, and prints its trace. */
-async function explain(plan: Plan): Promise<void> {
+async function explain(plan: Plan, options: SimulationOptions): Promise<void> {
   const property = (await simulate(plan, options)).violation?.property
   const fails = async (smaller: Plan): Promise<boolean> =>
     (await simulate(smaller, options)).violation?.property === property
-  const small = values['no-shrink'] ? plan : await shrink(plan, fails, 60_000)
+  const small = await shrink(plan, fails, 60_000)
   const { violation, trace } = await simulate(small, { ...options, traced: true })
   const until = trace.filter((line) => Number.parseFloat(line) * 1_000 <= (violation?.at ?? 0) + 1)
   console.log(until.slice(-LONGEST_TRACE).join('\n'))
@@ -104,4 +75,4 @@ async function explain(plan: Plan): Promise<void> {
   console.log(`To repeat: npm run simulate -- --seed ${plan.seed} --worlds 1`)
 }
 
-void main()
+void runHarness(USAGE, main)

@@ -80,13 +80,6 @@ const putBack: readonly Mutant[] = [
       "const orHeld = (each: Attempt): Promise<StepResult> =>\n        attempt(each).catch((error: unknown) => {\n          if (error instanceof LostRace || errorKind(table.dialect, error) !== 'transient') throw error\n          return { outcome: 'held' }\n        })\n      return await table.call({ lockName: name, attempt: orHeld }, 'right')",
   },
   {
-    what: 'no needless statements',
-    breaks: 'the intervals do not grow for a row that does not exist',
-    file: 'src/sql/background-releases.ts',
-    find: 'entry.interval * UNTIL_FOUND.growth',
-    replace: 'entry.interval',
-  },
-  {
     what: 'slots',
     breaks: 'a slot may be an hour ahead',
     file: 'src/sql/acquire.ts',
@@ -99,13 +92,6 @@ const putBack: readonly Mutant[] = [
     file: 'src/sql/statements.ts',
     find: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwn}${commits}`",
     replace: "${dialect.plus(lockedAt, raw('-1'))} where ${isOwnHeld}${commits}`",
-  },
-  {
-    what: 'keep-alive',
-    breaks: 'the limit of keep-alive is ignored',
-    file: 'src/core/held-lock.ts',
-    find: '() => limit.remaining(),',
-    replace: '() => Infinity * limit.remaining(),',
   },
   {
     what: 'the last run',

@@ -4,7 +4,6 @@ import {
   type SqlClient,
   type SqlSession,
   type LockValues,
-  type StatementResult,
 } from '../../src/sql/internal'
 import type { Database, Request, Transaction } from './database'
 import type { Effect } from './model/table'
@@ -26,10 +25,6 @@ const DEAD_CONNECTION = 12_000
 const SILENT_CONNECTION = 900_000
 /** The longest time that a late message takes. */
 const VERY_LATE = 15_000
-/** In milliseconds, after which no caller waits for a release any more. */
-const WITH_A_CALLER = 11_000
-/** How many times a row may be released in the background, at growing intervals. */
-const MOST_RELEASES = 40
 
 /** The connections of one process to the database. */
 export class SimulatedSqlClient implements SqlClient {
@@ -37,10 +32,6 @@ export class SimulatedSqlClient implements SqlClient {
   quality: NetworkQuality
   /** Whether its sessions can be ended. */
   readonly #endsConnections: boolean
-  /** Owners of acquired rows, and of acquisitions that were never sent. */
-  readonly #acquired = new Set<string>()
-  readonly #unsent = new Set<string>()
-  readonly #releases = new Map<string, { readonly first: number; late: number }>()
 
   constructor(
     private readonly process: SimulatedProcess,
@@ -53,12 +44,13 @@ export class SimulatedSqlClient implements SqlClient {
   }
 
   connect(): Promise<SqlSession> {
-    let isEnded = false
-    const session: SqlSession = {
-      execute: (statement, values) => this.#send(statement, values, () => isEnded),
-      ...(this.#endsConnections && { end: () => (isEnded = true) }),
-    }
-    return Promise.resolve(session)
+    return Promise.resolve({
+      execute: async (statement: Sql, values: LockValues) => {
+        const { rows, changes } = await this.#transmit(statement, values)
+        return { rows, changed: changes.length }
+      },
+      ...(this.#endsConnections && { end: () => undefined }),
+    })
   }
 
   get #world(): World {
@@ -78,50 +70,10 @@ export class SimulatedSqlClient implements SqlClient {
     return !this.transaction && random.chance(0.2) ? SILENT_CONNECTION : random.next() * DEAD_CONNECTION
   }
 
-  /** @param isEnded whether the session has ended, so that nobody gets the answer */
-  async #send(statement: Sql, values: LockValues, isEnded: () => boolean): Promise<StatementResult> {
-    const { lockedBy: owner, unlockedBy } = values
-    const isRelease = unlockedBy !== undefined
-    if (owner !== undefined && isRelease) this.#checkRelease(owner)
-    // What was not sent is repeated, and then it may arrive.
-    if (owner !== undefined && !isRelease) this.#unsent.delete(owner)
-    try {
-      const effect = await this.#transmit(statement, values)
-      if (owner !== undefined && effect.changes.length > 0) {
-        this.#acquired.add(owner)
-        this.#unsent.delete(owner)
-        forgetOldest(this.#acquired)
-      }
-      return { rows: effect.rows, changed: effect.changes.length }
-    } catch (error) {
-      const isUnsent = error instanceof DriverError && !error.sent && !isEnded()
-      if (owner !== undefined && isUnsent && !isRelease && !this.#acquired.has(owner)) this.#unsent.add(owner)
-      throw error
-    }
-  }
-
-  /** Checks that a release belongs to an acquisition that was sent, and that it is not repeated for ever. */
-  #checkRelease(owner: string): void {
-    const { process } = this
-    if (this.#unsent.has(owner))
-      this.#world.fail(
-        'no needless statements',
-        `${process.name} releases an acquisition that was never sent`,
-      )
-    const releases = this.#releases.get(owner) ?? { first: process.awake(), late: 0 }
-    this.#releases.set(owner, releases)
-    forgetOldest(this.#releases)
-    if (process.awake() < releases.first + WITH_A_CALLER) return
-    if (++releases.late > MOST_RELEASES)
-      this.#world.fail('no needless statements', `${process.name} released ${owner} ${releases.late} times`)
-  }
-
   #transmit(statement: Sql, values: LockValues): Promise<Effect> {
     const { process, database, transaction } = this
     const { random } = process
     const world = this.#world
-    if (world.now > process.endedAt + 1_000)
-      world.fail('no needless statements', `${process.name} sends a statement after its last caller has gone`)
     return new Promise((resolve, reject) => {
       const fail = (pause: number, why: string): void => {
         world.at(pause, process, 'message', () => reject(new DriverError(undefined, why)))
@@ -159,10 +111,4 @@ export class SimulatedSqlClient implements SqlClient {
       world.at(delay, undefined, 'message', () => database.arrive(request))
     })
   }
-}
-
-/** Forgets the oldest owner, so that the simulation's own memory does not look like a leak of the lock. */
-function forgetOldest(known: Map<string, unknown> | Set<string>): void {
-  const [oldest] = known.keys()
-  if (oldest !== undefined && known.size > 1_000) known.delete(oldest)
 }

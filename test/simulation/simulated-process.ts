@@ -18,8 +18,6 @@ export class SimulatedProcess implements Time {
   hadWrongClock = false
   /** When its shutdown began, in simulated milliseconds. */
   stoppingSince = Infinity
-  /** When its last call had ended, in simulated milliseconds. */
-  endedAt = Infinity
   /** Whether it is shutting down, so that its loops begin nothing new. */
   isStopping = false
   /** Timers of the library that have neither fired nor been cancelled. */

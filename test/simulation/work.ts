@@ -5,13 +5,11 @@ import {
   executeOnce,
   LockError,
   type ActiveLock,
-  type Lock,
 } from '../../src/core/internal'
 import { guardTransaction, type LockRow } from '../../src/sql/internal'
 import { SimulatedSqlClient } from './network'
 import type { Instance } from './instance'
 import type { Job } from './plan'
-import type { Handle } from './witness'
 
 const WAIT = { atMost: 3_000, interval: 1_000 }
 
@@ -64,14 +62,9 @@ export class Work {
       () => this.#task({ wait: WAIT }),
       () => this.#guarded(),
       () => this.#byHand(),
-      () => this.#keptAlive(),
-      () => this.#disposed(),
+      () => this.#byHand(),
     ],
-    slot: [
-      () => this.#task({ slot: this.#slot() }),
-      // The coordinator has no lockAtLeastFor.
-      () => (this.job.atLeast === 0 ? this.#coordinated() : this.#task({ slot: this.#slot() })),
-    ],
+    slot: [() => this.#task({ slot: this.#slot() })],
     until: [
       () => this.#task({ slot: this.#slot() }),
       () => this.#task({ slot: this.#slot(), wait: WAIT }),
@@ -112,7 +105,6 @@ export class Work {
         world.trace(process.name, `runs ${name}`)
         if (activeLock() !== lock) world.fail('scopes', `${process.name} does not see the lock of ${name}`)
         if (lock.remaining() > 0) assertLocked(name)
-        if (typeof keepAlive === 'object') this.#checkLimit(lock, atMost)
         await this.#workUnder(lock)
         await more?.(lock)
         world.trace(process.name, `ran ${name}`)
@@ -195,18 +187,6 @@ export class Work {
     })
   }
 
-  /** Checks that a lock that is kept alive does not outlast the limit. */
-  #checkLimit(lock: ActiveLock, atMost: number): void {
-    const { process } = this.instance
-    const check = (): void => {
-      if (lock.remaining() > 0)
-        process.world.fail('keep-alive has a limit', `${process.name} considers ${lock.name} held after it`)
-    }
-    // Leave a process that was suspended until now the time to notice.
-    const soon = (): void => void process.world.at(5, process, 'other', check)
-    process.world.at(atMost / process.rate + 5, process, 'other', soon)
-  }
-
   async #guarded(): Promise<void> {
     const { instance } = this
     const { process, database, plan } = instance
@@ -229,46 +209,24 @@ export class Work {
 
   async #byHand(slot?: number): Promise<void> {
     const { instance, name } = this
-    const { random } = instance.process
+    const { random, world } = instance.process
     const until = this.job.kind === 'until'
     const waits = random.chance(0.3) && { wait: WAIT, signal: instance.stopped }
-    const configuration = { name, ...this.#durations, slot, untilSucceeded: until, ...waits }
-    const lock = await instance.lock(configuration)
+    const keepAlive = random.chance(0.3)
+    const lock = await instance.lock({
+      ...{ name, ...this.#durations, slot, untilSucceeded: until, keepAlive },
+      ...waits,
+    })
     if (!lock) return
-    const handle = this.#begin(lock, slot, until)
+    const handle = instance.handleOf(lock)
+    instance.witness.started(handle, slot, until)
+    world.trace(instance.process.name, `has ${name}`)
     await this.#workUnder(lock)
-    if (random.chance(0.3)) await this.#askToken(lock)
-    if (random.chance(0.3)) {
-      await lock.extend(this.job.lockAtMostFor).catch((error: unknown) => instance.failed(error))
-    }
     // Some callers forget to release the lock, so it expires.
-    if (this.job.lockAtMostFor <= 10_000 && random.chance(0.1)) return
+    if (!keepAlive && this.job.lockAtMostFor <= 10_000 && random.chance(0.1)) return
     const outcome = random.pick([undefined, 'succeeded', 'failed'] as const)
     handle.outcome = outcome ?? 'unlocked'
-    await lock.unlock({ outcome })
-  }
-
-  async #keptAlive(): Promise<void> {
-    const lock = await this.instance.lock({ name: this.name, ...this.#durations, keepAlive: true })
-    if (!lock) return
-    this.#begin(lock)
-    await this.#workUnder(lock)
-    await lock.unlock()
-  }
-
-  async #disposed(): Promise<void> {
-    const lock = await this.instance.lock({ name: this.name, ...this.#durations })
-    if (!lock) return
-    this.#begin(lock)
-    await this.#workUnder(lock)
-    await lock[Symbol.asyncDispose]()
-  }
-
-  #begin(lock: Lock, slot?: number, until?: boolean): Handle {
-    const handle = this.instance.handleOf(lock)
-    this.instance.witness.started(handle, slot, until)
-    this.instance.process.world.trace(this.instance.process.name, `has ${this.name}`)
-    return handle
+    await (outcome ? lock.unlock({ outcome }) : lock[Symbol.asyncDispose]())
   }
 
   /**
@@ -280,17 +238,6 @@ export class Work {
     const interval = Math.max(this.job.kind === 'slot' ? 500 : 1_000, this.job.every)
     const late = process.random.chance(0.1) ? 1 : 0
     return (Math.floor(process.wall() / interval) - late) * interval
-  }
-
-  async #coordinated(): Promise<void> {
-    const { coordinator, witness, process } = this.instance
-    const slot = this.#slot()
-    const key = `${this.name}:${new Date(slot).toISOString()}`
-    if (!(await coordinator.shouldRun(key, this.job.lockAtMostFor))) return
-    const handle = this.instance.latest.get(this.name)
-    if (handle) witness.started(handle, slot)
-    await process.sleep(Math.min(this.job.work * this.job.lockAtMostFor, 20_000))
-    await coordinator.onComplete(key)
   }
 
   async #doOnce(): Promise<void> {

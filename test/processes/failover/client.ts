@@ -10,13 +10,11 @@ interface DriverLimits {
   readonly query?: number
 }
 
-/** The limits of the drivers, in milliseconds. `below` and `above` compare with the library's own, which is five seconds. */
+/** The limits of the drivers, in milliseconds. */
 const LIMITS = {
   default: () => ({}),
   /** What the pages recommend. */
   documented: (orm) => ({ connect: 4_000, ...(orm === 'prisma' && { query: 4_000 }) }),
-  below: () => ({ connect: 2_500, query: 2_500 }),
-  above: () => ({ connect: 10_000, query: 10_000 }),
 } as const satisfies Record<string, (orm: app.Orm) => DriverLimits>
 export type Settings = keyof typeof LIMITS
 export const SETTINGS = Object.keys(LIMITS) as Settings[]

@@ -1,9 +1,10 @@
 import { writeEvents } from '../history/events'
+import { runHarness } from '../options'
 import { table } from '../table'
 import type { Cluster } from './cluster'
 import { count, type Figures } from './count'
 import { failoverRun, type RunOptions } from './failover-run'
-import { CLUSTERS, DATABASES, parseOptions, USAGE, WrongUsage, type FailoverOptions } from './options'
+import { CLUSTERS, DATABASES, parseOptions, USAGE, type FailoverOptions } from './options'
 
 /** Servers that are started once, and what is done to them. */
 interface SetUp {
@@ -73,34 +74,24 @@ async function runAll(options: FailoverOptions): Promise<void> {
     try {
       const { title, version } = cluster
       for (const round of roundsOn(cluster)) {
-        if (!options.json) console.log(`${title}: ${version}, ${round.orms.join(', ')}, seed ${round.seed}`)
+        console.log(`${title}: ${version}, ${round.orms.join(', ')}, seed ${round.seed}`)
         const events = await failoverRun(cluster, round, (line) => console.error(line))
         if (options.keep !== undefined) writeEvents(options.keep, events)
         const figures = count(events)
         if (figures.violations.length > 0) process.exitCode = 1
-        if (options.json) console.log(JSON.stringify({ title, version, ...round, ...figures }))
-        else printFindings(figures)
+        printFindings(figures)
         rows.push(...rowsOf(name, round, figures))
       }
     } finally {
       await cluster.close()
     }
   }
-  if (!options.json) console.log(table([HEADER, ...rows]))
+  console.log(table([HEADER, ...rows]))
 }
 
-async function main(): Promise<void> {
+void runHarness(USAGE, (args) => {
   // Each server that this process starts adds an exit listener, so that it ends with the process, also on a signal.
   process.setMaxListeners(0)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-  try {
-    await runAll(parseOptions(process.argv.slice(2)))
-  } catch (error) {
-    if (!(error instanceof WrongUsage)) throw error
-    if (error.message) console.error(`${error.message}\n`)
-    console.log(USAGE)
-    process.exitCode = error.message ? 64 : 0
-  }
-}
-
-void main()
+  return runAll(parseOptions(args))
+})

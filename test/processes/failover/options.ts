@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { COMMON, number, oneOf, parse } from '../options'
 import { ORMS, SETTINGS, type Orm, type Settings } from './client'
 import type { Cluster } from './cluster'
 import { galera } from './galera'
@@ -40,8 +40,6 @@ export interface FailoverOptions {
   readonly settings: readonly Settings[]
   /** In milliseconds. */
   readonly outage: number
-  readonly json: boolean
-  /** The file for the events of the last run, which `npm run judge` judges again. */
   readonly keep: string | undefined
 }
 
@@ -52,75 +50,34 @@ export const USAGE = `Servers that change their roles:
 Servers that fall silent, refuse, or swallow connections, each alone:
   npm run failover -- --db ${DATABASE_NAMES.join('|')}... [--orm ${ORMS.join('|')}]...
     [--settings ${SETTINGS.join('|')}]... [--fault NAME]... [--outage SECONDS]
-  Without --orm both, without --settings 'default' and 'documented', without --fault all.
+  Without --orm both, without --settings both, without --fault all.
 
---json prints the figures as JSON, and --keep FILE writes the events, which npm run judge reads.`
+--keep FILE writes the events of the last run, which npm run judge reads.`
 
 /** The short form, in which each fault occurs once. */
-const SHORT = {
-  clusters: ['pair', 'mariadb-pair'],
-  minutes: 0,
-  faults: ['kill -9', 'planned switch', 'stale address'],
-}
+const SHORT = ['kill -9', 'planned switch', 'stale address']
 
-/** Thrown for arguments that are not understood. */
-export class WrongUsage extends Error {}
-
-/** @throws WrongUsage */
 export function parseOptions(args: readonly string[]): FailoverOptions {
-  const { values } = parse(args)
-  const isShort = values.cluster === undefined
+  const { values } = parse(args, {
+    ...COMMON,
+    cluster: { type: 'string', multiple: true },
+    db: { type: 'string', multiple: true, default: [] },
+    async: { type: 'boolean', default: false },
+    settings: { type: 'string', multiple: true, default: [...SETTINGS] },
+    outage: { type: 'string', default: '2' },
+  })
+  const { cluster, db, fault } = values
+  const isShort = cluster === undefined && db.length === 0
   return {
-    clusters: values.db ? [] : (values.cluster ?? SHORT.clusters).map(oneOf(CLUSTER_NAMES)),
-    databases: (values.db ?? []).map(oneOf(DATABASE_NAMES)),
+    clusters: (cluster ?? (isShort ? ['pair', 'mariadb-pair'] : [])).map(oneOf(CLUSTER_NAMES)),
+    databases: db.map(oneOf(DATABASE_NAMES)),
     asynchronous: values.async,
-    minutes: number(values.minutes ?? (isShort ? SHORT.minutes : 5)),
+    minutes: number(values.minutes ?? (isShort ? '0' : '5')),
     seed: number(values.seed),
-    faults: values.fault ?? (isShort && !values.db ? SHORT.faults : []),
+    faults: isShort && fault.length === 0 ? SHORT : fault,
     orms: values.orm?.map(oneOf(ORMS)) ?? ORMS,
-    settings: values.settings?.map(oneOf(SETTINGS)) ?? ['default', 'documented'],
+    settings: values.settings.map(oneOf(SETTINGS)),
     outage: number(values.outage) * 1_000,
-    json: values.json,
     keep: values.keep,
   }
-}
-
-function parse(args: readonly string[]) {
-  try {
-    const parsed = parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean', default: false },
-        cluster: { type: 'string', multiple: true },
-        db: { type: 'string', multiple: true },
-        async: { type: 'boolean', default: false },
-        minutes: { type: 'string' },
-        seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-        fault: { type: 'string', multiple: true },
-        orm: { type: 'string', multiple: true },
-        settings: { type: 'string', multiple: true },
-        outage: { type: 'string', default: '2' },
-        json: { type: 'boolean', default: false },
-        keep: { type: 'string' },
-      },
-    })
-    if (parsed.values.help) throw new WrongUsage()
-    return parsed
-  } catch (error) {
-    throw new WrongUsage((error as Error).message)
-  }
-}
-
-const oneOf =
-  <T extends string>(known: readonly T[]) =>
-  (value: string): T => {
-    const found = known.find((each) => each === value)
-    if (found === undefined) throw new WrongUsage(`'${value}' is not one of ${known.join(', ')}.`)
-    return found
-  }
-
-function number(value: string | number): number {
-  const parsed = Number(value)
-  if (!(parsed >= 0)) throw new WrongUsage(`'${value}' is not a number.`)
-  return parsed
 }
