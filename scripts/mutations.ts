@@ -92,9 +92,9 @@ export const mutations: readonly Mutation[] = [
     rule: 2,
     breaks: 'a step does not commit',
     file: 'src/typeorm/query-runner-client.ts',
-    find: 'run(text: string, values: unknown[], statement: Sql): Promise<StatementResult> {',
+    find: 'run: (text, values, statement) => driver.run(on',
     replace:
-      "async run(text: string, values: unknown[], statement: Sql): Promise<StatementResult> {\n    await this.on.queryRunner.query('begin', [], true)",
+      "run: async (text, values, statement) => (await queryRunner.query('begin', [], true), driver.run)(on",
     tests: SUITE,
     backend: 'postgres',
   },

@@ -2,5 +2,5 @@
 export { drivers, mssqlCode, mysqlCode, mysqlLiteral, postgresCode } from './drivers'
 export type { Driver } from './drivers'
 export { sqlClient } from './sql-client'
-export type { DriverClient, DriverSession, RunStatement } from './sql-client'
+export type { DriverClient, RunStatement } from './sql-client'
 export { isNotPrepared, nameAmong } from './statement-names'

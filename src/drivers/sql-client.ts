@@ -38,7 +38,7 @@ export interface DriverClient extends Omit<SqlClient, 'connect'> {
   connect(): Promise<Pick<SqlSession, 'release' | 'end'> & { readonly run: RunStatement }>
 }
 
-export type DriverSession = Awaited<ReturnType<DriverClient['connect']>>
+type DriverSession = Awaited<ReturnType<DriverClient['connect']>>
 
 /**
  * Creates the `SqlClient` that a `SqlLockProvider` needs, for a client on top of one of the drivers.

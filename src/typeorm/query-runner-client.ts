@@ -1,10 +1,10 @@
 import { invalidClient, type LockError } from '../core/internal'
-import { drivers, sqlClient, type Driver, type DriverSession } from '../drivers/internal'
-import type { DialectName, Sql, SqlClient, StatementResult } from '../sql/internal'
+import { drivers, sqlClient, type Driver } from '../drivers/internal'
+import type { DialectName, SqlClient } from '../sql/internal'
 import { dataSourceOf, type DataSourceLike, type QueryRunnerLike } from './data-source-like'
 import { mysqlConnection } from './mysql-client'
 import { endPgClient, pgConnection } from './pg-client'
-import { runText, type DriverConnection, type RunnerConnection } from './run-statement'
+import { runText, type DriverConnection } from './run-statement'
 
 /** @returns `INVALID_CLIENT` before `initialize()` and after `destroy()`, because TypeORM's own errors do not say what to do */
 export function notInitialised({ isInitialized }: DataSourceLike): LockError | undefined {
@@ -23,7 +23,7 @@ export function notInitialised({ isInitialized }: DataSourceLike): LockError | u
 export function queryRunnerClient(
   dataSource: DataSourceLike,
   dialect: DialectName,
-  named = false,
+  named: boolean,
 ): SqlClient {
   const driver = driverConnection(dialect, named)
   // Taken now, because a proxy may become another DataSource later.
@@ -40,7 +40,17 @@ export function queryRunnerClient(
         )
       try {
         const connection = (await queryRunner.connect()) ?? {}
-        return new QueryRunnerSession(driver, { dataSource, queryRunner, connection })
+        const on = { dataSource, queryRunner, connection }
+        const release = () => queryRunner.release()
+        const end = () => {
+          driver.end?.(connection)
+          return release()
+        }
+        return {
+          run: (text, values, statement) => driver.run(on, text, values, statement),
+          release,
+          end: driver.end && end,
+        }
       } catch (error) {
         await queryRunner.release().catch(() => undefined)
         throw error
@@ -59,30 +69,6 @@ export function givenQueryRunner(queryRunner: QueryRunnerLike, dialect: DialectN
     const connection = (await queryRunner.connect()) ?? {}
     return driver.run({ dataSource, queryRunner, connection }, text, values, statement)
   })
-}
-
-/** A query runner that is used for one session. */
-class QueryRunnerSession implements DriverSession {
-  readonly end: (() => Promise<void>) | undefined
-
-  constructor(
-    private readonly driver: DriverConnection,
-    private readonly on: RunnerConnection,
-  ) {
-    if (driver.end)
-      this.end = async () => {
-        driver.end?.(on.connection)
-        await this.release()
-      }
-  }
-
-  run(text: string, values: unknown[], statement: Sql): Promise<StatementResult> {
-    return this.driver.run(this.on, text, values, statement)
-  }
-
-  release(): Promise<void> {
-    return this.on.queryRunner.release()
-  }
 }
 
 /** Reads the driver's own error from an error of TypeORM. */
