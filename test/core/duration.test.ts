@@ -5,40 +5,37 @@ import { lockError } from '../lock-error'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
+/** What is seen of `Temporal.Duration`, whose `valueOf` throws. Node.js has it from version 26 on. */
+const temporal = (text: string) => ({
+  sign: text.startsWith('-') ? -1 : 1,
+  blank: false,
+  toString: () => text,
+  valueOf() {
+    throw new TypeError('Cannot convert')
+  },
+})
+
 describe('aDuration', () => {
   it.each<[string | number, number]>([
     [0, 0],
     [1, 1],
-    [840_000, 840_000],
     [1.9, 1],
     ['10ns', 0],
     ['1000000ns', 1],
-    ['10NS', 0],
-    ['10us', 0],
     ['1500us', 1],
     ['10ms', 10],
-    ['10MS', 10],
-    ['10s', 10_000],
     ['10S', 10_000],
-    ['10m', 600_000],
     ['10M', 600_000],
-    ['10h', 10 * HOUR],
     ['10H', 10 * HOUR],
-    ['10d', 10 * DAY],
     ['10D', 10 * DAY],
-    ['60d', 60 * DAY],
     ['36500d', 36_500 * DAY],
     ['+10s', 10_000],
-    ['PT20.345S', 20_345],
     ['PT1.001S', 1_001],
     ['PT0,5S', 500],
     ['PT0.0009S', 0],
-    ['PT15M', 900_000],
     ['+PT15M', 900_000],
     ['pt15m', 900_000],
-    ['PT10H', 10 * HOUR],
     ['P2D', 2 * DAY],
-    ['P10D', 10 * DAY],
     ['P-1DT48H', DAY],
     ['P2DT3H4M', 2 * DAY + 3 * HOUR + 240_000],
     ['PT6H-3M', 6 * HOUR - 180_000],
@@ -48,41 +45,34 @@ describe('aDuration', () => {
     expect(aDuration(duration, 'lockAtMostFor')).toBe(expected)
   })
 
+  it('reads and refuses what Temporal.Duration says', () => {
+    expect(aDuration(temporal('PT1H30M'), 'wait')).toBe(5_400_000)
+    expect(() => aDuration(temporal('P1M'), 'wait')).toThrow("is 'P1M', which is not a duration")
+    expect(() => aDuration(temporal('-PT1S'), 'wait')).toThrow('is negative (-PT1S)')
+  })
+
   it.each<unknown>([
     '',
-    ' ',
-    '10foo',
-    '10 s',
     ' 10s',
     '10s\n',
     '1.5s',
     's',
     '10w',
-    '10y',
-    'ten',
     'P',
     'PT',
     'P1',
     'xPT1M',
     'P1W',
-    'P1M',
-    'P1Y',
     'P1DT',
     'PT1D',
     'PT1S1M',
     '--10s',
     '0x10',
-    '1e3',
-    'Infinity',
     '9'.repeat(400) + 's',
     NaN,
-    Infinity,
     -Infinity,
     undefined,
-    null,
     true,
-    {},
-    [],
     ['10s'],
     10n,
   ])('refuses %o', (duration) => {
@@ -93,8 +83,6 @@ describe('aDuration', () => {
 
   it.each([
     [undefined, 'undefined'],
-    [null, 'null'],
-    [NaN, 'NaN'],
     ['ten', "'ten'"],
     // `String()` throws for the first.
     [Object.create(null), 'an object'],
@@ -113,7 +101,6 @@ describe('aDuration', () => {
 
   it.each([
     ['10', '10s or 10m'],
-    ['0', '0s or 0m'],
     ['+90', '+90s or +90m'],
     ['-10', '-10s or -10m'],
     [' 10\n', '10s or 10m'],

@@ -1,5 +1,4 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { Logger } from '@nestjs/common'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   LockingTaskExecutor,
@@ -139,10 +138,6 @@ describe('loggingListener', () => {
       "error Lock 'job' could not be acquired, so the task did not run: DATABASE_ERROR: gone",
       "warn Lock 'job' could not be extended; it expires when it would have before: text",
     ])
-  })
-
-  it("accepts console and Nest's Logger", () => {
-    for (const logger of [console, new Logger('ShedLock')]) expect(loggingListener(logger)).toBeDefined()
   })
 
   it.each(['debug', 'warn', 'error'])('refuses a logger without %s()', (level) => {

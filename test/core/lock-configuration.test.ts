@@ -33,11 +33,8 @@ describe('a lock configuration', () => {
   })
 
   it.each<[string, Partial<LockConfiguration>]>([
-    ['no lockAtLeastFor', { lockAtLeastFor: undefined }],
     ['a lockAtLeastFor of 0', { lockAtLeastFor: 0 }],
     ['a lockAtLeastFor as long as lockAtMostFor', { lockAtLeastFor: '10m' }],
-    ['one millisecond', { lockAtMostFor: 1 }],
-    ['a hundred years', { lockAtMostFor: '36500d' }],
     ['a name of 64 characters', { name: 'x'.repeat(64) }],
     ['a name with blanks and signs inside', { name: "Bob's nightly #1 (über) 漢字 🔒" }],
     ['a name with braces, a dollar and a hash', { name: 'job {1} $2 #3 }{' }],
@@ -49,11 +46,9 @@ describe('a lock configuration', () => {
   it.each<[string, object, RegExp]>([
     ['no name', { name: undefined }, /has no name/],
     ['an empty name', { name: '' }, /has no name/],
-    ['a number for a name', { name: 7 }, /has no name/],
     ['a name of 65 characters', { name: 'x'.repeat(65) }, /has 65 characters, .* holds only 64/],
     ['a name of 33 emojis, which are two characters each', { name: '🔒'.repeat(33) }, /has 66 characters/],
     ['a line break in the name', { name: 'a\nb' }, /control characters/],
-    ['a zero in the name', { name: 'a\0b' }, /control characters/],
     ['half a surrogate pair in the name', { name: '\ud83d' }, /control characters or lone surrogates/],
     [
       'a zero width space in the name',
@@ -62,7 +57,6 @@ describe('a lock configuration', () => {
     ],
     ['a name that nobody sees', { name: '\u200b' }, /"\\u200b" contains invisible characters/],
     ['a soft hyphen in the name', { name: 're\u00adport' }, /"re\\u00adport" contains invisible characters/],
-    ['a direction mark in the name', { name: 'report\u200e' }, /invisible characters/],
     ['a tag of an emoji in the name', { name: 'a\u{e0067}' }, /"a\\u{e0067}" contains invisible characters/],
     ['a separator of lines in the name', { name: 'a\u2028b' }, /invisible characters/],
     [
@@ -75,7 +69,6 @@ describe('a lock configuration', () => {
     ['a blank at the end of the name', { name: 'job ' }, /begins or ends with a blank/],
     ['a blank at the beginning of the name', { name: ' job' }, /begins or ends with a blank/],
     ['a no-break space at the end of the name', { name: 'job\u00a0' }, /begins or ends with a blank/],
-    ['a name of blanks', { name: '   ' }, /blank/],
     [
       'no lockAtMostFor',
       { lockAtMostFor: undefined },
@@ -84,10 +77,7 @@ describe('a lock configuration', () => {
     ['a negative lockAtMostFor', { lockAtMostFor: '-1s' }, /lockAtMostFor of lock 'job' is negative \(-1s\)/],
     ['a lockAtMostFor of 0', { lockAtMostFor: 0 }, /expire at once/],
     ['a lockAtMostFor under one millisecond', { lockAtMostFor: '10us' }, /expire at once/],
-    ['an endless lockAtMostFor', { lockAtMostFor: Infinity }, /not a duration/],
-    ['a lockAtMostFor that is not a number', { lockAtMostFor: NaN }, /not a duration/],
     ['a lockAtMostFor that cannot be read', { lockAtMostFor: '10foo' }, /'10foo', which is not a duration/],
-    ['a lockAtMostFor beyond all calendars', { lockAtMostFor: '36501d' }, /longer than a hundred years/],
     ['a negative lockAtLeastFor', { lockAtLeastFor: -1 }, /lockAtLeastFor of lock 'job' is negative/],
     [
       'a lockAtLeastFor above lockAtMostFor',
@@ -96,7 +86,6 @@ describe('a lock configuration', () => {
     ],
     ['untilSucceeded without a slot', { untilSucceeded: true }, /untilSucceeded of lock 'job' needs a slot/],
     ['a keepAlive that is a text', { keepAlive: '2h' }, /keepAlive of lock 'job' must be true, false, or an/],
-    ['a keepAlive of null', { keepAlive: null }, /keepAlive of lock 'job' must be true, false, or an/],
     [
       'a keepAlive for no time',
       { keepAlive: { atMost: 0 } },

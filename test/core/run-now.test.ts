@@ -9,7 +9,6 @@ import {
   slotOf,
   type TaskResult,
 } from '../../src/core/internal'
-import { shedLockCoordinator } from '../../src/node-cron'
 import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
@@ -44,12 +43,6 @@ describe('runNow', () => {
     expect(task).not.toHaveBeenCalled()
     running.resolve(1)
     await run
-  })
-
-  it('leaves later slots to the scheduler', async () => {
-    await runNow(send(() => 1))
-    const run = executor.wrap({ ...lock, slot: () => Date.now() + 1_000 }, () => 2)
-    expect(await run()).toEqual({ executed: true, value: 2 })
   })
 
   it('returns the value of a job with onError, and throws its error', async () => {
@@ -92,54 +85,21 @@ describe('runNow', () => {
     expect(result).toEqual({ executed: true, value: skip })
   })
 
-  describe('is over when its call is over', () => {
-    /** Calls the job later, from where `runNow` was called. */
-    const calledLater = () => {
-      const go = promiseWithResolvers()
-      const inner = executor.wrap({ ...lock, name: 'inner', slot: () => due }, () => 1)
-      let later: Promise<TaskResult<number>> | undefined
-      const call = (): void => void (later = go.promise.then(() => inner()))
-      const result = (): Promise<TaskResult<number>> | undefined => {
-        go.resolve()
-        return later
-      }
-      return { inner, call, result }
-    }
-
-    it('for a timer of a call that found a job', async () => {
-      const { inner, call, result } = calledLater()
-      await inner()
-      await runNow(() => {
-        call()
-        return send(() => 1)()
-      })
-      expect(await result()).toEqual(skip)
+  it.each([
+    ['finds a job', () => send(() => 1)(), { executed: true, value: 1 }],
+    ['throws', () => Promise.reject(new Error('boom')), new Error('boom')],
+  ])('is over when its call is over, also for a timer of a call that %s', async (_, call, outcome) => {
+    const go = promiseWithResolvers()
+    const inner = executor.wrap({ ...lock, name: 'inner', slot: () => due }, () => 1)
+    await inner()
+    let later: Promise<TaskResult<number>> | undefined
+    const now = runNow<unknown>(() => {
+      later = go.promise.then(() => inner())
+      return call()
     })
-
-    it('for a timer of a call that throws', async () => {
-      const { inner, call, result } = calledLater()
-      await inner()
-      const throwing = (): never => {
-        call()
-        throw new Error('boom')
-      }
-      await expect(runNow(throwing)).rejects.toThrow('boom')
-      expect(await result()).toEqual(skip)
-    })
-
-    it('for a job of croner that the call starts', async () => {
-      const nightly = send(() => 1)
-      await nightly()
-      const fired = promiseWithResolvers<TaskResult<number>>()
-      const start = (): void => {
-        const job = new Cron('* * * * * *', { maxRuns: 1 }, async () => {
-          fired.resolve(await nightly())
-        })
-        afterTest(() => job.stop())
-      }
-      await expect(runNow(start)).rejects.toThrow('found no job')
-      expect(await fired.promise).toEqual(skip)
-    })
+    expect(await now.catch((error: unknown) => error)).toEqual(outcome)
+    go.resolve()
+    expect(await later).toEqual(skip)
   })
 
   it.each<[string, (call: () => Promise<unknown>) => Promise<unknown>]>([
@@ -170,21 +130,6 @@ describe('runNow', () => {
     })
     expect(result).toEqual({ executed: true, value: 1 })
     expect(results).toEqual([skip, skip])
-  })
-
-  it('leaves what executeOnce, or a fire that node-cron coordinates, has done as it is', async () => {
-    const provider = new InMemoryLockProvider()
-    const coordinator = shedLockCoordinator(provider)
-    const fire = 'report:2026-11-20T03:00:00.000Z'
-    const both = async (): Promise<unknown[]> => {
-      const runs = await coordinator.shouldRun(fire, 60_000)
-      if (runs) await coordinator.onComplete(fire)
-      return [runs, (await executeOnce(provider, { name: 'migration', slot: due }, () => 1)).executed]
-    }
-    expect(await both()).toEqual([true, true])
-    let again: unknown
-    await expect(runNow(async () => (again = await both()))).rejects.toThrow('found no job')
-    expect(again).toEqual([false, false])
   })
 
   it('inside of its own lock runs the job at once', async () => {

@@ -40,7 +40,6 @@ describe('shutdown', () => {
     [{}, 5_000],
     [{ timeout: '30s' }, 25_000],
     [{ timeout: '4s' }, 2_000],
-    [{ timeout: '30s', abortAfter: '12s' }, 12_000],
     [{ timeout: '30s', abortAfter: '30s' }, 30_000],
     [{ abortAfter: 0 }, 0],
   ])('%j aborts the signals after %i ms', async (options, abortAfter) => {

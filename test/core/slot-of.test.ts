@@ -113,6 +113,11 @@ describe('the slot of a cron expression', () => {
     expect(Number(slotOf(cron, first + 2 * 3_600_000))).toBe(first + 2 * 3_600_000 - 7_000)
   })
 
+  it('is given for a time of Temporal', () => {
+    const now = { epochMilliseconds: Date.UTC(2026, 10, 21, 12, 1), valueOf: () => NaN }
+    expect(slotOf(new Cron('*/15 * * * *', BERLIN), now)).toEqual(new Date('2026-11-21T12:00:00Z'))
+  })
+
   it('is an error for an expression that was never due', () => {
     const never = { previousRuns: () => [] }
     expect(() => slotOf(never)).toThrow(expect.objectContaining({ code: 'INVALID_CONFIGURATION' }))

@@ -36,7 +36,6 @@ describe('wrap', () => {
   })
 
   it.each([
-    ['no lockAtMostFor', { name: 'job' }, () => undefined],
     [
       'a wrong lockAtMostFor, even if the name is a function',
       { ...job, name: () => 'job', lockAtMostFor: 'soon' },
