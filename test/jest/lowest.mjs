@@ -4,7 +4,5 @@ import config from '../../jest.config.mjs'
 export default {
   ...config,
   testMatch: ['conformance/typeorm', 'typeorm/*'].map((name) => `<rootDir>/test/${name}.test.ts`),
-  // They have versions of their own.
-  testPathIgnorePatterns: ['<rootDir>/test/typeorm/(same-)?table'],
   moduleNameMapper: { '^typeorm$': '<rootDir>/test/typeorm/lowest/node_modules/typeorm' },
 }

@@ -10,9 +10,17 @@ import {
 } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { openDatabase, type OpenDatabase } from '../backends/open-database'
+import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 
 type AnyDataSource = DataSource | DataSource03
+
+/** What a migration of the app needs. */
+interface QueryRunner {
+  query(text: string): Promise<unknown>
+  renameTable(from: string, to: string): Promise<void>
+}
 
 const versions = {
   '1.x': (options: DataSourceOptions) => new DataSource(options),
@@ -54,41 +62,39 @@ interface Case {
   readonly tables: readonly LockTableOptions[]
 }
 
-const SECOND = { tableName: 'report_locks', columnNames: { name: 'jobName', lockUntil: 'until' } }
+const SECOND = { tableName: 'ReportLocks', columnNames: { name: 'jobName', lockUntil: 'until' } }
 const OPS = { schema: 'shedlock_ops' }
+const ALL = [{}, SECOND, OPS, { ...OPS, ...SECOND }]
 
 const CASES: Readonly<Record<string, Case>> = {
   'default names': { tables: [{}] },
-  'mixed-case names': {
-    tables: [{ tableName: 'JobLocks', columnNames: { name: 'jobName', lockUntil: 'lockUntil' } }],
-  },
-  entityPrefix: { source: { entityPrefix: 'app_' }, tables: [{}] },
-  'entityPrefix, names that were given': { source: { entityPrefix: 'app_' }, tables: [SECOND] },
-  'snake case': { source: { namingStrategy: new SnakeCase() }, tables: [{}] },
-  'upper case': { source: { namingStrategy: new UpperCase() }, tables: [{}] },
+  'several tables and schemas': { tables: ALL },
+  entityPrefix: { source: { entityPrefix: 'app_' }, tables: [{}, SECOND] },
+  'snake case': { source: { namingStrategy: new SnakeCase() }, tables: [{}, SECOND] },
   'prefixes of a strategy and an entityPrefix': {
     source: { namingStrategy: new Prefixes(), entityPrefix: 'app' },
-    tables: [SECOND],
+    tables: [{}, SECOND],
   },
-  'a schema': { tables: [OPS] },
-  'a second table': { tables: [{}, SECOND] },
-  'a second table in another schema': { tables: [{}, OPS] },
-  'all of them': {
+  'upper case, entityPrefix, several tables and schemas': {
     source: { namingStrategy: new UpperCase(), entityPrefix: 'app_' },
-    tables: [{}, SECOND, OPS, { ...OPS, ...SECOND }],
+    tables: ALL,
   },
 }
 
-const cases = availableBackends().flatMap((backend) =>
-  (Object.keys(versions) as (keyof typeof versions)[]).map((version) => ({ backend, version })),
-)
+/** What the migration has to create is for each version's schema builder to say: the first and the last case show it for 0.3. */
+const cases = availableBackends().flatMap((backend) => [
+  { backend, version: '1.x' as const, named: Object.entries(CASES) },
+  { backend, version: '0.3' as const, named: Object.entries(CASES).filter((_, index) => index % 5 === 0) },
+])
+
+const drift = async (dataSource: AnyDataSource): Promise<string[]> => {
+  const { upQueries } = await dataSource.driver.createSchemaBuilder().log()
+  return upQueries.map(({ query }) => query)
+}
 
 describeBackends(cases)('entity, migration and provider of TypeORM $version on $backend.name', (each) => {
-  const { backend, version } = each
+  const { backend, version, named } = each
   const hasSchemas = !backend.dialect.startsWith('sqlite')
-  const possible = Object.entries(CASES).filter(
-    ([, { tables }]) => hasSchemas || tables.every(({ schema }) => schema === undefined),
-  )
   let database: TestDatabase
   let ownSchema: string
 
@@ -108,7 +114,9 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
   })
 
   const connect = async ({ source, tables }: Case) => {
-    const options = tables.map(({ schema, ...names }) => (schema ? { schema: ownSchema, ...names } : names))
+    const options = tables
+      .filter(({ schema }) => hasSchemas || schema === undefined)
+      .map(({ schema, ...names }) => (schema ? { schema: ownSchema, ...names } : names))
     const entities = options.map((names) => shedLockEntity({ ...names, dialect: backend.dialect }))
     const migrations = options.map((names, index) => {
       const name = `CreateShedLock173568960000${index}`
@@ -126,11 +134,6 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
     return { dataSource, entities, providers }
   }
 
-  const drift = async (dataSource: AnyDataSource): Promise<string[]> => {
-    const { upQueries } = await dataSource.driver.createSchemaBuilder().log()
-    return upQueries.map(({ query }) => query)
-  }
-
   const agree = async ({ dataSource, entities, providers }: Awaited<ReturnType<typeof connect>>) => {
     for (const [index, provider] of providers.entries()) {
       expect(await provider.table.check()).toEqual([])
@@ -146,23 +149,138 @@ describeBackends(cases)('entity, migration and provider of TypeORM $version on $
     }
   }
 
-  it.each(possible)('mean one table, and nothing is left to generate: %s', async (_, each) => {
+  it.each(named)('mean one table, and nothing is left to generate: %s', async (_, each) => {
     const connected = await connect(each)
-    expect(await connected.dataSource.runMigrations()).toHaveLength(each.tables.length)
-    expect(await connected.dataSource.runMigrations()).toEqual([])
-    expect(await drift(connected.dataSource)).toEqual([])
+    const { dataSource, providers } = connected
+    expect(await dataSource.runMigrations()).toHaveLength(providers.length)
+    expect(await dataSource.runMigrations()).toEqual([])
+    expect(await drift(dataSource)).toEqual([])
     await agree(connected)
-    for (let left = each.tables.length; left > 0; left--) await connected.dataSource.undoLastMigration()
-    expect(await drift(connected.dataSource)).not.toEqual([])
+    for (let left = providers.length; left > 0; left--) await dataSource.undoLastMigration()
+    expect(await drift(dataSource)).not.toEqual([])
+
+    await dataSource.synchronize()
+    await agree(connected)
+    expect(await dataSource.runMigrations()).toHaveLength(providers.length)
+    // The migration leaves a table that is there as it is.
+    expect(await providers[0]?.lock({ name: 'Job 0', lockAtMostFor: '1h' })).toBeUndefined()
+    expect(await drift(dataSource)).toEqual([])
+  })
+})
+
+/** A migration of the app. */
+const migration = (name: string, up: string, down: string) =>
+  class {
+    readonly name = name
+    up = (queryRunner: QueryRunner): Promise<unknown> => queryRunner.query(up)
+    down = (queryRunner: QueryRunner): Promise<unknown> => queryRunner.query(down)
+  }
+
+/** As docs/tables.md has it. */
+class RenameShedLock1795000000000 {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.renameTable('shedlock', 'job_locks')
+  }
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.renameTable('job_locks', 'shedlock')
+  }
+}
+
+describeBackends(availableBackends())('the migrations of an app on $name', (backend) => {
+  const job = { name: 'job', lockAtMostFor: '1h' }
+  let opened: OpenDatabase
+
+  beforeEach(async () => {
+    opened = await openDatabase(backend)
   })
 
-  it.each(possible)('mean one table, which synchronize creates: %s', async (_, each) => {
-    const connected = await connect(each)
-    await connected.dataSource.synchronize()
-    await agree(connected)
-    await connected.dataSource.runMigrations()
-    expect(await drift(connected.dataSource)).toEqual([])
-  })
+  const connect = (migrations: DataSourceOptions['migrations'], rest: LockTableOptions = {}) => {
+    const { schema, ...names } = rest
+    const entities = [shedLockEntity({ ...names, dialect: backend.dialect })]
+    return opened.connect({ migrations, entities, ...(schema && { schema }) })
+  }
+
+  // In a database in memory another DataSource has another database.
+  itIf(backend.shared, 'several connections')(
+    'may be older than the lock table, and may rename it with its locks',
+    async () => {
+      const sql = ['create table orders (id int primary key)', 'drop table orders'] as const
+      const CreateOrders = migration('CreateOrders1790000000000', ...sql)
+      await (await connect([CreateOrders])).runMigrations()
+      const before = await connect([CreateOrders, createShedLockMigration()])
+      expect(await before.runMigrations()).toMatchObject([{ name: 'CreateShedLock1735689600000' }])
+      await typeOrmLockProvider(before).lock(job)
+      const rows: unknown[] = await before.query('select * from shedlock')
+      const renamed = { tableName: 'job_locks' }
+      // As if the name alone were changed.
+      const after = await connect([CreateOrders, createShedLockMigration(renamed)], renamed)
+      expect(await after.runMigrations()).toEqual([])
+      await expect(typeOrmLockProvider(after, renamed).lock(job)).rejects.toEqual(
+        lockError('TABLE_MISSING', 'set tableName to that name, or rename the table'),
+      )
+      const all = [CreateOrders, createShedLockMigration(), RenameShedLock1795000000000]
+      const right = await connect(all, renamed)
+      expect(await right.runMigrations()).toHaveLength(1)
+      expect(await typeOrmLockProvider(right, renamed).table.check()).toEqual([])
+      expect(await right.query('select * from job_locks')).toEqual(rows)
+      await right.undoLastMigration()
+      expect(await typeOrmLockProvider(right).table.find('job')).toMatchObject({ held: true })
+    },
+  )
+
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    'may create the schema of the lock table, whose migration then has a later date',
+    async () => {
+      const options = { schema: 'jobs' }
+      const CreateSchema = migration('CreateSchema1764547200000', 'create schema jobs', 'drop schema jobs')
+      class CreateShedLock1764547200001 extends createShedLockMigration(options) {
+        override name = 'CreateShedLock1764547200001'
+      }
+      const dataSource = await connect([CreateShedLock1764547200001, CreateSchema])
+      await dataSource.runMigrations()
+      expect(await typeOrmLockProvider(dataSource, options).table.check()).toEqual([])
+      await dataSource.undoLastMigration()
+      await dataSource.undoLastMigration()
+    },
+  )
+
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')(
+    "mean the DataSource's own schema, as provider and entity do",
+    async () => {
+      await opened.dataSource.query('create schema jobs')
+      // The one that a provider without the schema would find.
+      await opened.dataSource.query('create table shedlock (name text)')
+      const dataSource = await connect([createShedLockMigration()], { schema: 'jobs' })
+      await dataSource.runMigrations()
+      const provider = typeOrmLockProvider(dataSource)
+      expect(await provider.table.check()).toEqual([])
+      await provider.lock(job)
+      expect(await dataSource.getRepository<ShedLock>('ShedLock').find()).toMatchObject([{ name: 'job' }])
+      expect(await drift(dataSource)).toEqual([])
+      // What the options name wins.
+      const [finding] = await typeOrmLockProvider(dataSource, { schema: 'public' }).table.check()
+      expect(finding?.message).toContain("'public.shedlock'")
+      await dataSource.undoLastMigration()
+      await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING', "'jobs.shedlock'"))
+    },
+  )
+
+  const WRONG = [
+    ['name varchar(64) primary key, holder int', { message: expect.stringMatching(/lock_until/i) }],
+    [
+      'name varchar(64) primary key, lock_until timestamptz, locked_at timestamptz, locked_by text',
+      { code: 'TABLE_MISMATCH' },
+    ],
+  ] as const
+  it.each(WRONG.slice(0, backend.dialect === 'postgres' ? 2 : 1))(
+    'are refused a table that would not lock: %s',
+    async (columns, error) => {
+      const dataSource = await connect([createShedLockMigration()])
+      await dataSource.query(`create table shedlock (${columns})`)
+      await expect(dataSource.runMigrations()).rejects.toMatchObject(error)
+      expect(await dataSource.query('select * from shedlock')).toEqual([])
+    },
+  )
 })
 
 describe('an entity whose table TypeORM could not find', () => {
