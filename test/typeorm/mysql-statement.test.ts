@@ -68,23 +68,22 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     query(text: string, done: unknown): unknown
     readonly _statements: { values(): Iterable<{ close(): void }> }
   }
-  const signal = (errno: number) => (connection: Connection) => {
-    const refusal = `signal sqlstate 'HY000' set mysql_errno = ${errno}, message_text = 'refused'`
-    connection.execute = (_statement, _values, done) => connection.query(refusal, done)
-  }
+  const refuse = "signal sqlstate 'HY000' set mysql_errno = 1461, message_text = 'refused'"
 
-  it.each([
+  it.each<[string, (connection: Connection) => void]>([
     [
       'that the server has forgotten',
-      (connection: Connection) => {
+      (connection) => {
         for (const statement of connection._statements.values()) statement.close()
       },
     ],
-    ['that a pooler does not know (1243)', signal(1243)],
-    ['that the protocol does not support (1295)', signal(1295)],
-    ['that are too many for the server (1461)', signal(1461)],
-    ['that need to be prepared again (1615)', signal(1615)],
-  ])('%s are sent unprepared, with one warning', async (_, refuse) => {
+    [
+      'that are too many for the server',
+      (connection) => {
+        connection.execute = (_statement, _values, done) => connection.query(refuse, done)
+      },
+    ],
+  ])('%s are sent unprepared, with one warning', async (_, breakAll) => {
     await observeLockTable(observer, backend.dialect).createTable()
     const log = new Log(['warn'])
     Object.assign(dataSource, { logger: log })
@@ -93,7 +92,7 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
     const lock = await provider.lock(job)
     await lock?.extend('20m')
     const queryRunner = dataSource.createQueryRunner()
-    refuse((await queryRunner.connect()) as Connection)
+    breakAll((await queryRunner.connect()) as Connection)
     await queryRunner.release()
     await lock?.extend('30m')
     expect(await provider.lock(job)).toBeUndefined()
@@ -106,7 +105,6 @@ describeBackends(backends)('prepared statements on $name', (backend) => {
 
   it.each([
     ['utf8mb4 collate utf8mb4_bin', '报告'],
-    ['utf8mb4 collate utf8mb4_general_ci', '报告'],
     ['utf8mb4 collate utf8mb4_unicode_ci', '报告'],
     ['utf8mb3', '报告'],
     ['gbk', '报告'],
