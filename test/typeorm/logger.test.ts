@@ -1,28 +1,59 @@
 import type { DataSource, Logger } from 'typeorm'
-import { beforeEach, expect, it, jest } from '@jest/globals'
+import { afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
+import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
+import { renameTable } from '../backends/rename-table'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
-const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+const thrown = (message: string): never => {
+  throw new Error(message)
+}
+/** Of each driver whose statements are sent past TypeORM. */
+const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb'].includes(name))
 
 describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   let opened: OpenDatabase
-  /** What the logger is called with. */
-  let calls: [method: string, isSlow: boolean, queryRunner: unknown][]
+  let warning: jest.SpiedFunction<typeof process.emitWarning>
 
-  beforeEach(async () => {
-    opened = await openDatabase(backend)
+  beforeAll(async () => {
+    opened = await openDatabase(backend, {}, afterFile)
     await typeOrmLockProvider(opened.dataSource).table.create()
-    calls = []
+  })
+  beforeEach(() => {
+    warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
+  })
+  afterEach(() => {
+    warning.mockRestore()
   })
 
-  function connect(maxQueryExecutionTime: number): Promise<DataSource> {
+  const connect = (options: object = {}) => opened.connect(options, afterTest)
+  /** TypeORM itself sends the check of the table, so that is over. */
+  async function warmProvider(dataSource: Parameters<typeof typeOrmLockProvider>[0]) {
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock(job))?.unlock()
+    return provider
+  }
+  /** Locks while the table has another name. */
+  async function expectMissing(provider: ReturnType<typeof typeOrmLockProvider>): Promise<void> {
+    await opened.dataSource.query(renameTable(backend.dialect, 'shedlock', 'moved'))
+    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+    await opened.dataSource.query(renameTable(backend.dialect, 'moved', 'shedlock'))
+  }
+
+  function expectEvent(event: unknown, wanted: object): void {
+    expect(event).toMatchObject(wanted)
+    expect((event as { executionTime: number }).executionTime).toBeLessThan(3_600_000)
+  }
+
+  /** @returns what the logger of the DataSource is called with */
+  async function logged(maxQueryExecutionTime: number) {
+    const calls: [method: string, isSlow: boolean][] = []
     const note =
       (method: string) =>
       (...all: unknown[]): void => {
-        calls.push([method, typeof all[0] === 'number', all.at(-1)])
+        calls.push([method, typeof all[0] === 'number'])
         // Loggers read the connection from the query runner.
         expect(all.at(-1)).toHaveProperty('connect')
       }
@@ -34,25 +65,28 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       logMigration: () => undefined,
       log: () => undefined,
     }
-    return opened.connect({ logger, logging: true, maxQueryExecutionTime })
+    return { dataSource: await connect({ logger, logging: true, maxQueryExecutionTime }), calls }
   }
 
-  it('gets the query runner of each statement', async () => {
-    const provider = typeOrmLockProvider(await connect(3_600_000))
-    calls = []
-    await (await provider.lock(job))?.unlock()
+  it('gets the query runner of each statement, and the error of one that failed, as subscribers do', async () => {
+    const { dataSource, calls } = await logged(3_600_000)
+    const provider = await warmProvider(dataSource)
     expect(calls.filter(([method]) => method === 'logQuery').length).toBeGreaterThan(1)
     expect(calls.filter(([method]) => method !== 'logQuery')).toEqual([])
+    const afterQuery = jest.fn<(event: unknown) => void>()
+    dataSource.subscribers.push({ afterQuery })
+    await expectMissing(provider)
+    expect(calls).toContainEqual(['logQueryError', false])
+    expectEvent(afterQuery.mock.calls[0]?.[0], { success: false, error: expect.any(Error) })
   })
 
   it('logs a statement that took long', async () => {
-    const dataSource = await connect(1)
-    const provider = typeOrmLockProvider(dataSource)
-    await (await provider.lock(job))?.unlock()
+    const { dataSource, calls } = await logged(1)
+    const provider = await warmProvider(dataSource)
     const blocked = opened.dataSource.createQueryRunner()
     await blocked.startTransaction()
     await blocked.query("update shedlock set locked_by = locked_by where name = 'job'")
-    calls = []
+    calls.length = 0
     const locking = provider.lock(job)
     await opened.dataSource.query(
       backend.dialect === 'postgres' ? 'select pg_sleep(0.1)' : 'select sleep(0.1)',
@@ -60,56 +94,24 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
     await blocked.commitTransaction()
     await blocked.release()
     await (await locking)?.unlock()
-    expect(calls).toContainEqual(['logQuerySlow', true, expect.anything()])
+    expect(calls).toContainEqual(['logQuerySlow', true])
   })
 
-  it.each([
+  it.each<[string, () => Promise<never> | undefined]>([
     ['receive each statement', () => undefined],
-    [
-      'lose no lock if they throw',
-      () => {
-        throw new Error('the collector is down')
-      },
-    ],
+    ['lose no lock if they throw', () => thrown('the collector is down')],
     ['hold up no lock', () => new Promise<never>(() => undefined)],
   ])('leaves it to subscribers, who %s', async (_, answer) => {
-    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const dataSource = await opened.connect({})
-    const provider = typeOrmLockProvider(dataSource)
-    // Check the table first: TypeORM itself sends that statement.
-    await (await provider.lock(job))?.unlock()
-    const heard: string[] = []
-    const events: { executionTime: number }[] = []
-    const note = (what: string) => (event: unknown) => {
-      heard.push(what)
-      if (what === 'after') events.push(event as { executionTime: number })
-      return answer()
-    }
-    dataSource.subscribers.push({ beforeQuery: note('before'), afterQuery: note('after') })
+    const dataSource = await connect()
+    const provider = await warmProvider(dataSource)
+    const beforeQuery = jest.fn(answer)
+    const afterQuery = jest.fn<(event: unknown) => ReturnType<typeof answer>>(answer)
+    dataSource.subscribers.push({ beforeQuery, afterQuery })
     const lock = await provider.lock(job)
     expect(lock).toBeDefined()
-    expect(heard.slice(0, 2)).toEqual(['before', 'after'])
-    expect(events[0]).toMatchObject({ success: true, rawResults: [] })
-    expect(events[0]?.executionTime).toBeLessThan(3_600_000)
+    expect(beforeQuery).toHaveBeenCalled()
+    expectEvent(afterQuery.mock.calls[0]?.[0], { success: true, rawResults: [] })
     await lock?.unlock()
-    warning.mockRestore()
-  })
-
-  it('gets the error of a statement that failed, and subscribers as well', async () => {
-    const dataSource = await connect(3_600_000)
-    const provider = typeOrmLockProvider(dataSource)
-    await (await provider.lock(job))?.unlock()
-    const events: unknown[] = []
-    const afterQuery = (event: unknown): void => {
-      events.push(event)
-    }
-    dataSource.subscribers.push({ afterQuery })
-    await opened.dataSource.query('drop table shedlock')
-    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
-    expect(calls).toContainEqual(['logQueryError', false, expect.anything()])
-    const [{ executionTime, ...event }] = events as [{ executionTime: number }]
-    expect(event).toMatchObject({ success: false, error: expect.any(Error) })
-    expect(executionTime).toBeLessThan(3_600_000)
   })
 
   /** Lets all connections of a pool refuse to prepare a statement, once each of them was asked to. */
@@ -130,14 +132,12 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   }
 
   it('is warned once of statements that could not be prepared, and loses no lock if it throws', async () => {
-    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const dataSource = await opened.connect({ poolSize: 2 })
-    const provider = typeOrmLockProvider(dataSource)
+    const dataSource = await connect({ poolSize: 2 })
+    const provider = await warmProvider(dataSource)
+    Object.assign(dataSource, { logger: { logQuery: () => thrown('of a query') } })
     await (await provider.lock(job))?.unlock()
-    const failure = new Error('the disk is full')
-    const log = jest.fn(() => {
-      throw failure
-    })
+    const log = jest.fn(() => thrown('of a warning'))
+    // TypeORM's own query does not catch what its logger throws.
     Object.assign(dataSource, { logger: { logQuery: () => undefined, log } })
     await refuseToPrepare(dataSource, 2)
     const locks = await Promise.all([provider.lock(job), provider.lock({ ...job, name: 'another' })])
@@ -146,8 +146,8 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       await lock?.unlock()
     }
     expect(log).toHaveBeenCalledTimes(1)
-    expect(warning.mock.calls).toEqual([[failure]])
-    warning.mockRestore()
+    for (const failure of ['of a query', 'of a warning'])
+      expect(warning).toHaveBeenCalledWith(new Error(failure))
   })
 
   it.each([
@@ -158,9 +158,8 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       { broadcaster: { broadcast: () => Promise.reject(new Error()) } },
     ],
   ])('may be missing, where a DataSource has %s', async (_, rest, ofQueryRunner) => {
-    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const dataSource = await opened.connect({ poolSize: 1 })
-    const provider = typeOrmLockProvider({
+    const dataSource = await connect({ poolSize: 1 })
+    const provider = await warmProvider({
       isInitialized: true,
       // Each statement takes longer.
       options: { type: backend.dialect, maxQueryExecutionTime: -1 },
@@ -176,30 +175,12 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
       },
       ...rest,
     })
-    await (await provider.lock(job))?.unlock()
-    await opened.dataSource.query('alter table shedlock rename to moved')
-    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
-    await opened.dataSource.query('alter table moved rename to shedlock')
+    await expectMissing(provider)
     await (await provider.lock(job))?.unlock()
     await refuseToPrepare(dataSource, 1)
-    expect(await provider.lock(job)).toBeDefined()
+    const lock = await provider.lock(job)
+    expect(lock).toBeDefined()
+    await lock?.unlock()
     expect(warning.mock.calls).toEqual([])
-    warning.mockRestore()
-  })
-
-  it('loses no lock if it throws', async () => {
-    const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const dataSource = await opened.connect()
-    const provider = typeOrmLockProvider(dataSource)
-    // Check the table first: TypeORM itself sends that statement.
-    await (await provider.lock(job))?.unlock()
-    const logQuery = (): never => {
-      throw new Error('the disk is full')
-    }
-    Object.assign(dataSource, { logger: { logQuery } })
-    await (await provider.lock(job))?.unlock()
-    expect(await provider.lock(job)).toBeDefined()
-    expect(warning).toHaveBeenCalled()
-    warning.mockRestore()
   })
 })
