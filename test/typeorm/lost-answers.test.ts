@@ -1,7 +1,11 @@
+import assert from 'node:assert/strict'
 import type { EventEmitter } from 'node:events'
 import { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
+import type { Lock } from '../../src/core/internal'
+import type { SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -16,7 +20,8 @@ import { lockError } from '../lock-error'
 const lockedBy = 'the holder of lost answers'
 const A_WRITE = new RegExp(lockedBy)
 
-const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+/** MySQL has MariaDB's driver. */
+const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb'].includes(name))
 
 describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
   let opened: OpenDatabase
@@ -46,14 +51,21 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       await blocker.release()
     }
   }
+  const lockedAt = async (name: string) => (await table.findRow(name))?.lockedAt
+  /** Waits until the lock is acquired after all, and free again. */
+  const expectFreed = async (name: string, before: number | undefined): Promise<void> => {
+    await eventually(async () => expect((await lockedAt(name)) ?? before).not.toBe(before))
+    await eventually(async () => expect(await table.isHeld(name)).toBe(false))
+  }
+  const lockAtMostFor = '5m'
 
   it('says that the pool is exhausted, and frees the lock that it gets too late', async () => {
     const dataSource = await open({ poolSize: 1 })
     const provider = typeOrmLockProvider(dataSource, { timeLimit: '2s' })
-    await (await provider.lock({ name: 'warm', lockAtMostFor: '5m' }))?.unlock()
+    await (await provider.lock({ name: 'warm', lockAtMostFor }))?.unlock()
     const queryRunner = dataSource.createQueryRunner()
     await queryRunner.startTransaction()
-    await expect(provider.lock({ name: 'late', lockAtMostFor: '5m' })).rejects.toMatchObject({
+    await expect(provider.lock({ name: 'late', lockAtMostFor })).rejects.toMatchObject({
       code: 'TIMEOUT',
       lockName: 'late',
       message: expect.stringContaining('connection pool is exhausted'),
@@ -64,101 +76,72 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     // It runs behind what was queued before it.
     await dataSource.query('select 1')
     await eventually(async () => expect(await table.isHeld('late')).toBe(false))
-    await (await provider.lock({ name: 'late', lockAtMostFor: '5m' }))?.unlock()
+    await (await provider.lock({ name: 'late', lockAtMostFor }))?.unlock()
   })
 
   it('frees the lock whose statement waited for the row longer than the time limit', async () => {
-    const provider = typeOrmLockProvider(await open(), { timeLimit: '2s' })
-    await (await provider.lock({ name: 'slow', lockAtMostFor: '5m' }))?.unlock()
+    const provider = typeOrmLockProvider(await open(), { timeLimit: '1s' })
+    await (await provider.lock({ name: 'slow', lockAtMostFor }))?.unlock()
     const unblock = await blockRow('slow')
-    await expect(provider.lock({ name: 'slow', lockAtMostFor: '5m' })).rejects.toEqual(lockError('TIMEOUT'))
-    const before = await table.findRow('slow')
+    await expect(provider.lock({ name: 'slow', lockAtMostFor })).rejects.toEqual(lockError('TIMEOUT'))
+    const before = await lockedAt('slow')
     await unblock()
-    await eventually(async () => expect((await table.findRow('slow'))?.lockedAt).not.toBe(before?.lockedAt))
-    await eventually(async () => expect(await table.isHeld('slow')).toBe(false))
+    await expectFreed('slow', before)
   })
 
-  it.each(['new', 'known'])(
-    'frees a %s lock when the connection broke before the answer came',
-    async (name) => {
-      const { dataSource, proxy } = await throughProxy()
-      const provider = typeOrmLockProvider(dataSource, { lockedBy })
-      await (await provider.lock({ name: 'known', lockAtMostFor: '5m' }))?.unlock()
-      const before = await table.findRow(name)
-      const cut = proxy.cutAfter(A_WRITE, name === 'new' && backend.dialect !== 'postgres' ? 2 : 1)
-      await expect(provider.lock({ name, lockAtMostFor: '5m' })).rejects.toEqual(lockError('DATABASE_ERROR'))
-      await cut
-      await eventually(async () =>
-        expect((await table.findRow(name))?.lockedAt ?? before?.lockedAt).not.toBe(before?.lockedAt),
-      )
-      await eventually(async () => expect(await table.isHeld(name)).toBe(false))
-    },
-  )
-
-  it('frees a lock whose connection broke while the server still waited for the row', async () => {
+  it.each([
+    ['new', false],
+    ['known', false],
+    ['row that the server waits for', true],
+  ])('frees a %s when the connection broke before the answer came', async (name, waits) => {
     const { dataSource, proxy } = await throughProxy()
     const provider = typeOrmLockProvider(dataSource, { lockedBy })
-    await (await provider.lock({ name: 'waits', lockAtMostFor: '5m' }))?.unlock()
-    const before = await table.findRow('waits')
-    const unblock = await blockRow('waits')
-    const cut = proxy.cutAfter(A_WRITE)
-    await expect(provider.lock({ name: 'waits', lockAtMostFor: '5m' })).rejects.toEqual(
-      lockError('DATABASE_ERROR'),
-    )
+    await (await provider.lock({ name: name === 'new' ? 'known' : name, lockAtMostFor }))?.unlock()
+    const before = await lockedAt(name)
+    const unblock = waits ? await blockRow(name) : undefined
+    const cut = proxy.cutAfter(A_WRITE, name === 'new' && backend.dialect !== 'postgres' ? 2 : 1)
+    await expect(provider.lock({ name, lockAtMostFor })).rejects.toEqual(lockError('DATABASE_ERROR'))
     await cut
-    // Time for a release that comes too early.
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    await unblock()
-    await eventually(async () => expect((await table.findRow('waits'))?.lockedAt).not.toBe(before?.lockedAt))
-    await eventually(async () => expect(await table.isHeld('waits')).toBe(false))
+    if (unblock) {
+      // Time for a release that comes too early.
+      await sleep(300)
+      await unblock()
+    }
+    await expectFreed(name, before)
   })
 
-  it('reads a lock again when the connection broke before the answer came', async () => {
-    const { dataSource, proxy } = await throughProxy()
-    const provider = typeOrmLockProvider(dataSource)
-    await (await provider.lock({ name: 'lost read', lockAtMostFor: '5m' }))?.unlock()
-    const cut = proxy.cutAfter(/lost read/)
-    expect(await provider.table.find('lost read')).toMatchObject({ name: 'lost read' })
-    await cut
-  })
-
-  it('frees the lock after all when the answer to its unlock was lost', async () => {
+  it.each<[string, RegExp, (lock: Lock, provider: SqlLockProvider) => Promise<unknown>]>([
+    ['unlock', A_WRITE, (lock) => lock.unlock()],
+    ['extension', A_WRITE, (lock) => lock.extend('1h')],
+    ['read', /lost read/, (_, { table }) => table.find('lost read')],
+  ])('asks again on another connection when the answer to a %s was lost', async (what, lost, question) => {
     const { dataSource, proxy } = await throughProxy()
     const provider = typeOrmLockProvider(dataSource, { lockedBy })
-    const lock = await provider.lock({ name: 'unlock', lockAtMostFor: '5m' })
-    const cut = proxy.cutAfter(A_WRITE)
-    await lock?.unlock()
+    const name = `lost ${what}`
+    const lock = await provider.lock({ name, lockAtMostFor })
+    assert(lock)
+    const cut = proxy.cutAfter(lost)
+    const answer = await question(lock, provider)
     await cut
-    expect(await table.isHeld('unlock')).toBe(false)
-  })
-
-  it('asks again on another connection when the answer to an extension was lost', async () => {
-    const { dataSource, proxy } = await throughProxy()
-    const provider = typeOrmLockProvider(dataSource, { lockedBy })
-    const lock = await provider.lock({ name: 'extend', lockAtMostFor: '5m' })
-    const cut = proxy.cutAfter(A_WRITE)
-    await lock?.extend('1h')
-    await cut
-    expect(lock?.remaining()).toBeGreaterThan(300_000)
-    await lock?.unlock()
+    if (what === 'read') expect(answer).toMatchObject({ name })
+    else expect(await table.isHeld(name)).toBe(what === 'extension')
+    if (what === 'extension') expect(lock.remaining()).toBeGreaterThan(300_000)
   })
 
   itIf(backend.dialect === 'postgres', 'pg')('drops a connection that no host has accepted', async () => {
     const dataSource = await open({ poolSize: 2 })
     const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
-    await (await provider.lock({ name: 'unaccepted', lockAtMostFor: '5m' }))?.unlock()
+    await (await provider.lock({ name: 'unaccepted', lockAtMostFor }))?.unlock()
     const queryRunner = dataSource.createQueryRunner()
     await queryRunner.connect()
     const { options } = (dataSource.driver as unknown as { master: { options: object } }).master
     const unaccepted = new Socket()
     const connect = () => Object.assign(unaccepted, { connecting: true })
     Object.assign(options, { stream: () => Object.assign(unaccepted, { connect }) })
-    await expect(provider.lock({ name: 'unaccepted', lockAtMostFor: '5m' })).rejects.toEqual(
-      lockError('TIMEOUT'),
-    )
+    await expect(provider.lock({ name: 'unaccepted', lockAtMostFor })).rejects.toEqual(lockError('TIMEOUT'))
     expect(unaccepted.errored).toMatchObject({ message: 'the host did not accept the connection in time' })
     Object.assign(options, { stream: undefined })
-    expect(await provider.lock({ name: 'unaccepted', lockAtMostFor: '5m' })).toBeDefined()
+    expect(await provider.lock({ name: 'unaccepted', lockAtMostFor })).toBeDefined()
     // The one that is in use stays.
     expect(await queryRunner.query('select 1 as one')).toEqual([{ one: 1 }])
     await queryRunner.release()
@@ -169,11 +152,11 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     async () => {
       const { dataSource, proxy } = await throughProxy()
       const provider = typeOrmLockProvider(dataSource)
-      await (await provider.lock({ name: 'closed', lockAtMostFor: '5m' }))?.unlock()
+      await (await provider.lock({ name: 'closed', lockAtMostFor }))?.unlock()
       await dataSource.query('deallocate all')
       const cut = proxy.cutAfter(/begin/)
       // Its name is refused, so that it is sent again on another connection.
-      expect(await provider.lock({ name: 'closed', lockAtMostFor: '5m' })).toBeDefined()
+      expect(await provider.lock({ name: 'closed', lockAtMostFor })).toBeDefined()
       await cut
     },
   )
@@ -181,7 +164,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
   itIf(backend.dialect === 'postgres', 'pg')('frees a lock that was not replicated', async () => {
     const dataSource = await open({ poolSize: 1 })
     const provider = typeOrmLockProvider(dataSource)
-    await (await provider.lock({ name: 'replicated', lockAtMostFor: '5m' }))?.unlock()
+    await (await provider.lock({ name: 'replicated', lockAtMostFor }))?.unlock()
     const queryRunner = dataSource.createQueryRunner()
     const client = (await queryRunner.connect()) as EventEmitter & { query: (...all: unknown[]) => unknown }
     await queryRunner.release()
@@ -194,9 +177,9 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
       }
     }
     warnOnce('another')
-    await (await provider.lock({ name: 'replicated', lockAtMostFor: '5m' }))?.unlock()
+    await (await provider.lock({ name: 'replicated', lockAtMostFor }))?.unlock()
     warnOnce('SyncRepWaitForLSN')
-    await expect(provider.lock({ name: 'replicated', lockAtMostFor: '5m' })).rejects.toEqual(
+    await expect(provider.lock({ name: 'replicated', lockAtMostFor })).rejects.toEqual(
       lockError('DATABASE_ERROR', /wait for the synchronous standby was cancelled/),
     )
     await eventually(async () => expect(await table.isHeld('replicated')).toBe(false))
