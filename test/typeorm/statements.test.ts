@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DataSource } from 'typeorm'
+import type { DataSource, QueryRunner } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile } from '../after-test'
@@ -38,34 +38,26 @@ describeBackends(servers)('the statements on $name', (backend) => {
     await table.createTable()
   })
 
-  it('are one round trip for a loss and for a release, and none is an error', async () => {
+  it.each([
+    ['', []],
+    [', with a slot too', [1, 2, 3]],
+  ])('are one round trip for a loss and for a release, and none is an error%s', async (_, slots) => {
     const provider = typeOrmLockProvider(dataSource)
-    await (await provider.lock(job))?.unlock()
+    const lockWith = (slot?: number) =>
+      provider.lock({ name: `job ${slots.length}`, lockAtMostFor: '10m', slot })
+    await (await lockWith(slots[0]))?.unlock()
     count()
-    const lock = await provider.lock(job)
+    const lock = await lockWith(slots[1])
     const win = count()
-    expect(await provider.lock(job)).toBeUndefined()
+    expect(await lockWith(slots[2])).toBeUndefined()
     expect(statements.seen.filter((text) => text.includes('error'))).toEqual([])
     const loss = count()
     await lock?.unlock()
     expect({ win, loss, release: count() }).toEqual(ROUND_TRIPS[backend.name])
-  })
-
-  it('are as many with a slot, and none is an error', async () => {
-    const provider = typeOrmLockProvider(dataSource)
-    const daily = { name: 'daily', lockAtMostFor: '10m' }
-    await (await provider.lock({ ...daily, slot: 1 }))?.unlock()
-    count()
-    const lock = await provider.lock({ ...daily, slot: 2 })
-    const win = count()
-    expect(await provider.lock({ ...daily, slot: 3 })).toBeUndefined()
-    const loss = count()
-    await lock?.unlock()
-    const release = count()
-    expect(await provider.lock({ ...daily, slot: 2 })).toBeUndefined()
-    expect(statements.seen.filter((text) => text.includes('error'))).toEqual([])
-    expect({ win, loss, release }).toEqual(ROUND_TRIPS[backend.name])
-    expect(count()).toBe(loss)
+    if (slots.length > 0) {
+      expect(await lockWith(slots[1])).toBeUndefined()
+      expect(count()).toBe(loss)
+    }
   })
 
   it('give their connection back before the lock is returned', async () => {
@@ -93,9 +85,8 @@ describeBackends(servers)('the statements on $name', (backend) => {
     expect([...modes]).toEqual(['master'])
   })
 
-  it('refuse at once, without waiting for the lock of the row', async () => {
-    const provider = typeOrmLockProvider(dataSource, { timeLimit: '10s' })
-    const lock = await provider.lock(job)
+  /** Locks the row of the job in another transaction. */
+  const blockRow = async (): Promise<QueryRunner> => {
     const blocker = observer.createQueryRunner()
     await blocker.startTransaction()
     await blocker.query(
@@ -103,6 +94,13 @@ describeBackends(servers)('the statements on $name', (backend) => {
         ? `select * from shedlock with (xlock) where name = 'job'`
         : `select * from shedlock where name = 'job' for update`,
     )
+    return blocker
+  }
+
+  it('refuse at once, without waiting for the lock of the row', async () => {
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '10s' })
+    const lock = await provider.lock(job)
+    const blocker = await blockRow()
     expect(await provider.lock(job)).toBeUndefined()
     await blocker.rollbackTransaction()
     await blocker.release()
@@ -132,9 +130,7 @@ describeBackends(servers)('the statements on $name', (backend) => {
     async () => {
       const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
       await (await provider.lock(job))?.unlock()
-      const blocker = observer.createQueryRunner()
-      await blocker.startTransaction()
-      await blocker.query(`select * from shedlock where name = 'job' for update`)
+      const blocker = await blockRow()
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       const unblock = async (): Promise<number> => {
         await eventually(async () => expect(await observer.query<unknown[]>(waits)).toHaveLength(1))
