@@ -4,17 +4,18 @@ import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
 import { clientOf, type StatementSender } from '../statement-sender'
 
-/** Sends each statement a second time, as a layer below does when it lost the first answer. */
-const twice = (sender: StatementSender): StatementSender => ({
-  execute: async (...statement) => {
-    await sender.execute(...statement)
-    return sender.execute(...statement)
-  },
-  query: async (...statement) => {
-    await sender.query(...statement)
-    return sender.query(...statement)
-  },
-})
+/** Sends each statement a second time: at once, as a layer below does when it lost the first answer, or when `late` is called. */
+const twice = (sender: StatementSender, late?: (() => Promise<unknown>)[]): StatementSender => {
+  const again = async <T>(send: () => Promise<T>): Promise<T> => {
+    const answer = await send()
+    late?.push(send)
+    return late ? answer : send()
+  }
+  return {
+    execute: (...statement) => again(() => sender.execute(...statement)),
+    query: (...statement) => again(() => sender.query(...statement)),
+  }
+}
 
 // Not about an ORM.
 const clients = everyClient().filter(({ orm }) => orm === 'TypeORM')
@@ -27,13 +28,12 @@ describeBackends(clients)('$title, where each statement is sent twice', (each) =
     await lock?.unlock()
     return lock !== undefined
   }
-  const slotOf = (ago: number) => Date.now() - ago
 
   describe.each(['without a slot', 'with a slot'])('a lock %s', (slots) => {
     const configuration = (name: string, ago: number) => ({
       name: `${name} ${slots}`,
       lockAtMostFor: '1h',
-      ...(slots === 'with a slot' && { slot: new Date(slotOf(ago)) }),
+      ...(slots === 'with a slot' && { slot: new Date(Date.now() - ago) }),
     })
 
     it('is acquired and released, when it is new and when it is known', async () => {
@@ -50,19 +50,9 @@ describeBackends(clients)('$title, where each statement is sent twice', (each) =
 
     it('keeps its lease while a late copy of its acquisition arrives', async () => {
       const late: (() => Promise<unknown>)[] = []
-      const sender = client.executor
-      const remembering: StatementSender = {
-        execute: (...statement) => {
-          late.push(() => sender.execute(...statement))
-          return sender.execute(...statement)
-        },
-        query: (...statement) => {
-          late.push(() => sender.query(...statement))
-          return sender.query(...statement)
-        },
-      }
+      const remembering = clientOf(twice(client.executor, late))
       const job = { ...configuration('late', 0), lockAtMostFor: '5m' }
-      const lock = await new SqlLockProvider(clientOf(remembering), dialects[each.dialect]).lock(job)
+      const lock = await new SqlLockProvider(remembering, dialects[each.dialect]).lock(job)
       const copies = late.splice(0)
       await lock?.extend('1h')
       const before = await client.table.findRow(job.name)
@@ -73,7 +63,7 @@ describeBackends(clients)('$title, where each statement is sent twice', (each) =
   })
 
   it('acquires a slot again whose run failed', async () => {
-    const job = { name: 'again', lockAtMostFor: '1h', slot: new Date(slotOf(0)), untilSucceeded: true }
+    const job = { name: 'again', lockAtMostFor: '1h', slot: new Date(), untilSucceeded: true }
     const failed = await provider().lock(job)
     const token = Number(await failed?.fencingToken())
     await failed?.unlock({ outcome: 'failed' })

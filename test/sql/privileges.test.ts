@@ -10,55 +10,53 @@ import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 
-/** How a user is made who may log in, and is taken away with what was granted. */
+/** How a user is made who may log in with a password, and is taken away with what was granted. */
 interface Users {
-  quoted(user: string): string
-  make(user: string, password: string): readonly string[]
-  drop(user: string): readonly string[]
+  readonly quoted: (user: string) => string
+  readonly make: readonly string[]
+  readonly drop: readonly string[]
 }
 const MYSQL: Users = {
   quoted: (user) => `'${user}'@'%'`,
-  make: (user, password) => [`create user ${user} identified by '${password}'`],
-  drop: (user) => [`drop user ${user}`],
+  make: ["create user $ identified by 'secret'"],
+  drop: ['drop user $'],
 }
 /** Not Oracle: there a test is a user itself, who cannot make others. */
 const USERS: Readonly<Partial<Record<DialectName, Users>>> = {
   postgres: {
     quoted: (user) => `"${user}"`,
-    make: (user, password) => [`create role ${user} login password '${password}'`],
-    drop: (user) => [`drop owned by ${user}`, `drop role ${user}`],
+    make: ["create role $ login password 'secret'"],
+    drop: ['drop owned by $', 'drop role $'],
   },
   mysql: MYSQL,
   mariadb: MYSQL,
   mssql: {
     quoted: (user) => `[${user}]`,
-    make: (user, password) => [
-      `create login ${user} with password = '${password}', check_policy = off`,
-      `create user ${user} for login ${user}`,
-    ],
-    drop: (user) => [`drop user ${user}`, `drop login ${user}`],
+    make: ["create login $ with password = 'secret', check_policy = off", 'create user $ for login $'],
+    drop: ['drop user $', 'drop login $'],
   },
 }
 const backends = availableBackends().filter(({ dialect }) => dialect in USERS)
 
 describeBackends(backends)('a user with few privileges on $name', (backend) => {
   const user = `shedlock_user_${randomBytes(4).toString('hex')}`
-  const password = 'secret'
-  const users = USERS[backend.dialect] ?? MYSQL
-  const grantee = users.quoted(user)
+  const { quoted, make, drop } = USERS[backend.dialect] ?? MYSQL
+  const grantee = quoted(user)
   let admin: DataSource
   let dataSource: DataSource
+
+  const administer = (statement: string) => admin.query(statement.replaceAll('$', grantee))
 
   beforeEach(async () => {
     const opened = await openDatabase(backend, migrated({ tableName: 'locks' }))
     admin = opened.dataSource
     // A login cannot be dropped until its last session is gone, which SQL Server ends after the connection: error 15434.
     afterTest(async () => {
-      for (const statement of users.drop(grantee)) await eventually(() => admin.query(statement))
+      for (const statement of drop) await eventually(() => administer(statement))
     })
-    for (const statement of users.make(grantee, password)) await admin.query(statement)
-    await admin.query(`grant select, insert, update on locks to ${grantee}`)
-    dataSource = await opened.connect({ username: user, password })
+    for (const statement of make) await administer(statement)
+    await administer('grant select, insert, update on locks to $')
+    dataSource = await opened.connect({ username: user, password: 'secret' })
   })
 
   it('locks with select, insert and update on one table', async () => {
@@ -83,7 +81,7 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
   }
 
   it.each(['insert', 'update'])('learns how to get a missing privilege to %s', async (privilege) => {
-    await admin.query(`revoke ${privilege} on locks from ${grantee}`)
+    await administer(`revoke ${privilege} on locks from $`)
     const locking = typeOrmLockProvider(dataSource, { tableName: 'locks' }).lock({
       name: 'job',
       lockAtMostFor: '1m',

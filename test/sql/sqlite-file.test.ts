@@ -9,6 +9,7 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated } from '../backends/open-database'
 import { eventually } from '../eventually'
+import { itIf } from '../it-if'
 import { ADAPTERS, connect } from '../prisma/adapters'
 
 const JOB = { name: 'job', lockAtMostFor: '1h' }
@@ -20,9 +21,11 @@ interface App {
   connect(): Promise<unknown>
 }
 
+const optionsOf = (database: string, rest: object = {}) =>
+  ({ type: 'better-sqlite3', database, ...migrated(), ...rest }) as DataSourceOptions
+
 async function typeOrm(file: string, options: object): Promise<App> {
-  const all = { type: 'better-sqlite3', database: file, ...migrated(), ...options }
-  const dataSource = await new DataSource(all as DataSourceOptions).initialize()
+  const dataSource = await new DataSource(optionsOf(file, options)).initialize()
   afterTest(() => dataSource.isInitialized && dataSource.destroy())
   return {
     provider: typeOrmLockProvider(dataSource),
@@ -52,7 +55,7 @@ const cases = availableBackends()
   .filter(({ name }) => name === 'sqlite')
   .flatMap((backend) => orms.flatMap((each) => journals.map((journal) => ({ ...each, journal, backend }))))
 
-describeBackends(cases)('the SQLite file of $orm, $journal', ({ open, journal, backend }) => {
+describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journal, backend }) => {
   const home = process.cwd()
   let file: string
 
@@ -121,13 +124,12 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ open, journal, b
     await eventually(async () => expect(await openFiles(file)).toEqual([]))
   })
 
-  it('is another one after the DataSource was given one', async () => {
-    const options = (database: string) => ({ type: 'better-sqlite3', database, ...migrated(), ...journal })
-    const dataSource = await new DataSource(options(file) as DataSourceOptions).initialize()
+  itIf(orm === 'TypeORM', 'a DataSource')('is another one after the DataSource was given one', async () => {
+    const dataSource = await new DataSource(optionsOf(file, journal)).initialize()
     const provider = typeOrmLockProvider(dataSource)
     await provider.lock(JOB)
     await dataSource.destroy()
-    await dataSource.setOptions(options(await newFile()) as DataSourceOptions).initialize()
+    await dataSource.setOptions(optionsOf(await newFile(), journal)).initialize()
     afterTest(() => dataSource.destroy())
     expect(await provider.lock(JOB)).toBeDefined()
     expect(await provider.lock(JOB)).toBeUndefined()
