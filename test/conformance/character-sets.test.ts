@@ -2,10 +2,8 @@ import { expect, it } from '@jest/globals'
 import { checkLockConfiguration } from '../../src/core/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { describeBackends } from '../backends'
-import { itIf } from '../it-if'
 import { everyClient, openedClient, type ClientCase } from './every-client'
 import type { SessionSettings } from './session-settings'
-import { lockRow } from '../sql/lock-row'
 import { HOSTILE_LOCK_NAMES, quotingModes } from '../sql/quoting-modes'
 
 interface Session {
@@ -114,24 +112,6 @@ describeBackends(cases)('$title', ({ settings, options, names = NAMES, ...each }
       expect((await other.table.list()).filter(({ held }) => held)).toEqual([])
     }
   })
-
-  itIf(names !== NAMES, 'names that look like SQL')(
-    'no name and no reason of a pause frees another lock',
-    async () => {
-      const provider = client.createProvider()
-      await provider.lock({ name: 'victim', lockAtMostFor: '1h' })
-      const victim = await lockRow(provider, 'victim')
-      for (const name of names) {
-        expect(await provider.table.release({ ...victim, name })).toBe(false)
-        expect(await provider.table.release({ ...victim, lockedBy: name })).toBe(false)
-        expect(await provider.table.pause(name, { duration: '1h', reason: name })).toBe(true)
-        expect(await provider.table.find(name)).toMatchObject({ name, paused: true })
-        expect(await client.table.isHeld('victim')).toBe(true)
-        expect(await provider.table.resume(name)).toBe(true)
-      }
-      await provider.table.release(victim)
-    },
-  )
 
   it('a slot that failed runs again, though its owner has to be recognised', async () => {
     const provider = client.createProvider({ lockedBy: LOCKED_BY })

@@ -1,33 +1,13 @@
 import { expect, it } from '@jest/globals'
-import { dialects, DriverError, lockStatements, SqlLockProvider, tableSql } from '../../src/sql/internal'
+import { dialects, lockStatements, tableSql } from '../../src/sql/internal'
 import { everyClient, openedClient } from './every-client'
 import { describeBackends } from '../backends'
-import { UnreliableClient } from '../unreliable-client'
 
 // Not about an ORM.
 const clients = everyClient().filter(({ orm }) => orm === 'TypeORM')
 
 describeBackends(clients)('an unlock by $title', (each) => {
   const client = openedClient(each)
-
-  it('ends what the holder trusts, also when the database refuses it, and may then be called again', async () => {
-    const { sqlClient, table } = client
-    const network = new UnreliableClient(sqlClient)
-    const provider = new SqlLockProvider(network, dialects[each.dialect])
-    const lock = await provider.lock({ name: 'refused', lockAtMostFor: '1h' })
-    network.fault = (send, isWrite) =>
-      isWrite ? Promise.reject(new DriverError('refused', 'no space left')) : send()
-    await expect(lock?.unlock()).rejects.toMatchObject({ code: 'DATABASE_ERROR' })
-    expect(lock?.remaining()).toBe(0)
-    await expect(lock?.extend('2h')).rejects.toMatchObject({ code: 'NOT_LOCKED' })
-    expect(await table.isHeld('refused')).toBe(true)
-    network.fault = undefined
-    await lock?.unlock()
-    expect(await table.isHeld('refused')).toBe(false)
-    await lock?.unlock()
-    // The release in the background, which would make Prisma connect again after it has disconnected.
-    await provider.drain()
-  })
 
   const dialect = dialects[each.dialect]
   const { release, releaseSlot, releaseUnused } = lockStatements(dialect, tableSql(dialect))

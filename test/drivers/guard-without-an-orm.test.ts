@@ -1,11 +1,11 @@
 import { Pool, type PoolClient } from 'pg'
-import { beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
 import { dialects, guard, SqlLockProvider, type SqlClient } from '../../src/sql/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
-import { openDatabase } from '../backends/open-database'
+import { migrated, openDatabase } from '../backends/open-database'
 import { lockRow } from '../sql/lock-row'
 
 const JOB = { name: 'close-day', lockAtMostFor: '10m' }
@@ -19,51 +19,35 @@ function on(client: Pool | PoolClient): SqlClient {
 }
 
 describeBackends(availableBackends().filter(({ name }) => name === 'postgres'))('pg on $name', (backend) => {
-  let pool: Pool
-  let provider: SqlLockProvider
-
-  beforeEach(async () => {
-    const { database } = await openDatabase(backend)
-    pool = new Pool({ connectionString: database.url })
-    // `end` does not wait until its connections are closed, so the removal of the database may terminate one of them.
-    pool.on('error', () => undefined)
-    afterTest(() => pool.end())
-    provider = new SqlLockProvider(on(pool), dialects.postgres)
-    await provider.table.create()
-    await pool.query('create table accounts (closed boolean)')
-  })
-
-  /** @param before what happens between the work and its guard */
-  async function closeDay(before: () => Promise<unknown>): Promise<void> {
-    await new LockingTaskExecutor(provider).executeWithLock(JOB, async () => {
-      const client = await pool.connect()
-      try {
-        await client.query('begin')
-        await client.query('insert into accounts values (true)')
-        await before()
-        await guard(on(client))
-        await client.query('commit')
-      } catch (error) {
-        await client.query('rollback')
-        throw error
-      } finally {
-        client.release()
-      }
-    })
-  }
-  const closed = async (): Promise<number | null> => (await pool.query('select * from accounts')).rowCount
-
-  it('lets a transaction commit while the lock is held', async () => {
-    await closeDay(() => Promise.resolve())
-    expect(await closed()).toBe(1)
-  })
-
-  it('prevents the commit when the lock is no longer held', async () => {
-    const release = async (): Promise<void> => {
-      const held = await lockRow(provider, JOB.name)
-      expect(await provider.table.release(held)).toBe(true)
-    }
-    await expect(closeDay(release)).rejects.toMatchObject({ code: 'LOCK_LOST' })
-    expect(await closed()).toBe(0)
-  })
+  it.each(['commits while the lock is held', 'is rolled back when the lock is no longer held'])(
+    'a guarded transaction %s',
+    async (title) => {
+      const { database, dataSource } = await openDatabase(backend, migrated())
+      await dataSource.query('create table accounts (closed boolean)')
+      const pool = new Pool({ connectionString: database.url })
+      // `end` does not wait until its connections are closed, so the removal of the database may terminate one of them.
+      pool.on('error', () => undefined)
+      afterTest(() => pool.end())
+      const provider = new SqlLockProvider(on(pool), dialects.postgres)
+      const closing = new LockingTaskExecutor(provider).executeWithLock(JOB, async () => {
+        const client = await pool.connect()
+        try {
+          await client.query('begin')
+          await client.query('insert into accounts values (true)')
+          if (!title.startsWith('commits')) await provider.table.release(await lockRow(provider, JOB.name))
+          await guard(on(client))
+          await client.query('commit')
+        } catch (error) {
+          await client.query('rollback')
+          throw error
+        } finally {
+          client.release()
+        }
+      })
+      if (title.startsWith('commits')) await closing
+      else await expect(closing).rejects.toMatchObject({ code: 'LOCK_LOST' })
+      const closed = await dataSource.query<unknown[]>('select * from accounts')
+      expect(closed).toHaveLength(title.startsWith('commits') ? 1 : 0)
+    },
+  )
 })

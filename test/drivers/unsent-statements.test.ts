@@ -14,7 +14,6 @@ import { prismaClient, typeOrmClient } from '../conformance/sql-clients'
 import { senderOf } from '../statement-sender'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { ADAPTERS, connect } from '../prisma/adapters'
-import { TcpProxy } from '../processes/servers/tcp-proxy'
 
 /** A client with a pool of one connection. */
 interface Client {
@@ -201,24 +200,6 @@ it.each([
   const { client } = await openOn('pg', await listener(greet))
   expect(await failure(client)).toEqual(expected)
 })
-
-describeBackends(cases.filter(({ client }) => client === 'TypeORM'))(
-  'A statement for $name by TypeORM, of a server that was there',
-  ({ url, ...server }) => {
-    it('was not sent after the server stopped listening, or if it hangs up without a greeting', async () => {
-      const proxy = await TcpProxy.listen(Number(new URL(url).port))
-      const { client } = await open('TypeORM', at(url, { hostname: '127.0.0.1', port: proxy.port }), server)
-      await proxy.close()
-      // The connection that it has breaks in use.
-      await failure(client)
-      expect(await failure(client)).toEqual(NOT_SENT)
-      const hangsUp = createServer((socket) => socket.destroy()).listen(proxy.port, '127.0.0.1')
-      afterTest(() => hangsUp.close())
-      await new Promise((resolve) => hangsUp.once('listening', resolve))
-      expect(await failure(client)).toEqual(NOT_SENT)
-    })
-  },
-)
 
 it('A statement by mssql was not sent if no server listens', async () => {
   const { ConnectionPool } = requireUntyped('mssql') as {

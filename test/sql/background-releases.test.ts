@@ -139,6 +139,16 @@ it('sends one statement at a time', async () => {
   expect(network.most).toBe(1)
 })
 
+it('releases a lock although the answer got lost and its connection never reports an error', async () => {
+  network.next = async (send) => {
+    await send()
+    return new Promise(() => undefined)
+  }
+  await expectFailure(provider.lock(job()), TIMED_OUT)
+  await jest.advanceTimersByTimeAsync(MINUTE)
+  expect(await held()).toEqual([])
+})
+
 it('is not kept waiting by a statement that hangs', async () => {
   await acquireUnanswered('answer lost', 3)
   network.gate.writes = new Promise(() => undefined)

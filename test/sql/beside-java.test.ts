@@ -100,28 +100,6 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
     }
   })
 
-  it('a lock of a Java service is released only if it is the one that was seen', async () => {
-    const provider = typeOrmLockProvider(dataSource)
-    const [service] = services
-    const held = async (): Promise<LockRecord> => {
-      await (await provider.lock({ name: 'job', lockAtMostFor: '1h' }))?.unlock()
-      expect(await service?.acquire('job', 60_000)).toBe(true)
-      return onlyLock(provider)
-    }
-    const seen = await held()
-    await service?.release('job')
-    const later = await held()
-    // Its owner is the same, so its end is all that differs.
-    expect(later.lockedBy).toBe(seen.lockedBy)
-    expect(await provider.table.release(seen)).toBe(false)
-    expect((await provider.table.find('job'))?.held).toBe(true)
-    expect(await provider.table.resume(later)).toBe(false)
-    expect(await provider.table.release({ ...later, lockedBy: 'somebody else' })).toBe(false)
-    expect(await provider.table.release(later)).toBe(true)
-    expect((await provider.table.find('job'))?.held).toBe(false)
-    expect(await provider.table.release(later)).toBe(false)
-  })
-
   itIf(dialect !== 'sqlite', 'times with microseconds')(
     'what was seen is compared in milliseconds, and its microseconds do not matter',
     async () => {

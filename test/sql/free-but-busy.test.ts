@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm'
-import { expect, it } from '@jest/globals'
+import { beforeAll, expect, it } from '@jest/globals'
 import { LockingTaskExecutor } from '../../src/core/internal'
 import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
@@ -23,16 +23,8 @@ const BLOCKS: Partial<Record<DialectName, readonly string[]>> = {
   mysql: ['begin', "select * from shedlock where name = 'job' for update"],
   sqlite: ['begin immediate'],
 }
-/** A read waits for no row, but for this. */
-const BLOCKS_READS = 'lock tables shedlock write'
 
 const job = { name: 'job', lockAtMostFor: '5m' }
-/** How long a statement may take in all. MySQL limits only those that read. */
-const STATEMENT_LIMIT: typeof PATIENCE = {
-  postgres: { statement_timeout: '200ms' },
-  mariadb: { max_statement_time: 1 },
-  mysql: { max_execution_time: 200 },
-}
 /** How an operator finds and cancels a statement that waits. SQLite has no such thing. */
 const KILL = {
   find: "select id from information_schema.processlist where db = database() and command in ('Query', 'Execute') and id <> connection_id()",
@@ -50,19 +42,12 @@ const clients = everyClient().flatMap((client) => {
   const settings = PATIENCE[client.dialect]
   return settings ? [{ ...client, settings, blocks: BLOCKS[client.dialect] ?? [] }] : []
 })
-// Not about an ORM.
-const limited = everyClient().flatMap((client) => {
-  const settings = client.orm === 'TypeORM' ? STATEMENT_LIMIT[client.dialect] : undefined
-  const blocks = client.dialect === 'mysql' ? [BLOCKS_READS] : (BLOCKS[client.dialect] ?? [])
-  return settings ? [{ ...client, settings, blocks }] : []
-})
-
 /** Keeps everybody else from writing until it is ended. */
 async function block(observer: DataSource, blocks: readonly string[]): Promise<() => Promise<void>> {
   const queryRunner = observer.createQueryRunner()
   for (const statement of blocks) await queryRunner.query(statement)
   return async () => {
-    await queryRunner.query(blocks.includes(BLOCKS_READS) ? 'unlock tables' : 'rollback')
+    await queryRunner.query('rollback')
     await queryRunner.release()
   }
 }
@@ -70,10 +55,13 @@ async function block(observer: DataSource, blocks: readonly string[]): Promise<(
 describeBackends(clients)('a lock that is free, and something in its way, by $title, $settings', (each) => {
   const client = openedClient(each, each.settings)
 
+  beforeAll(async () => {
+    await (await client.createProvider().lock(job))?.unlock()
+  })
+
   it('is not reported as held: the task fails, because it is unknown whether it is', async () => {
     const { listener, heard } = recorder()
     const provider = client.createProvider({ timeLimit: '1500ms' })
-    await (await provider.lock(job))?.unlock()
     const executor = new LockingTaskExecutor(provider, { listeners: [listener] })
     const unblock = await block(client.observer, each.blocks)
     await expect(executor.executeWithLock(job, () => 'not run')).rejects.toMatchObject({
@@ -88,7 +76,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
 
   it('is acquired although an operator cancels a statement that waits', async () => {
     const provider = client.createProvider()
-    await (await provider.lock(job))?.unlock()
+    await provider.table.list()
     const unblock = await block(client.observer, each.blocks)
     const locking = provider.lock(job)
     const { find, cancel } = CANCEL[each.dialect] ?? {}
@@ -103,13 +91,8 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     expect(lock).toBeDefined()
     await lock?.unlock()
   })
-})
-
-describeBackends([...clients, ...limited])('a lock by $title, $settings', (each) => {
-  const client = openedClient(each, each.settings)
 
   it('is acquired when what is in its way ends in time', async () => {
-    await (await client.createProvider().lock(job))?.unlock()
     let failed = 0
     const network = new UnreliableClient(client.sqlClient)
     network.fault = (send) =>

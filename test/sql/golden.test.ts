@@ -8,7 +8,6 @@ import {
   render,
   tableDefinition,
   type Dialect,
-  type LockTableOptions,
   type Sql,
 } from '../../src/sql/internal'
 import type { AcquireStep } from '../../src/sql/acquire'
@@ -134,53 +133,4 @@ it.each(Object.values(dialects))('sends the same SQL to $name as before', (diale
   ].join('\n\n')
   if (process.env['UPDATE_GOLDEN']) writeFileSync(file, `${sql}\n`)
   expect(`${sql}\n`).toBe(readFileSync(file, 'utf8'))
-})
-
-const RENAMED: LockTableOptions = {
-  schema: 'app',
-  tableName: 'JobLock',
-  columnNames: { name: 'id', lockUntil: 'until', lockedAt: 'at', lockedBy: 'Who' },
-}
-const IN_DOUBLE_QUOTES = '"app"."JobLock" "id" "until" "at" "Who"'
-const IN_BACKTICKS = '`app`.`JobLock` `id` `until` `at` `Who`'
-const QUOTED: Readonly<Record<Dialect['name'], string>> = {
-  postgres: IN_DOUBLE_QUOTES,
-  cockroachdb: IN_DOUBLE_QUOTES,
-  sqlite: IN_DOUBLE_QUOTES,
-  oracle: IN_DOUBLE_QUOTES,
-  hana: IN_DOUBLE_QUOTES,
-  mysql: IN_BACKTICKS,
-  mariadb: IN_BACKTICKS,
-  spanner: IN_BACKTICKS,
-  mssql: '[app].[JobLock] [id] [until] [at] [Who]',
-}
-
-it.each(Object.values(dialects))('uses the names of the options in all SQL for $name', (dialect) => {
-  const texts = (options: LockTableOptions): string[] => {
-    const { acquire, acquireSlot, pin, ...others } = lockStatements(dialect, tableSql(dialect, options))
-    const steps = [...acquire, ...acquireSlot, pin].map(({ statement }) => statement)
-    const { up, down } = tableDefinition(dialect, options)
-    const fixes = tableFixes(dialect, options).filter((fix) => !fix.includes('create schema'))
-    return [...[...steps, ...Object.values(others)].map(textOf), ...up, ...down, ...fixes]
-  }
-  const withNamesOf = ({
-    table,
-    name,
-    lockUntil,
-    lockedAt,
-    lockedBy,
-  }: ReturnType<typeof tableSql>): string[] =>
-    [table, name, lockUntil, lockedAt, lockedBy].map((part) => render(part))
-  const [table = '', ...columns] = withNamesOf(tableSql(dialect))
-  const [renamedTable = '', ...renamedColumns] = withNamesOf(tableSql(dialect, RENAMED))
-  expect([renamedTable, ...renamedColumns].join(' ')).toBe(QUOTED[dialect.name])
-  const { tableName } = tableSql(dialect).names
-  const asByDefault = texts(RENAMED).map((text) =>
-    renamedColumns
-      .reduce((all, column, index) => all.replaceAll(column, columns[index] ?? ''), text)
-      .replaceAll(renamedTable, table)
-      .replaceAll(`${dialect.quote('app')}.`, '')
-      .replaceAll('JobLock', tableName),
-  )
-  expect(asByDefault).toEqual(texts({}))
 })

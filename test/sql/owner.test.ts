@@ -14,31 +14,6 @@ import {
 import { lockRecords } from '../../src/sql/records'
 import { printable } from '../../src/sql/table/printable'
 
-const DIGITS = '9'.repeat(40)
-/** What looks like an owner of ours, or nearly so, and what looks like nothing. */
-const ODD_OWNERS: readonly string[] = [
-  ...['', ' ', '/', '+', 'java-host', 'h/1/5 failed', 'h/1/5+7 succeeded', 'h/1/unlocked', '/unlocked'],
-  ...['h/1/5+9999999999999999 failed', 'h/1/9999999999999999 failed', 'h/1/9999999999999 failed'],
-  ...[`h/1/${DIGITS} failed`, `h/1/5+${DIGITS} unlocked`, `h/1/${DIGITS}+${DIGITS} succeeded`],
-  ...['h/1/-5 failed', 'h/1/5e9 failed', 'h/1/0x5 failed', 'h/1/5+ failed', 'h/1/٥ failed'],
-  ...['paused by ', 'paused by ann: r', 'paused by ann: r/5 failed', 'paused by ann: r/unlocked'],
-  ...['paused by ann: r/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11'],
-  ...['h/1/0b4f6b0e-7a39-8d0e-9a51-1d8a6b9d7c11', 'h/1/0b4f6b0e-7a39-4d0e-9a51-1d8a6b9d7c11'],
-  ...['ESC\u001b[31m', 'a\r\nb', '\u200b', '\ufeff', '\u202eexe', '\u{e0041}', '\u2028', '<b>&"\'</b>'],
-]
-
-const part = fc.oneof(
-  fc.constantFrom(...ODD_OWNERS, '/5', ' failed', '+', '/', 'paused by '),
-  fc.string({ unit: 'binary', maxLength: 20 }),
-  fc.bigInt({ min: -1n, max: 10n ** 30n }).map(String),
-)
-
-/** Any text that a database can have as an owner. */
-const anyOwner = fc
-  .array(part, { maxLength: 5 })
-  .map((parts) => parts.join('').replaceAll('\u0000', ''))
-  .map((owner) => Array.from(owner).slice(0, 120).join(''))
-
 const NOW = new Date('2026-11-22T12:00:00.000Z')
 const outcomes = ['succeeded', 'failed', 'unlocked'] as const
 const ours = fc.constantFrom(
@@ -151,23 +126,6 @@ it('counts a lease as over if the clock was read just before its end, and then j
   expect(record?.lastRun).toMatchObject({ outcome: 'failed', endedAt: new Date(936), duration: 36 })
   const [late] = lockRecords([{ ...row, owner: 'host/1/36 failed' }])
   expect(late?.lastRun?.endedAt).toEqual(record?.lockUntil)
-})
-
-describe('an owner that another program wrote', () => {
-  const time = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
-
-  it('has a last run with times that exist, or none', () => {
-    fc.assert(
-      fc.property(anyOwner, fc.boolean(), time, time, (owner, held, lockUntil, now) => {
-        const { startedAt = now, endedAt = now, duration = 0 } = lastRunOf(owner, held, lockUntil, now) ?? {}
-        expect([startedAt, endedAt].map((at) => at.toISOString())).toHaveLength(2)
-        expect(Number.isSafeInteger(duration)).toBe(true)
-        expect(owner).toContain(readableOwner(owner))
-        expect(endedOwner(owner)).toContain(readableOwner(owner))
-      }),
-      { numRuns: 1_000, examples: ODD_OWNERS.map((owner) => [owner, false, NOW, NOW]) },
-    )
-  })
 })
 
 describe('a text of another program', () => {

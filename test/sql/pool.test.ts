@@ -9,14 +9,12 @@ import {
   type SqlClient,
   type StatementResult,
 } from '../../src/sql/internal'
-import { prismaLockProvider } from '../../src/prisma/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
-import { describeBackends } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { hasPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { itIf } from '../it-if'
-import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { TcpProxy } from '../processes/servers/tcp-proxy'
 import { LIMIT, network, SECOND, settle, useVirtualTime } from './on-virtual-time'
 
@@ -359,47 +357,29 @@ describe('the connections of a pool', () => {
   })
 })
 
-const clients = {
-  TypeORM: async (url: string) => {
-    const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
-    afterTest(() => dataSource.destroy())
-    return {
-      provider: typeOrmLockProvider(dataSource),
-      query: (sql: string) => dataSource.query<unknown>(sql),
-    }
-  },
-  Prisma: async (url: string, database: PrismaTestDatabase) => {
-    const prisma = await database.connect({ connectionString: url })
-    return { provider: prismaLockProvider(prisma), query: (sql: string) => prisma.$queryRawUnsafe(sql) }
-  },
-}
-const pooled = prismaBackends()
-  .filter(({ name }) => name === 'postgres')
-  .flatMap((backend) => Object.entries(clients).map(([orm, connect]) => ({ backend, orm, connect })))
+const postgres = availableBackends().filter(({ name }) => name === 'postgres')
 
-describeBackends(pooled)(
-  'a connection that a pooler keeps, $orm on $backend.name',
-  ({ backend, connect }) => {
-    itIf(hasPgBouncer, 'pgbouncer')(
-      'is ended if its server accepts no writes, so that locks go on',
-      async () => {
-        const { database, dataSource: direct } = await openDatabase(backend, migrated())
-        const pooler = await startPgBouncer(database.url)
-        afterTest(() => pooler.stop())
-        const link = await TcpProxy.listen(Number(new URL(pooler.url).port))
-        afterTest(() => link.close())
-        // Without a network in between, the pooler sees the end before the answer, and then ends its connection by itself.
-        link.slowDown(20)
-        const { database: name } = database.typeOrm as { database: string }
-        await direct.query(`alter database "${name}" set default_transaction_read_only = on`)
-        const url = Object.assign(new URL(pooler.url), { port: String(link.port) }).href
-        const { provider, query } = await connect(url, database)
-        const readOnly = () => query("select current_setting('transaction_read_only') as value")
-        expect(await readOnly()).toEqual([{ value: 'on' }])
-        await direct.query(`alter database "${name}" reset default_transaction_read_only`)
-        expect(await provider.lock(job)).toBeDefined()
-        expect(await readOnly()).toEqual([{ value: 'off' }])
-      },
-    )
-  },
-)
+describeBackends(postgres)('a connection that a pooler keeps, on $name', (backend) => {
+  itIf(hasPgBouncer, 'pgbouncer')(
+    'is ended if its server accepts no writes, so that locks go on',
+    async () => {
+      const { database, dataSource: direct } = await openDatabase(backend, migrated())
+      const pooler = await startPgBouncer(database.url)
+      afterTest(() => pooler.stop())
+      const link = await TcpProxy.listen(Number(new URL(pooler.url).port))
+      afterTest(() => link.close())
+      // Without a network in between, the pooler sees the end before the answer, and then ends its connection by itself.
+      link.slowDown(20)
+      const { database: name } = database.typeOrm as { database: string }
+      await direct.query(`alter database "${name}" set default_transaction_read_only = on`)
+      const { href: url } = Object.assign(new URL(pooler.url), { port: String(link.port) })
+      const dataSource = await new DataSource({ type: 'postgres', url }).initialize()
+      afterTest(() => dataSource.destroy())
+      const readOnly = () => dataSource.query("select current_setting('transaction_read_only') as value")
+      expect(await readOnly()).toEqual([{ value: 'on' }])
+      await direct.query(`alter database "${name}" reset default_transaction_read_only`)
+      expect(await typeOrmLockProvider(dataSource).lock(job)).toBeDefined()
+      expect(await readOnly()).toEqual([{ value: 'off' }])
+    },
+  )
+})

@@ -97,4 +97,11 @@ describeBackends(backends)('a user with few privileges on $name', (backend) => {
     await admin.query('alter table locks set schema jobs')
     await expectFixable({ schema: 'jobs', tableName: 'locks' })
   })
+
+  itIf(backend.dialect === 'postgres', 'PostgreSQL')('learns of row-level security', async () => {
+    await administer('alter table locks enable row level security')
+    const { table } = typeOrmLockProvider(dataSource, { tableName: 'locks' })
+    const message = expect.stringContaining('has row-level security (locks)')
+    expect(await table.check()).toMatchObject([{ code: 'OBSTACLE', message }])
+  })
 })

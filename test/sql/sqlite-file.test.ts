@@ -1,4 +1,4 @@
-import { copyFile, readdir, readlink, rename, rm } from 'node:fs/promises'
+import { readdir, readlink, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
@@ -86,21 +86,6 @@ describeBackends(cases)('the SQLite file of $orm, $journal', ({ orm, open, journ
     await (await app.provider.lock(JOB))?.unlock()
     await app.disconnect()
     for (const end of ['', '-wal', '-shm']) await rm(file + end, { force: true })
-    await app.connect()
-    expect(await app.provider.lock(JOB)).toBeDefined()
-    expect(await isHeld()).toBe(true)
-  })
-
-  it('is the one at that path after a backup was moved there', async () => {
-    const app = await open(file, journal)
-    await app.provider.table.check()
-    await app.disconnect()
-    await copyFile(file, `${file}.backup`)
-    await app.connect()
-    await (await app.provider.lock(JOB))?.unlock()
-    await app.disconnect()
-    for (const end of ['-wal', '-shm']) await rm(file + end, { force: true })
-    await rename(`${file}.backup`, file)
     await app.connect()
     expect(await app.provider.lock(JOB)).toBeDefined()
     expect(await isHeld()).toBe(true)

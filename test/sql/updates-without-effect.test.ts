@@ -1,11 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { expect, it } from '@jest/globals'
-import type { DataSource } from 'typeorm'
 import { raw } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
-import { availableBackends, describeBackends } from '../backends'
-import { migrated, openDatabase } from '../backends/open-database'
+import { describeBackends } from '../backends'
 import { everyClient } from '../conformance/every-client'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
@@ -48,42 +45,6 @@ describeBackends(clients)('a trigger that prevents updates by $title', (each) =>
     await client.observer.query(`drop trigger keep${each.dialect === 'postgres' ? ' on shedlock' : ''}`)
     await provider.drain()
     expect(await provider.table.find(JOB.name)).toMatchObject({ held: false })
-  })
-})
-
-const postgres = availableBackends().filter(({ name }) => name === 'postgres')
-
-describeBackends(postgres)('row-level security on $name', (backend) => {
-  const user = `shedlock_user_${randomBytes(4).toString('hex')}`
-
-  const open = async (policies: readonly string[]): Promise<DataSource> => {
-    const { dataSource: admin, connect } = await openDatabase(backend, migrated())
-    const statements = [
-      `create role ${user} login password 'secret'`,
-      `grant select, insert, update on shedlock to ${user}`,
-      'alter table shedlock enable row level security',
-      ...policies,
-    ]
-    for (const statement of statements) await admin.query(statement)
-    afterTest(async () => {
-      await admin.query(`drop owned by ${user}`)
-      await admin.query(`drop role ${user}`)
-    })
-    return connect({ username: user, password: 'secret' })
-  }
-
-  it('without a policy for updates fails the release', async () => {
-    const dataSource = await open([
-      'create policy see on shedlock for select using (true)',
-      'create policy put on shedlock for insert with check (true)',
-    ])
-    const provider = typeOrmLockProvider(dataSource)
-    const [finding] = await provider.table.check()
-    expect(finding?.code).toBe('OBSTACLE')
-    expect(finding?.message).toContain('has row-level security (shedlock)')
-    const lock = await provider.lock(JOB)
-    await expect(lock?.unlock()).rejects.toEqual(UNCHANGED)
-    await provider.drain('100ms')
   })
 })
 
