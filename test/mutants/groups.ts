@@ -13,7 +13,7 @@ export const groups: readonly Group[] = [
     files: /^src\/core\//,
     tests: [
       'test/core/!(memory|process-end).test.ts',
-      'test/node-cron/coordinated-run.test.ts',
+      'test/node-cron/shed-lock-coordinator.test.ts',
       'test/testing/unit-test-support.test.ts',
     ],
     backends: 'sqlite',
