@@ -23,21 +23,16 @@ const events = [
 ]
 const count = (picture: string, part: string): number => picture.split(part).length - 1
 
-test('the picture of the demo has every fire above, and below what the database says of them', () => {
-  const picture = draw(fires, events)
+test.each([
+  ['the picture of the demo', draw, 1],
+  // It shows the killed instance on both sides.
+  ['the picture for phones', drawForPhone, 2],
+])('%s has every fire above, and below what the database says of them', (_, drawn, killed) => {
+  const picture = drawn(fires, events)
   expect(count(picture, '<rect class="many"')).toBe(5)
   expect(count(picture, '<rect class="run"')).toBe(2)
   expect(count(picture, '<circle class="skip"')).toBe(3)
-  expect(count(picture, '<rect class="killed"')).toBe(1)
-  expect(picture).toContain('2.0 s after the kill B takes over')
-})
-
-test('the picture for phones has the same, and the killed instance on both sides', () => {
-  const picture = drawForPhone(fires, events)
-  expect(count(picture, '<rect class="many"')).toBe(5)
-  expect(count(picture, '<rect class="run"')).toBe(2)
-  expect(count(picture, '<circle class="skip"')).toBe(3)
-  expect(count(picture, '<rect class="killed"')).toBe(2)
+  expect(count(picture, '<rect class="killed"')).toBe(killed)
   expect(picture).toContain('2.0 s after the kill B takes over')
 })
 

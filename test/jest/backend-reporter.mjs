@@ -1,26 +1,12 @@
 import { COLUMNS, countByBackend, reasonsToSkip } from './count-by-backend.mjs'
 
 const WIDTH = 26
-/** Seconds on two processors: all that needs no server, and what each server adds. */
-const EMBEDDED = 90
-const EACH_SERVER = 60
-/** A run of fewer files is a part that somebody chose. */
-const ALL_FILES = 100
-const PROGRESS = 20
 
-/** Prints what will run, then the progress, and at the end what ran on which backend through which ORM, and why the rest did not. */
+/** Prints what will run, and at the end what ran on which backend through which ORM, and why the rest did not. */
 export default class BackendReporter {
   onRunStart({ numTotalTestSuites: files }) {
     const found = JSON.parse(process.env.FOUND_BACKENDS ?? '[]').filter(({ url }) => url !== undefined)
-    const servers = found.filter(({ url }) => url !== 'embedded').length
-    const time = files < ALL_FILES ? '' : `, about ${EMBEDDED + servers * EACH_SERVER} s`
-    console.log(`${files} files of tests on ${found.map(({ name }) => name).join(', ')}${time}`)
-  }
-
-  onTestResult(_test, _result, { numTotalTestSuites: files, startTime, ...done }) {
-    const ended = done.numPassedTestSuites + done.numFailedTestSuites + done.numPendingTestSuites
-    if (ended % PROGRESS > 0 || ended === files) return
-    console.log(`${ended} of ${files} files after ${Math.round((Date.now() - startTime) / 1000)} s`)
+    console.log(`${files} files of tests on ${found.map(({ name }) => name).join(', ')}`)
   }
 
   onRunComplete(_contexts, results) {

@@ -4,14 +4,13 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
   type MetricData,
-  type ViewOptions,
 } from '@opentelemetry/sdk-metrics'
 
 /** A meter provider, and what it has exported up to now. */
-export function exportedMetrics(views: ViewOptions[] = []) {
+export function exportedMetrics() {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
-  const meterProvider = new MeterProvider({ readers: [reader], views })
+  const meterProvider = new MeterProvider({ readers: [reader] })
   const exported = async (): Promise<MetricData[]> => {
     exporter.reset()
     await meterProvider.forceFlush()
