@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from '@jest/globals'
 import { checkLockConfiguration, LockError } from '../../src/core/internal'
 import { drivers, sqlClient } from '../../src/drivers/internal'
-import { dialects, lockStatements, tableSql, render, SqlLockProvider } from '../../src/sql/internal'
+import { dialects, lockStatements, tableSql, render } from '../../src/sql/internal'
 import type { LockValues } from '../../src/sql/sql'
 import { tableReads } from './table-fixes'
-import { clientOf, senderOf } from '../statement-sender'
+import { senderOf } from '../statement-sender'
 
 const HOSTILE = `'";\`[]()-- /*\\%_\0\n\t $1?@P1:x äñ😀\u0300\u202e\ufeff`
 const anyText = fc.oneof(
@@ -25,41 +25,23 @@ function attempt<T>(work: () => T): T | { refused: string } {
   }
 }
 
-describe('Whatever is given', () => {
-  it('a configuration is valid or refused', () => {
-    const key = fc.constantFrom('name', 'lockAtMostFor', 'lockAtLeastFor', '__proto__')
-    const value = fc.oneof(anything, fc.integer({ min: 0, max: 1_000 }), fc.constantFrom('1m', '5s', 'job'))
-    fc.assert(
-      fc.property(fc.oneof(fc.dictionary(key, value), fc.anything()), (configuration) => {
-        const checked = attempt(() => checkLockConfiguration(configuration as never).configuration)
-        if ('refused' in checked) expect(checked.refused).toBe('INVALID_CONFIGURATION')
-        else {
-          const { name, lockAtMostFor, lockAtLeastFor } = checked
-          expect(name).toBe((configuration as { name: unknown }).name)
-          expect(Number.isSafeInteger(lockAtMostFor) && Number.isSafeInteger(lockAtLeastFor)).toBe(true)
-          expect(lockAtMostFor).toBeGreaterThan(0)
-          expect(lockAtLeastFor >= 0 && lockAtLeastFor <= lockAtMostFor).toBe(true)
-        }
-      }),
-      { numRuns: 500 },
-    )
-  })
-
-  it('options of a provider are accepted or refused as a whole', () => {
-    const executor = { execute: () => Promise.resolve(0), query: () => Promise.resolve([]) }
-    const option = fc.constantFrom('schema', 'tableName', 'columnNames', 'lockedBy', 'timeLimit', 'tabelName')
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...Object.values(dialects)),
-        fc.dictionary(option, anything),
-        (dialect, options) => {
-          const made = attempt(() => new SqlLockProvider(clientOf(executor), dialect, options as never))
-          if (!(made instanceof SqlLockProvider)) expect(made.refused).toBe('INVALID_CONFIGURATION')
-        },
-      ),
-      { numRuns: 500 },
-    )
-  })
+it('whatever is given as a configuration is valid or refused', () => {
+  const key = fc.constantFrom('name', 'lockAtMostFor', 'lockAtLeastFor', '__proto__')
+  const value = fc.oneof(anything, fc.integer({ min: 0, max: 1_000 }), fc.constantFrom('1m', '5s', 'job'))
+  fc.assert(
+    fc.property(fc.oneof(fc.dictionary(key, value), fc.anything()), (configuration) => {
+      const checked = attempt(() => checkLockConfiguration(configuration as never).configuration)
+      if ('refused' in checked) expect(checked.refused).toBe('INVALID_CONFIGURATION')
+      else {
+        const { name, lockAtMostFor, lockAtLeastFor } = checked
+        expect(name).toBe((configuration as { name: unknown }).name)
+        expect(Number.isSafeInteger(lockAtMostFor) && Number.isSafeInteger(lockAtLeastFor)).toBe(true)
+        expect(lockAtMostFor).toBeGreaterThan(0)
+        expect(lockAtLeastFor >= 0 && lockAtLeastFor <= lockAtMostFor).toBe(true)
+      }
+    }),
+    { numRuns: 500 },
+  )
 })
 
 describe.each(Object.values(dialects))('On $name', (dialect) => {
