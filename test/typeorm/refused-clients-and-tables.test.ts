@@ -1,7 +1,6 @@
 import { DataSource } from 'typeorm'
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core/internal'
-import type { LockTableOptions } from '../../src/sql/internal'
 import { createShedLockMigration, typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
@@ -48,112 +47,107 @@ describe('typeOrmLockProvider', () => {
   })
 })
 
-describeBackends(availableBackends().filter(({ dialect }) => !['mssql', 'oracle'].includes(dialect)))(
-  'TypeORM on $name',
-  (backend) => {
-    let database: TestDatabase
-    let dataSource: DataSource
-    beforeEach(async () => {
-      ;({ database, dataSource } = await openDatabase(backend))
-    })
-
-    /** The error of a lock that is asked for, after seeing that its task is not run. */
-    const refused = async (options: LockTableOptions = {}, on: DataSource = dataSource): Promise<unknown> => {
-      let runs = 0
-      const error: unknown = await new LockingTaskExecutor(typeOrmLockProvider(on, options))
-        .executeWithLock(job, () => ++runs)
-        .catch((reason: unknown) => reason)
-      expect(runs).toBe(0)
-      return error
-    }
-    const createTable = (columns: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-      const time = backend.dialect === 'postgres' ? 'timestamp(3)' : 'datetime(3)'
-      const all = {
-        name: 'varchar(64) primary key',
-        lock_until: `${time} not null`,
-        locked_at: `${time} not null`,
-        locked_by: 'varchar(255) not null',
-        ...columns,
-      }
-      const list = Object.entries(all).flatMap(([name, type]) => (type === '' ? [] : [`${name} ${type}`]))
-      return dataSource.query(`create table shedlock (${list.join(', ')})`)
-    }
-
-    it('rejects with INVALID_CLIENT before the DataSource is initialised', async () => {
-      const uninitialised = new DataSource(database.typeOrm)
-      expect(await refused({}, uninitialised)).toEqual(
-        lockError('INVALID_CLIENT', /not initialised, or was destroyed – await dataSource.initialize\(\)/),
-      )
-    })
-
-    it('creates a provider before the DataSource is initialised', async () => {
-      const later = new DataSource(database.typeOrm)
-      const provider = typeOrmLockProvider(later)
-      await createTable()
-      await later.initialize()
-      if (backend.shared) await (await provider.lock(job))?.unlock()
-      await later.destroy()
-    })
-
-    it('rejects locks that are being acquired while the DataSource is destroyed', async () => {
-      await createTable()
-      const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
-      await (await provider.lock(job))?.unlock()
-      let isDestroyed = false
-      // A busy machine may take longer to close the pool than a lock has time.
-      const withReason = (error: unknown): unknown =>
-        !isDestroyed && error instanceof LockError && error.code === 'TIMEOUT' ? undefined : error
-      // More than the pool has connections.
-      const forgotten = Array.from({ length: 30 }, (_, index) =>
-        provider.lock({ ...job, name: `job ${index}` }).catch(withReason),
-      )
-      await dataSource.destroy()
-      isDestroyed = true
-      // As long as the pool is being closed, mysql2 says so itself.
-      const closing = lockError('DATABASE_ERROR', /is closed|in closed state/)
-      const destroyed = lockError('INVALID_CLIENT', /DataSource .* was destroyed/)
-      for (const [index, result] of (await Promise.all(forgotten)).entries()) {
-        if (!(result instanceof LockError)) continue
-        expect(result.lockName).toBe(`job ${index}`)
-        expect([closing, destroyed]).toContainEqual(result)
-      }
-    })
-
-    it('rejects an extension and an unlock after the DataSource was destroyed', async () => {
-      await createTable()
-      const provider = typeOrmLockProvider(dataSource)
-      const lock = await provider.lock(job)
-      await dataSource.destroy()
-      const destroyed = lockError(
-        'INVALID_CLIENT',
-        /was destroyed – await dataSource.initialize\(\) before the first lock, and stop the jobs/,
-      )
-      await expect(provider.lock(job)).rejects.toThrow(destroyed)
-      await expect(lock?.extend('1m')).rejects.toThrow(destroyed)
-      await expect(lock?.unlock()).rejects.toThrow(destroyed)
-    })
-
-    it.each(['name', 'lock_until', 'locked_at', 'locked_by'])(
-      'rejects with TABLE_MISMATCH if column %s is missing',
-      async (column) => {
-        await createTable({ [column]: '', other: 'varchar(1)' })
-        expect(await refused()).toEqual(
-          lockError(
-            'TABLE_MISMATCH',
-            new RegExp(
-              `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`,
-            ),
-          ),
-        )
-      },
-    )
-
-    it('rejects with TABLE_MISMATCH after a column was renamed', async () => {
-      await createTable()
-      const provider = typeOrmLockProvider(dataSource)
-      await (await provider.lock(job))?.unlock()
-      await dataSource.query('alter table shedlock rename column locked_by to owner')
-      await expect(provider.lock(job)).rejects.toThrow(lockError('TABLE_MISMATCH', /no column 'locked_by'/))
-    })
-  },
+const backends = availableBackends().filter(({ name }) =>
+  ['sqlite', 'postgres', 'mariadb', 'cockroachdb'].includes(name),
 )
+
+describeBackends(backends)('TypeORM on $name', (backend) => {
+  let database: TestDatabase
+  let dataSource: DataSource
+  beforeEach(async () => {
+    ;({ database, dataSource } = await openDatabase(backend))
+  })
+
+  const createTable = (columns: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+    const time = backend.dialect === 'postgres' ? 'timestamp(3)' : 'datetime(3)'
+    const all = {
+      name: 'varchar(64) primary key',
+      lock_until: `${time} not null`,
+      locked_at: `${time} not null`,
+      locked_by: 'varchar(255) not null',
+      ...columns,
+    }
+    const list = Object.entries(all).flatMap(([name, type]) => (type === '' ? [] : [`${name} ${type}`]))
+    return dataSource.query(`create table shedlock (${list.join(', ')})`)
+  }
+
+  it('creates a provider before the DataSource is initialised, and rejects locks until then', async () => {
+    const later = new DataSource(database.typeOrm)
+    const provider = typeOrmLockProvider(later)
+    await createTable()
+    const task = jest.fn()
+    await expect(new LockingTaskExecutor(provider).executeWithLock(job, task)).rejects.toEqual(
+      lockError('INVALID_CLIENT', /not initialised, or was destroyed – await dataSource.initialize\(\)/),
+    )
+    expect(task).not.toHaveBeenCalled()
+    await later.initialize()
+    await (await provider.lock(job))?.unlock()
+    await later.destroy()
+  })
+
+  it('rejects locks that are being acquired while the DataSource is destroyed', async () => {
+    await createTable()
+    const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
+    await (await provider.lock(job))?.unlock()
+    let isDestroyed = false
+    // A busy machine may take longer to close the pool than a lock has time.
+    const withReason = (error: unknown): unknown =>
+      !isDestroyed && error instanceof LockError && error.code === 'TIMEOUT' ? undefined : error
+    // More than the pool has connections.
+    const forgotten = Array.from({ length: 30 }, (_, index) =>
+      provider.lock({ ...job, name: `job ${index}` }).catch(withReason),
+    )
+    await dataSource.destroy()
+    isDestroyed = true
+    // As long as the pool is being closed, mysql2 says so itself.
+    const closing = lockError('DATABASE_ERROR', /is closed|in closed state/)
+    const destroyed = lockError('INVALID_CLIENT', /DataSource .* was destroyed/)
+    for (const [index, result] of (await Promise.all(forgotten)).entries()) {
+      if (!(result instanceof LockError)) continue
+      expect(result.lockName).toBe(`job ${index}`)
+      expect([closing, destroyed]).toContainEqual(result)
+    }
+  })
+
+  it('rejects an extension and an unlock after the DataSource was destroyed', async () => {
+    await createTable()
+    const provider = typeOrmLockProvider(dataSource)
+    const lock = await provider.lock(job)
+    await dataSource.destroy()
+    const destroyed = lockError(
+      'INVALID_CLIENT',
+      /was destroyed – await dataSource.initialize\(\) before the first lock, and stop the jobs/,
+    )
+    await expect(provider.lock(job)).rejects.toThrow(destroyed)
+    await expect(lock?.extend('1m')).rejects.toThrow(destroyed)
+    await expect(lock?.unlock()).rejects.toThrow(destroyed)
+  })
+
+  const columns = ['name', 'lock_until', 'locked_at', 'locked_by']
+  // One is enough where the driver's error is to be read.
+  it.each(backend.name === 'sqlite' ? columns : columns.slice(-1))(
+    'rejects with TABLE_MISMATCH if column %s is missing, and runs no task',
+    async (column) => {
+      await createTable({ [column]: '', other: 'varchar(1)' })
+      const task = jest.fn()
+      const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource))
+      await expect(executor.executeWithLock(job, task)).rejects.toEqual(
+        lockError(
+          'TABLE_MISMATCH',
+          new RegExp(
+            `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`,
+          ),
+        ),
+      )
+      expect(task).not.toHaveBeenCalled()
+    },
+  )
+
+  it('rejects with TABLE_MISMATCH after a column was renamed', async () => {
+    await createTable()
+    const provider = typeOrmLockProvider(dataSource)
+    await (await provider.lock(job))?.unlock()
+    await dataSource.query('alter table shedlock rename column locked_by to owner')
+    await expect(provider.lock(job)).rejects.toThrow(lockError('TABLE_MISMATCH', /no column 'locked_by'/))
+  })
+})
