@@ -36,20 +36,8 @@ export function hasClient(backend: Backend): boolean {
   return program !== undefined && spawnSync(program, ['--version']).status === 0
 }
 
-/** Feeds a script to the database's own client. */
-export function runScript(
-  backend: Backend,
-  database: TestDatabase,
-  script: string,
-): { ok: boolean; stderr: string } {
-  const found = client(backend, database)
-  if (!found) throw new Error(`${backend.name} has no client of its own`)
-  const { status, stderr } = spawnSync(found.program, found.arguments, { input: script, encoding: 'utf8' })
-  return { ok: status === 0, stderr }
-}
-
-/** The same without waiting, for several at one time. What is no error (PostgreSQL's notices) is left out of `stderr`. */
-export async function startScript(
+/** Feeds a script to the database's own client. What is no error (PostgreSQL's notices) is left out of `stderr`. */
+export async function runScript(
   backend: Backend,
   database: TestDatabase,
   script: string,

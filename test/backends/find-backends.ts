@@ -1,8 +1,9 @@
-import { connect } from 'node:net'
+import { eventually } from '../eventually'
 import { installPglite } from './pglite'
 import { address, type Server, type StartedServer } from './server'
 import { servers } from './servers'
 import { startContainer } from './start-container'
+import { connects } from './wait-for-port'
 
 /** What became of one backend. Plain data, because it is handed to other processes. */
 export interface FoundBackend {
@@ -35,11 +36,12 @@ export async function findBackends(): Promise<{ backends: FoundBackend[]; stop: 
     if (!isWanted(server.name)) return { name: server.name, note: 'BACKENDS does not name it' }
     try {
       const place = await findServer(server, stops, isAsked(server.name))
+      const version = await versionOf(server, place.url)
       return {
         name: server.name,
         url: place.url,
         note: place.note,
-        version: [place.version, await versionOf(server, place.url)].filter(Boolean).join(', '),
+        version: [place.version, /\d+(\.\d+)+/.exec(version)?.[0] ?? version].filter(Boolean).join(', '),
         knowsNamedZones: await knowsNamedZones(server, place.url),
       }
     } catch (error) {
@@ -96,7 +98,8 @@ async function findServer(
   const { localUrl } = server
   if (localUrl !== undefined) {
     try {
-      await answers(localUrl)
+      const { host, port = 0 } = address(localUrl)
+      await connects(port, host)
       await checkProduct(server, localUrl)
       return { url: localUrl, note: new URL(localUrl).host }
     } catch (error) {
@@ -107,9 +110,8 @@ async function findServer(
     const started = await start?.()
     if (typeof started === 'object') {
       stops.push(() => started.stop())
-      await untilReady(server, started.url).catch((error: unknown) => {
-        throw new Error(`${started.note} did not get ready: ${String(error)}`)
-      })
+      // A container's port is open before its database takes queries.
+      await eventually(() => checkProduct(server, started.url), { timeout: 180_000, interval: 500 })
       return started
     }
     if (started !== undefined) why.push(started)
@@ -117,32 +119,13 @@ async function findServer(
   throw new Error(why.join('; '))
 }
 
-function answers(url: string): Promise<void> {
-  const { host, port = 0 } = address(url)
-  return new Promise((resolve, reject) => {
-    const fail = (why: string): void => {
-      socket.destroy()
-      reject(new Error(`${host}:${port} ${why}`))
-    }
-    const socket = connect({ host, port, timeout: 10_000 })
-    socket.on('connect', () => {
-      socket.destroy()
-      resolve()
-    })
-    socket.on('timeout', () => fail('does not answer'))
-    socket.on('error', ({ message }) =>
-      fail(message.includes('ECONNREFUSED') ? 'refuses connections' : message),
-    )
-  })
-}
-
 async function versionOf(server: Server, url: string): Promise<string> {
   const { version = '' } = await ask<{ version: string }>(server, url, server.versionQuery)
-  return /\d+(\.\d+)+/.exec(version)?.[0] ?? version
+  return version
 }
 
 async function checkProduct(server: Server, url: string): Promise<void> {
-  const { version = '' } = await ask<{ version: string }>(server, url, server.versionQuery)
+  const version = await versionOf(server, url)
   if (!server.product.test(version)) throw new Error(`${new URL(url).host} is ${version}`)
 }
 
@@ -162,19 +145,5 @@ async function ask<Row>(server: Server, url: string, query: string): Promise<Par
     return row ?? {}
   } finally {
     await dataSource.destroy()
-  }
-}
-
-/** A container's port is open before its database takes queries. */
-async function untilReady(server: Server, url: string): Promise<void> {
-  const deadline = Date.now() + 180_000
-  for (;;) {
-    try {
-      await checkProduct(server, url)
-      return
-    } catch (error) {
-      if (Date.now() > deadline) throw error
-    }
-    await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }

@@ -7,15 +7,13 @@ export interface Server {
   readonly dialect: DialectName
   /** Holds a URL; its user must be allowed to create databases. */
   readonly variable: string
-  /** Where such a server usually listens on a developer's machine, if it has a port of its own. */
+  /** Where such a server usually listens on a developer's machine, if it has a port of its own. In a container, only the address differs. */
   readonly localUrl?: string
   readonly container: {
     readonly image: string
     readonly port: number
     readonly environment: Readonly<Record<string, string>>
     readonly command?: readonly string[]
-    /** For `localhost:port`, which the container's address takes the place of. */
-    readonly url: string
   }
   /** Only looked for where it is asked for: by its variable, in `BACKENDS`, or in `REQUIRE_BACKENDS`. */
   readonly onDemand?: true

@@ -1,6 +1,6 @@
 import { startMariaDb, startProxy } from './debian-programs'
 import { startEmbeddedPostgres } from './embedded-postgres'
-import { administerSpanner, prepareSpanner, spannerOptions, startSpannerEmulator } from './spanner-emulator'
+import { administerSpanner, prepareSpanner, spannerOptions } from './spanner-emulator'
 import { address, withDatabase, type Server, type StartedServer } from './server'
 
 const postgres: Server = {
@@ -12,7 +12,6 @@ const postgres: Server = {
     image: 'postgres:18-alpine',
     port: 5432,
     environment: { POSTGRES_HOST_AUTH_METHOD: 'trust' },
-    url: 'postgres://postgres@localhost:5432/postgres',
   },
   versionQuery: 'select version() as version',
   product: /^PostgreSQL/,
@@ -57,7 +56,6 @@ const mariadb: Server = {
     image: 'mariadb:lts',
     port: 3306,
     environment: { MARIADB_ALLOW_EMPTY_ROOT_PASSWORD: '1' },
-    url: 'mysql://root@localhost:3306/mysql',
   },
   versionQuery: 'select version() as version',
   product: /MariaDB/,
@@ -111,7 +109,6 @@ const cockroachdb: Server = {
     port: 26257,
     environment: {},
     command: ['start-single-node', '--insecure'],
-    url: 'postgres://root@localhost:26257/defaultdb',
   },
   product: /CockroachDB/,
   // TypeORM's type does not allow `timeTravelQueries` to be left out.
@@ -129,7 +126,6 @@ const mssql: Server = {
     image: 'mcr.microsoft.com/mssql/server:2022-latest',
     port: 1433,
     environment: { ACCEPT_EULA: 'Y', MSSQL_SA_PASSWORD: 'ShedLock-1' },
-    url: 'mssql://sa:ShedLock-1@localhost:1433/master?encrypt=false',
   },
   versionQuery: 'select @@version as version',
   product: /^Microsoft/,
@@ -157,7 +153,6 @@ const oracle: Server = {
     image: 'gvenzl/oracle-free:23-slim-faststart',
     port: 1521,
     environment: { ORACLE_PASSWORD: 'ShedLock1' },
-    url: 'oracle://system:ShedLock1@localhost:1521/FREEPDB1',
   },
   versionQuery: 'select banner as "version" from v$version',
   product: /^Oracle/,
@@ -183,14 +178,8 @@ const spanner: Server = {
   localUrl: 'spanner://127.0.0.1:9010/admin',
   versionQuery: `SELECT 'Spanner' as version`,
   product: /^Spanner/,
-  container: {
-    image: 'gcr.io/cloud-spanner-emulator/emulator',
-    port: 9010,
-    environment: {},
-    url: 'spanner://localhost:9010/admin',
-  },
+  container: { image: 'gcr.io/cloud-spanner-emulator/emulator', port: 9010, environment: {} },
   onDemand: true,
-  start: startSpannerEmulator,
   prepare: prepareSpanner,
   conformanceOnly: true,
   typeOrm: spannerOptions,

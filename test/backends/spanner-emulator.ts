@@ -1,19 +1,10 @@
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import type { DataSourceOptions } from 'typeorm'
-import { freePort } from './free-port'
 import { folderOf, installPackage } from './install-package'
-import { waitForPort } from './wait-for-port'
-import type { StartedServer } from './server'
 
 const CLIENT = ['@google-cloud/spanner', '8.13.0'] as const
 const PROJECT = 'shedlock'
 const INSTANCE = 'test'
-
-/** Where the Google Cloud SDK has the emulator, by Debian's package and by its own installer. */
-const PLACES = ['/usr/lib/google-cloud-sdk', join(process.env['HOME'] ?? '/', 'google-cloud-sdk')]
 
 /** What is used of `@google-cloud/spanner`. */
 interface Client {
@@ -27,22 +18,6 @@ interface Client {
 }
 interface Operation {
   promise(): Promise<unknown>
-}
-
-/** Starts the emulator of the Google Cloud SDK. */
-export async function startSpannerEmulator(): Promise<StartedServer | string> {
-  const emulator = PLACES.map((place) => join(place, 'bin/cloud_spanner_emulator/emulator_main')).find(
-    existsSync,
-  )
-  if (emulator === undefined) return 'no Google Cloud SDK with its emulator'
-  const port = await freePort()
-  const server = spawn(emulator, ['--host_port', `127.0.0.1:${port}`], { stdio: 'ignore' })
-  await waitForPort(port)
-  return {
-    url: `spanner://127.0.0.1:${port}/admin`,
-    note: 'the emulator of the Google Cloud SDK',
-    stop: () => Promise.resolve(server.kill()),
-  }
 }
 
 /** Installs the client, and makes an instance with a database. */

@@ -2,7 +2,8 @@ import { get } from 'node:http'
 import type { Server, StartedServer } from './server'
 
 /** @returns why there is none, as a text, when Docker does not answer */
-export async function startContainer({ container }: Server): Promise<StartedServer | string> {
+export async function startContainer({ container, localUrl }: Server): Promise<StartedServer | string> {
+  if (localUrl === undefined) return 'it has no container'
   if (!(await dockerAnswers())) return 'Docker does not answer'
   const { GenericContainer } = await import('testcontainers')
   const started = await new GenericContainer(container.image)
@@ -11,7 +12,7 @@ export async function startContainer({ container }: Server): Promise<StartedServ
     .withCommand([...(container.command ?? [])])
     .withStartupTimeout(180_000)
     .start()
-  const url = new URL(container.url)
+  const url = new URL(localUrl)
   url.hostname = started.getHost()
   url.port = String(started.getMappedPort(container.port))
   return { url: url.href, note: `container ${container.image}`, stop: () => started.stop() }

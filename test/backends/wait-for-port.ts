@@ -1,18 +1,26 @@
 import { connect } from 'node:net'
+import { eventually } from '../eventually'
 
 /** Waits until something listens on this port. */
-export async function waitForPort(port: number, limit = 60_000): Promise<void> {
-  for (const deadline = Date.now() + limit; ;) {
-    const listens = await new Promise<boolean>((resolve) => {
-      const socket = connect({ host: '127.0.0.1', port })
-      socket.on('connect', () => {
-        socket.destroy()
-        resolve(true)
-      })
-      socket.on('error', () => resolve(false))
+export function waitForPort(port: number): Promise<void> {
+  return eventually(() => connects(port), { timeout: 60_000 })
+}
+
+/** Connects, and closes the connection. */
+export function connects(port: number, host = '127.0.0.1'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, timeout: 10_000 })
+    const fail = (why: string): void => {
+      socket.destroy()
+      reject(new Error(`${host}:${port} ${why}`))
+    }
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve()
     })
-    if (listens) return
-    if (Date.now() > deadline) throw new Error(`Nothing listens on port ${port}.`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    socket.on('timeout', () => fail('does not answer'))
+    socket.on('error', ({ message }) =>
+      fail(message.includes('ECONNREFUSED') ? 'refuses connections' : message),
+    )
+  })
 }

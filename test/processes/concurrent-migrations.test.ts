@@ -7,7 +7,7 @@ import { dialects, migrationScripts } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
-import { hasClient, startScript } from '../backends/database-client'
+import { hasClient, runScript } from '../backends/database-client'
 import { itIf } from '../it-if'
 import type { MigratingOrder } from './concurrent-migrations-worker'
 import { program } from './program'
@@ -76,7 +76,7 @@ describeBackends(availableBackends().filter(({ shared }) => shared))(
       "all succeed with plain SQL, by the database's own client",
       async () => {
         const { up } = migrationScripts(dialects[backend.dialect])
-        const runs = Array.from({ length: PROCESSES }, () => startScript(backend, database, up))
+        const runs = Array.from({ length: PROCESSES }, () => runScript(backend, database, up))
         expect(await Promise.all(runs)).toEqual(all({ ok: true, stderr: '' }))
         await expectTable()
       },

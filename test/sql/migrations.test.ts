@@ -40,18 +40,18 @@ describeBackends(availableBackends().filter(hasClient))(
     it.each(Object.entries(names))('creates a table that works, and removes it: %s', async (_, options) => {
       const { up, down } = migrationScripts(dialect, options)
 
-      expect(runScript(backend, database, up)).toMatchObject({ ok: true })
+      expect(await runScript(backend, database, up)).toMatchObject({ ok: true })
       const provider = typeOrmLockProvider(dataSource, options)
       expect(await provider.table.check()).toEqual([])
       const lock = await provider.lock(job)
       expect(lock).toBeDefined()
       expect(await provider.lock({ name: 'Job', lockAtMostFor: '1m' })).toBeDefined()
       // It may run again, and leaves the locks alone.
-      expect(runScript(backend, database, up)).toMatchObject({ ok: true })
+      expect(await runScript(backend, database, up)).toMatchObject({ ok: true })
       expect(await provider.lock(job)).toBeUndefined()
       await lock?.unlock()
 
-      expect(runScript(backend, database, down)).toMatchObject({ ok: true })
+      expect(await runScript(backend, database, down)).toMatchObject({ ok: true })
       await expect(provider.lock(job)).rejects.toMatchObject({
         code: 'TABLE_MISSING',
       })
@@ -60,7 +60,7 @@ describeBackends(availableBackends().filter(hasClient))(
     it('fails when there is another table of that name', async () => {
       await dataSource.query('create table shedlock (name varchar(64) primary key, holder int)')
 
-      const { ok, stderr } = runScript(backend, database, migrationScripts(dialect).up)
+      const { ok, stderr } = await runScript(backend, database, migrationScripts(dialect).up)
       expect(ok).toBe(false)
       expect(stderr).toMatch(/lock_until/)
     })
