@@ -1,80 +1,63 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect } from '@jest/globals'
-import { availableBackends, describeBackends, type TestDatabase } from '../backends'
+import { expect } from '@jest/globals'
+import { afterTest } from '../after-test'
+import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-import { canFakeTime, clockOf } from './fake-time'
-import { program } from './program'
+import { AppProcess } from './app/app-process'
+import { canFakeTime } from './fake-time'
+import { judge } from './history/referee'
 
 /** Not SQLite: its clock is that of the process. */
 const backends = availableBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
 const ENOUGH = 6
-const worker = program(join(__dirname, 'slot-worker.ts'))
-
-/** An instance with a clock of its own, and what it printed. */
-function startInstance(typeOrm: object, clock: string | undefined) {
-  const child = fork(worker, [JSON.stringify(typeOrm)], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    env: { ...process.env, ...clockOf(clock) },
-  })
-  let printed = ''
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (printed += text))
-  return {
-    lines: () => printed.split('\n').slice(0, -1),
-    stop: async () => {
-      child.disconnect()
-      if (child.exitCode === null) await once(child, 'exit')
-    },
-  }
-}
 
 describeBackends(backends)('two instances whose clocks differ on $name', (backend) => {
-  let database: TestDatabase
-
-  beforeEach(async () => {
-    ;({ database } = await openDatabase(backend, migrated()))
-  })
-
-  const together = async (clock: string, until: (right: string[], wrong: string[]) => void) => {
-    const instances = [
-      startInstance(database.typeOrm, undefined),
-      startInstance(database.typeOrm, clock),
-    ] as const
-    try {
-      await eventually(() => {
-        until(instances[0].lines(), instances[1].lines())
-      })
-    } finally {
-      await Promise.all(instances.map((instance) => instance.stop()))
+  /** Starts two instances whose job is due several times a second. */
+  const startWith = async (clock: string) => {
+    const { database } = await openDatabase(backend, migrated())
+    const directory = mkdtempSync(join(tmpdir(), 'shedlock-clocks-'))
+    afterTest(() => rmSync(directory, { recursive: true }))
+    const job = { name: 'tick', every: 300, lockAtMostFor: '1m', runsFor: [0, 1], slot: true } as const
+    const start = (process: string, own?: string) => {
+      const plan = { process, file: join(directory, process), seed: 0, orm: 'typeorm' } as const
+      const connection = { dialect: backend.dialect, url: database.url }
+      const started = new AppProcess({ ...plan, connection, work: { kind: 'jobs', jobs: [job] } }, own)
+      afterTest(() => started.stop())
+      return started
     }
-    return instances.map((instance) => instance.lines())
+    return [start('right'), start('ahead', clock)] as const
   }
+  const slots = (instance: AppProcess): number =>
+    instance.events().filter(({ type }) => type === 'slot').length
+  /** Another reason is `held`, while the other instance runs. */
+  const refusals = (instance: AppProcess, reason: 'already-run' | 'slot-too-far-ahead'): number =>
+    instance.events().filter((event) => event.type === 'refused' && event.reason === reason).length
 
   itIf(canFakeTime, 'libfaketime')('by half a minute run each slot once', async () => {
-    const [right = [], ahead = []] = await together('+30s', (on, before) => {
-      // Every slot of the right one was run before.
-      expect(before.length).toBeGreaterThan(ENOUGH)
-      expect(on.filter((line) => line === 'already-run').length).toBeGreaterThan(ENOUGH)
+    const [right, ahead] = await startWith('+30s')
+    await eventually(() => {
+      // Each slot of the right one has run before.
+      expect(slots(ahead)).toBeGreaterThan(ENOUGH)
+      expect(refusals(right, 'already-run')).toBeGreaterThan(ENOUGH)
     })
-    const slots = [...right, ...ahead].filter((line) => line !== 'already-run')
-    expect(slots).toEqual([...new Set(slots)])
-    expect(ahead).not.toContain('already-run')
+    expect(refusals(ahead, 'already-run')).toBe(0)
+    await Promise.all([right.stop(), ahead.stop()])
+    expect(judge([...right.events(), ...ahead.events()])).toEqual([])
   })
 
   itIf(canFakeTime, 'libfaketime')(
-    'by hours: the one that is ahead says so, and does not keep the other from running',
+    'by hours: the one that is ahead is refused, and does not keep the other from running',
     async () => {
-      const [right = [], ahead = []] = await together('+3h', (on, before) => {
-        expect(before.length).toBeGreaterThan(ENOUGH)
-        expect(on.length).toBeGreaterThan(ENOUGH)
+      const [right, ahead] = await startWith('+3h')
+      await eventually(() => {
+        expect(refusals(ahead, 'slot-too-far-ahead')).toBeGreaterThan(ENOUGH)
+        expect(slots(right)).toBeGreaterThan(ENOUGH)
       })
-      expect(right.filter((line) => !/^[\d-]+T[\d:.]+Z$/.test(line))).toEqual([])
-      expect(
-        ahead.filter((line) => !line.includes("lies more than a minute ahead of the database's clock")),
-      ).toEqual([])
+      expect([slots(ahead), refusals(right, 'already-run')]).toEqual([0, 0])
     },
   )
 })
