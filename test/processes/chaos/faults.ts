@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Fault } from './fault'
-import { NETWORK_FAULTS } from './network-faults'
-import { PHASES, type Phase } from '../app/phases'
-import { canFakeTime } from '../fake-time'
 import { PATIENCE } from '../app/app-process'
+import { PHASES, type Phase } from '../app/phases'
+import type { Random } from '../app/random'
+import { canFakeTime } from '../fake-time'
+import { LATEST_DELIVERY, type RequestAboutLock, type TcpProxy } from '../servers/tcp-proxy'
+import type { ChaosDatabase } from './chaos-database'
+import type { Fault } from './fault'
+import type { WorkerWishes } from './worker-pool'
 
 const ASLEEP: readonly Phase[] = [
   'checked',
@@ -17,25 +20,93 @@ const ASLEEP: readonly Phase[] = [
 
 const NO_OWN_SERVER = 'it needs a server that the harness started'
 const TABLE_IN_PEACE = 'the harness does not change the table there'
+const NO_NETWORK = 'an embedded database has no network'
 
-function needs(
-  method: 'withTableLocked' | 'deleteRows' | 'truncate' | 'dropAndCreate',
-): Pick<Fault, 'missing'> {
-  return { missing: (database) => (database[method] ? undefined : TABLE_IN_PEACE) }
-}
+const unless = (why: string, isPossible: (database: ChaosDatabase) => unknown): Pick<Fault, 'missing'> => ({
+  missing: (database) => (isPossible(database) ? undefined : why),
+})
 
 /** A fault that lasts for a while, for which the database has a method. */
 function during(
-  method: 'withReadOnly' | 'withRecovery' | 'withDiskFull' | 'withTableAltered' | 'withoutPrivileges',
+  name: string,
+  method:
+    | 'withTableLocked'
+    | 'withReadOnly'
+    | 'withRecovery'
+    | 'withDiskFull'
+    | 'withTableAltered'
+    | 'withoutPrivileges',
   why: string,
-): Pick<Fault, 'missing' | 'inject' | 'blocks'> {
+): Fault {
   return {
-    blocks: true,
-    missing: (database) => (database[method] ? undefined : why),
+    ...{ name, blocks: true, ...unless(why, (database) => method in database) },
     inject: async ({ database, random }) => {
-      await database[method]?.(() => sleep(random.between(500, 2_500)))
+      await database[method]?.(() => sleep(random.between(200, 2_500)))
     },
   }
+}
+
+/** A fault that destroys the rows, for which the database has a method. */
+function destroying(name: string, method: 'deleteRows' | 'truncate' | 'dropAndCreate'): Fault {
+  return {
+    ...{ name, destroys: true, ...unless(TABLE_IN_PEACE, (database) => method in database) },
+    inject: async ({ database }) => database[method]?.(),
+  }
+}
+
+/** Stops a process in one of these phases for so many times the lease. */
+function paused(name: string, phases: readonly Phase[], least: number, most: number): Fault {
+  return {
+    name,
+    inject: async ({ workers, random, lockAtMostFor }) => {
+      const worker = workers.any()
+      worker.ambush(random.pick(phases), 'stop')
+      await worker.wakeAfter(lockAtMostFor * random.between(least, most))
+    },
+  }
+}
+
+/** Replaces a process by one with other settings. */
+function replaced(name: string, missing: Fault['missing'], wishes: (random: Random) => WorkerWishes): Fault {
+  return {
+    name,
+    ...(missing && { missing }),
+    inject: async ({ workers, random }) => {
+      await workers.replace(wishes(random))
+      await sleep(1_500)
+    },
+  }
+}
+
+/** Does something to the network for a while. */
+function networked(
+  name: string,
+  [least, most]: readonly [number, number],
+  disturb: (proxy: TcpProxy, random: Random) => () => void,
+  blocks = false,
+): Fault {
+  return {
+    ...{ name, blocks, ...unless(NO_NETWORK, ({ proxy }) => proxy) },
+    inject: async ({ database, random }) => {
+      const letBe = database.proxy && disturb(database.proxy, random)
+      await sleep(random.between(least, most))
+      letBe?.()
+    },
+  }
+}
+
+/** Selects many requests of holders and few others: without holders there would be nothing to break. */
+const isHit = ({ ofHolder }: RequestAboutLock, random: Random): boolean =>
+  random.chance(ofHolder ? 0.4 : 0.05)
+
+/** Disturbs only the next request. */
+const once = (mishap: ReturnType<Parameters<TcpProxy['disturb']>[0]>) => (proxy: TcpProxy) => {
+  let isOver = false
+  return proxy.disturb(() => {
+    if (isOver) return {}
+    isOver = true
+    return mishap
+  })
 }
 
 export const FAULTS: readonly Fault[] = [
@@ -47,23 +118,9 @@ export const FAULTS: readonly Fault[] = [
       await Promise.race([worker.exited(), sleep(PATIENCE)])
     },
   },
-  {
-    name: 'pause beyond the lease',
-    inject: async ({ workers, random, lockAtMostFor }) => {
-      const worker = workers.any()
-      worker.ambush(random.pick(ASLEEP), 'stop')
-      await worker.wakeAfter(lockAtMostFor * random.between(1.2, 3))
-    },
-  },
-  {
-    // Only the guard can detect this.
-    name: 'pause before a guarded commit',
-    inject: async ({ workers, random, lockAtMostFor }) => {
-      const worker = workers.any()
-      worker.ambush('checked-guarded', 'stop')
-      await worker.wakeAfter(lockAtMostFor * random.between(1.5, 4))
-    },
-  },
+  paused('pause beyond the lease', ASLEEP, 1.2, 3),
+  // Only the guard can detect this.
+  paused('pause before a guarded commit', ['checked-guarded'], 1.5, 4),
   {
     name: 'event loop blocked',
     inject: async ({ workers, random, lockAtMostFor }) => {
@@ -72,117 +129,118 @@ export const FAULTS: readonly Fault[] = [
       await sleep(milliseconds)
     },
   },
-  ...NETWORK_FAULTS,
+  networked('cut before the statement', [20, 300], once({ cut: true })),
+  networked('cut after the statement', [20, 300], once({ losesAnswerAfter: 0 })),
+  // Requests arrive after later ones, often after the holder's time limit, and sometimes after its release. Mostly short delays: what
+  // matters is a request that arrives while the lock is still held, or kept for lockAtLeastFor.
+  networked('request delayed', [1_500, 4_000], (proxy, random) =>
+    proxy.disturb((request) =>
+      isHit(request, random) ? { delay: 50 + (LATEST_DELIVERY - 50) * random.next() ** 2 } : {},
+    ),
+  ),
+  // The server executes statements but their answers are lost. The connection is cut at once, or only much later.
+  networked('answer lost', [1_500, 4_000], (proxy, random) =>
+    proxy.disturb((request) =>
+      isHit(request, random)
+        ? { losesAnswerAfter: random.chance(0.5) ? 0 : random.between(500, LATEST_DELIVERY) }
+        : {},
+    ),
+  ),
+  networked(
+    'black hole',
+    [400, 2_400],
+    (proxy) => {
+      proxy.blackHole(true)
+      return () => proxy.blackHole(false)
+    },
+    true,
+  ),
+  networked(
+    'slow network',
+    [1_000, 3_000],
+    (proxy, random) => {
+      proxy.slowDown(random.between(50, 400))
+      return () => proxy.slowDown(0)
+    },
+    true,
+  ),
   {
-    name: 'server restarted',
-    blocks: true,
-    missing: (database) => (database.restart ? undefined : NO_OWN_SERVER),
-    inject: async ({ database }) => {
-      await database.restart?.()
+    ...{ name: 'unlock fails: connections cut', ...unless(NO_NETWORK, ({ proxy }) => proxy) },
+    inject: async ({ database, workers }) => {
+      const worker = workers.any()
+      worker.ambush('unlocking', 'report')
+      await worker.whenReached(() => database.proxy?.cutAll())
     },
   },
-  { name: 'read-only', ...during('withReadOnly', NO_OWN_SERVER) },
-  { name: 'recovery', ...during('withRecovery', 'only a PostgreSQL that the harness started has it') },
+  {
+    ...{
+      name: 'server restarted',
+      blocks: true,
+      ...unless(NO_OWN_SERVER, (database) => 'restart' in database),
+    },
+    inject: async ({ database }) => database.restart?.(),
+  },
+  during('read-only', 'withReadOnly', NO_OWN_SERVER),
+  during('recovery', 'withRecovery', 'only a PostgreSQL that the harness started has it'),
   {
     name: 'pool exhausted',
-    missing: ({ dialect }) => (dialect === 'sqlite' ? 'an embedded database has no pool' : undefined),
+    ...unless('an embedded database has no pool', ({ dialect }) => dialect !== 'sqlite'),
     inject: async ({ workers, random, timeLimit }) => {
       const milliseconds = timeLimit * random.between(0.5, 2)
       workers.any().send({ type: 'exhaust', connections: 5, milliseconds })
       await sleep(milliseconds)
     },
   },
-  {
-    name: 'disk full',
-    ...during(
-      'withDiskFull',
-      'it needs a server that the harness started, and the right to mount a small disk',
-    ),
-  },
-  {
-    name: 'table locked',
-    blocks: true,
-    ...needs('withTableLocked'),
-    inject: async ({ database, random }) => {
-      await database.withTableLocked?.(() => sleep(random.between(200, 2_500)))
-    },
-  },
-  {
-    name: 'table altered',
-    ...during('withTableAltered', "on other databases it would be the same as 'table locked'"),
-  },
-  {
-    name: 'rows deleted',
-    destroys: true,
-    ...needs('deleteRows'),
-    inject: async ({ database }) => database.deleteRows?.(),
-  },
-  {
-    name: 'table truncated',
-    destroys: true,
-    ...needs('truncate'),
-    inject: async ({ database }) => database.truncate?.(),
-  },
-  {
-    name: 'table dropped and created again',
-    destroys: true,
-    ...needs('dropAndCreate'),
-    inject: async ({ database }) => database.dropAndCreate?.(),
-  },
-  {
-    name: 'clocks hours apart',
-    missing: ({ dialect }) => {
+  during(
+    'disk full',
+    'withDiskFull',
+    'it needs a server that the harness started, and the right to mount a small disk',
+  ),
+  during('table locked', 'withTableLocked', TABLE_IN_PEACE),
+  during('table altered', 'withTableAltered', "on other databases it would be the same as 'table locked'"),
+  destroying('rows deleted', 'deleteRows'),
+  destroying('table truncated', 'truncate'),
+  destroying('table dropped and created again', 'dropAndCreate'),
+  replaced(
+    'clocks hours apart',
+    ({ dialect }) => {
       if (dialect === 'sqlite') return "an embedded database uses the process's own clock"
       return canFakeTime ? undefined : 'libfaketime is not installed'
     },
-    inject: async ({ workers, random }) => {
-      await workers.replace({ clock: random.pick(['+3h', '-5h', '+40d']) })
-      await sleep(1_500)
-    },
-  },
-  {
-    name: 'serializable',
-    missing: ({ wishes }) =>
+    (random) => ({ clock: random.pick(['+3h', '-5h', '+40d']) }),
+  ),
+  replaced(
+    'serializable',
+    ({ wishes }) =>
       wishes.includes('serializable') ? undefined : 'its connections cannot be made serializable',
-    inject: async ({ workers }) => {
-      await workers.replace({ serializable: true })
-      await sleep(1_500)
-    },
-  },
-  {
-    name: 'PgBouncer in transaction mode',
-    missing: ({ wishes }) =>
+    () => ({ serializable: true }),
+  ),
+  replaced(
+    'PgBouncer in transaction mode',
+    ({ wishes }) =>
       wishes.includes('pooler') ? undefined : 'it needs PostgreSQL and PgBouncer on this machine',
-    inject: async ({ workers }) => {
-      await workers.replace({ pooler: true })
-      await sleep(1_500)
-    },
-  },
+    () => ({ pooler: true }),
+  ),
   {
-    name: 'unlock fails: table locked',
-    blocks: true,
-    ...needs('withTableLocked'),
+    ...{ name: 'unlock fails: table locked', blocks: true },
+    ...unless(TABLE_IN_PEACE, (database) => 'withTableLocked' in database),
     inject: async ({ database, workers, timeLimit }) => {
       const worker = workers.any()
       worker.ambush('unlocking', 'report')
-      let locked: Promise<void> = Promise.resolve()
+      let locked = Promise.resolve()
+      // The process continues when the table is locked.
       const lock = (): Promise<void> =>
         new Promise((resolve) => {
           const whileLocked = (): Promise<void> => {
             resolve()
             return sleep(timeLimit * 1.2)
           }
-          locked = database.withTableLocked?.(whileLocked) ?? Promise.resolve()
-          locked.catch(() => {
-            resolve()
-          })
+          locked = database.withTableLocked?.(whileLocked) ?? locked
+          locked.catch(() => resolve())
         })
       await worker.whenReached(lock)
       await locked
     },
   },
-  {
-    name: 'unlock fails: no privilege',
-    ...during('withoutPrivileges', 'locks have no database role of their own there'),
-  },
+  during('unlock fails: no privilege', 'withoutPrivileges', 'locks have no database role of their own there'),
 ]
