@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { LockProvider } from '../../src/core/internal'
-import {
-  dialects,
-  type DialectName,
-  type LockTableOptions,
-  type SqlLockProviderOptions,
-} from '../../src/sql/internal'
+import type { DialectName, LockTableOptions, SqlLockProviderOptions } from '../../src/sql/internal'
 import type { CallerTransaction, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 import { drivers } from '../../src/drivers/internal'
+import { allowedNames } from '../sql/hostile-names'
 import { observeLockTable, type Observer } from './lock-table-observer'
 
 export type { Observer }
@@ -101,16 +97,6 @@ export function sqlEnvironment(
       return other
     },
   }
-}
-
-/** Spanner takes a column that is called as its table for the whole row. */
-function allowedNames(dialect: DialectName, names: LockTableOptions): LockTableOptions {
-  const refused = dialects[dialect].notInIdentifiers
-  if (!refused) return names
-  const end = dialect === 'spanner' ? '_' : ''
-  const allowed = (name = ''): string => name.replaceAll(new RegExp(refused, 'gu'), '_')
-  const columns = Object.entries(names.columnNames ?? {}).map(([role, name]) => [role, allowed(name) + end])
-  return { tableName: allowed(names.tableName), columnNames: Object.fromEntries(columns) as object }
 }
 
 /** The app's own tables, beside the lock table. */

@@ -11,11 +11,12 @@ export const hostileNames = {
   },
 } as const satisfies LockTableOptions
 
-/** The same, without what the database cannot have in a name. */
-export function hostileNamesOn(name: DialectName): typeof hostileNames {
-  const { notInIdentifiers = /(?!)/ } = dialects[name]
-  const text = JSON.stringify(hostileNames, (_, value: unknown) =>
-    typeof value === 'string' ? value.replaceAll(new RegExp(notInIdentifiers, 'gu'), '') : value,
-  )
-  return JSON.parse(text) as typeof hostileNames
+/** The same names, without what the database cannot have in one. Spanner takes a column that is called as its table for the row. */
+export function allowedNames(dialect: DialectName, names: LockTableOptions): LockTableOptions {
+  const refused = dialects[dialect].notInIdentifiers
+  if (!refused) return names
+  const end = dialect === 'spanner' ? '_' : ''
+  const allowed = (name = ''): string => name.replaceAll(new RegExp(refused, 'gu'), '_')
+  const columns = Object.entries(names.columnNames ?? {}).map(([role, name]) => [role, allowed(name) + end])
+  return { tableName: allowed(names.tableName), columnNames: Object.fromEntries(columns) as object }
 }

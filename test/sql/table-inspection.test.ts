@@ -12,7 +12,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { itIf } from '../it-if'
-import { hostileNamesOn } from './hostile-names'
+import { allowedNames, hostileNames } from './hostile-names'
 import { tableFaults } from './table-faults'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
@@ -35,7 +35,7 @@ describeBackends(availableBackends())('the check of a table on $name', (backend)
     return typeOrmLockProvider(dataSource, { ...options, lockedBy: 'tester' })
   }
 
-  it.each(Object.entries({ default: {}, hostile: hostileNamesOn(backend.dialect) }))(
+  it.each(Object.entries({ default: {}, hostile: allowedNames(backend.dialect, hostileNames) }))(
     'finds nothing wrong with the table of the migration, and lists who holds which lock, by the database clock, with %s names',
     async (_, options) => {
       const provider = await migrated(options)
