@@ -49,13 +49,6 @@ it('a task that fails is run again, by the next instance that waits', async () =
   expect(results).toContainEqual({ status: 'fulfilled', value: { executed: true, value: 2 } })
 })
 
-it('a task whose instance died is run again when the lease is over', async () => {
-  await provider.lock({ name: 'migrate', lockAtMostFor: '2s', slot: SLOT })
-  const migrate = () => executeOnce(provider, { name: 'migrate', slot: SLOT }, () => 'done')
-  expect(await migrate()).toEqual({ executed: true, value: 'done' })
-  expect(await migrate()).toEqual({ executed: false, reason: 'already-run' })
-})
-
 it('a task that lost its lock does not count as done, and a warning reports that', async () => {
   const warning = jest.spyOn(process, 'emitWarning').mockReturnValue()
   const migrate = (task: Task<unknown>) => executeOnce(provider, { name: 'migrate', slot: SLOT }, task)
