@@ -1,7 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import type { SqlLockProvider } from '../../src/sql/internal'
@@ -9,7 +5,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { TcpProxy } from '../processes/servers/tcp-proxy'
-import { builtCli, projectWith, runCli, startCli, type Finished, type Started } from './built-cli'
+import { runCli, startCli, type Finished, type Started } from './built-cli'
 import { itIf } from '../it-if'
 import { eventually } from '../eventually'
 
@@ -36,20 +32,6 @@ const KILL: Readonly<Record<string, { find: string; kill: (id: number) => string
 }
 /** A command that ends when something is written to it. */
 const UNTIL_STOPPED = "process.stdin.on('data', () => process.exit(0)); console.log('up')"
-const canMakeNamespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
-
-/** An app that has installed the command line: npm makes a link to it in node_modules/.bin. */
-function installed(file: string): string {
-  const app = projectWith('pg', 'mysql2', 'better-sqlite3', 'mssql')
-  mkdirSync(join(app, 'node_modules/.bin'))
-  chmodSync(file, 0o755)
-  symlinkSync(file, join(app, 'node_modules/.bin/shedlock-orm'))
-  return app
-}
-
-function childOf(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim())
-}
 
 describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
   let database: TestDatabase
@@ -200,28 +182,6 @@ describeBackends(backends)('shedlock-orm exec on $name', (backend) => {
     expect(stderr).toMatch(/Lock 'job' .* released by hand.* The command is being stopped\.$/m)
     expect(stderr).not.toContain('lease was over')
   })
-
-  itIf(canMakeNamespaces, 'Linux, and leave to make a namespace')(
-    'as the first process of a container: SIGTERM gets to the command, and the lock is freed',
-    async () => {
-      const script =
-        "process.on('SIGTERM', () => process.exit(7)); setInterval(() => 0, 1e6); console.log(process.ppid)"
-      const app = installed(builtCli())
-      const command = ['node_modules/.bin/shedlock-orm', ...LOCK, ...node(script)]
-      const namespace = spawn('unshare', ['--pid', '--fork', '--kill-child', ...command], {
-        cwd: app,
-        env: { ...process.env, DATABASE_URL: database.url },
-      })
-      const ended = new Promise((resolve) => namespace.on('exit', resolve))
-      const [parent] = (await once(namespace.stdout, 'data')) as [Buffer]
-      expect(parent.toString()).toBe('1\n')
-      expect(await held()).toBe(true)
-      // What `docker stop` does: a signal to the first process, from outside.
-      process.kill(childOf(namespace.pid ?? 0), 'SIGTERM')
-      expect(await ended).toBe(7)
-      expect(await held()).toBe(false)
-    },
-  )
 
   it('does not begin, and stops what runs, when the lock is over that early', async () => {
     const forever = node('setInterval(() => 0, 1e6)')

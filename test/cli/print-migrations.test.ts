@@ -158,12 +158,6 @@ describe('shedlock-orm typeorm', () => {
       `${exported} CreateShedLock1795000000000 extends createShedLockMigration({ schema: 'ops' }) {\n  ${member} = 'CreateShedLock1795000000000'\n}\n`,
     )
   })
-
-  it("keeps the migration's own date if the file has that, or none", async () => {
-    const own = /export const CreateShedLock1735689600000 = createShedLockMigration\(\)\n/
-    expect(await migration('1735689600000-shedlock.ts')).toMatch(own)
-    expect(await migration('shedlock-1795000000000.ts')).toMatch(own)
-  })
 })
 
 describe('names that code needs too', () => {

@@ -1,4 +1,3 @@
-import { Cron } from 'croner'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   executeOnce,
@@ -6,7 +5,6 @@ import {
   leaderElection,
   LockingTaskExecutor,
   runNow,
-  slotOf,
   type TaskResult,
 } from '../../src/core/internal'
 import { afterTest } from '../after-test'
@@ -56,33 +54,6 @@ describe('runNow', () => {
     })
     await expect(runNow(run)).rejects.toThrow('boom')
     expect(onError).toHaveBeenCalledTimes(1)
-  })
-
-  it('runs a job through the scheduler that has it', async () => {
-    const task = jest.fn(() => undefined)
-    const onError = (error: unknown): never => {
-      throw error
-    }
-    const nightly = executor.wrap({ ...lock, slot: (job: Cron) => slotOf(job), onError }, task)
-    const job = new Cron('0 3 * * *', { paused: true }, nightly)
-    afterTest(() => job.stop())
-    await job.trigger()
-    await job.trigger()
-    expect(task).toHaveBeenCalledTimes(1)
-    expect(await runNow(() => job.trigger())).toEqual({ executed: true, value: undefined })
-    expect(task).toHaveBeenCalledTimes(2)
-  })
-
-  it('leaves the slots of what the job itself runs, and of what is called after it', async () => {
-    const inner = executor.wrap({ ...lock, name: 'inner', slot: () => due }, () => 1)
-    await inner()
-    const outer = executor.wrap(lock, () => inner())
-    const result = await runNow(async () => {
-      const first = await outer()
-      expect(await inner()).toEqual(skip)
-      return first
-    })
-    expect(result).toEqual({ executed: true, value: skip })
   })
 
   it.each([

@@ -128,23 +128,6 @@ describe('@SchedulerLock with catchUp', () => {
     expect(ran).toBe(1)
     expect(error.mock.calls).toEqual([['Throwing.nightly failed when catching up', expect.any(String)]])
   })
-
-  test('acquires nothing before the first time of its @Cron', async () => {
-    class Once {
-      ran = 0
-
-      @Cron(new Date(Date.now() + 3_600_000))
-      @SchedulerLock({ name: 'once', lockAtMostFor: '1m', catchUp: '25h' })
-      run(): void {
-        this.ran++
-      }
-    }
-    const asked: string[] = []
-    const onLockAttempt = ({ name }: { name: string }): void => void asked.push(name)
-    const locks = { lockProvider: new InMemoryLockProvider(), listeners: [{ onLockAttempt }] }
-    await startWith({ ...locks, cronTime: CronTime }, Once)
-    expect(asked).toEqual([])
-  })
 })
 
 describe('a method without slots is refused at the start', () => {

@@ -1,4 +1,4 @@
-import { Injectable, Scope, type ModuleMetadata } from '@nestjs/common'
+import { Injectable, type ModuleMetadata } from '@nestjs/common'
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm'
 import { DataSource, type Repository } from 'typeorm'
 import { describe, expect, test } from '@jest/globals'
@@ -167,22 +167,6 @@ describe('The application does not start', () => {
     await expect(start({ imports }, { lockProvider: typeOrmLockProvider })).rejects.toThrow(
       /several clients: .*oneDataSource.*twoDataSource.* – use forRootAsync, and inject the client/,
     )
-  })
-
-  test('with one that is made for each request', async () => {
-    @Injectable({ scope: Scope.REQUEST })
-    class PrismaService {
-      $connect(): string {
-        return 'connected'
-      }
-
-      $executeRawUnsafe(): string {
-        return 'executed'
-      }
-    }
-    await expect(
-      start({ providers: [PrismaService] }, { lockProvider: typeOrmLockProvider }),
-    ).rejects.toThrow(/finds no DataSource and no PrismaClient/)
   })
 
   test('when a loader has loaded Nest twice', () => {
