@@ -1,20 +1,27 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 
 const root = join(__dirname, '../..')
 const read = (page: string): string => readFileSync(join(root, page), 'utf8')
-const rowsOf = (page: string): string[][] =>
+/** The first cell of each row and the last, which names the tests. */
+const rowsOf = (page: string) =>
   read(page)
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
     .map((line) => line.split('|').map((cell) => cell.trim()))
-const features = rowsOf('docs/maintainers/features.md').map((cells) => ({
-  ...{ subject: cells[1] ?? '', proof: cells.at(-2) ?? '' },
-}))
-const promises = rowsOf('docs/maintainers/promises.md')
-  .slice(1)
-  .map(([, subject = '', proof = '']) => ({ subject, proof }))
+    .map((cells) => ({ subject: cells[1] ?? '', proof: cells.at(-2) ?? '' }))
+const features = rowsOf('docs/maintainers/features.md')
+const promises = rowsOf('docs/maintainers/promises.md').slice(1)
+
+function sectionOf(page: string, begin: string, end: string): string {
+  const text = read(page)
+  const from = text.indexOf(begin) + begin.length
+  const to = text.indexOf(end, from)
+  if (from < begin.length || to < 0) throw new Error(`${page} has no section from ${begin} to ${end}`)
+  return text.slice(from, to)
+}
+
 /** The bold words on the pages that make promises, without what the pages do not promise. */
 const promised = [
   sectionOf('README.md', '## What it promises\n', 'Its limits:'),
@@ -29,40 +36,27 @@ const sources = ['test', 'src/testing']
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   )
   .filter((file) => file.endsWith('.ts') && !file.includes('generated'))
-  .map((file) => readFileSync(join(root, file), 'utf8'))
+  .map(read)
   .join('\n')
 
-function sectionOf(page: string, begin: string, end: string): string {
-  const text = read(page)
-  const from = text.indexOf(begin) + begin.length
-  const to = text.indexOf(end, from)
-  if (from < begin.length || to < 0) throw new Error(`${page} has no section from ${begin} to ${end}`)
-  return text.slice(from, to)
-}
-
-function exists(path: string): boolean {
-  return ['', '.ts', '.test.ts'].some((ending) =>
+const exists = (path: string): boolean =>
+  ['', '.ts', '.test.ts'].some((ending) =>
     ['', 'test/core/', 'src/testing/', 'test/conformance/'].some((folder) =>
       existsSync(join(root, folder + path + ending)),
     ),
   )
-}
 
-describe('docs/maintainers', () => {
-  it('has rows', () => {
-    expect(features.length).toBeGreaterThan(60)
-  })
+it('docs/maintainers names a test for each promise, and promises no more', () => {
+  expect(promised.length).toBeGreaterThan(10)
+  expect(promises.map(({ subject }) => subject).sort()).toEqual([...new Set(promised)].sort())
+  expect(promises.filter(({ proof }) => !proof.includes('`'))).toEqual([])
+})
 
-  it('names a test for each promise, and promises no more', () => {
-    expect(promised.length).toBeGreaterThan(10)
-    expect(promises.map(({ subject }) => subject).sort()).toEqual([...new Set(promised)].sort())
-    expect(promises.filter(({ proof }) => !proof.includes('`'))).toEqual([])
-  })
-
-  it.each([...features, ...promises])('names tests that exist: $subject', ({ proof }) => {
-    const paths = [...proof.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)
-    expect(paths.filter((path) => !exists(path))).toEqual([])
-    const titles = [...proof.matchAll(/"([^"]+)"/g)].flatMap(([, title = '']) => title.split('…'))
-    expect(titles.map((part) => part.trim()).filter((part) => !sources.includes(part))).toEqual([])
-  })
+it('docs/maintainers names tests that exist', () => {
+  expect(features.length).toBeGreaterThan(60)
+  const proofs = [...features, ...promises].map(({ proof }) => proof).join('\n')
+  const paths = [...proofs.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path)
+  expect(paths.filter((path) => !exists(path))).toEqual([])
+  const titles = [...proofs.matchAll(/"([^"]+)"/g)].flatMap(([, title = '']) => title.split('…'))
+  expect(titles.map((part) => part.trim()).filter((part) => !sources.includes(part))).toEqual([])
 })

@@ -33,12 +33,11 @@ it.each(all)('the links of %s lead somewhere', (document) => {
 
 /** Folders and files that a text names as code, and those of src that the page about the architecture draws. */
 it.each(all)('the paths that %s names are there', (document) => {
-  const named = [...text(document).matchAll(/`((?:src|test|docs|scripts|site|bench|examples)\/[\w./-]+)`/g)]
-  const drawn = readFileSync(join(root, document), 'utf8').matchAll(
-    /^ .* {2}((?:core|sql|typeorm|prisma)\/[\w-]+\.ts)/gm,
-  )
-  const paths = [...named.map(([, path = '']) => path), ...[...drawn].map(([, path = '']) => `src/${path}`)]
-  const exists = (path: string): boolean =>
+  const whole = readFileSync(join(root, document), 'utf8')
+  const named = text(document).matchAll(/`((?:src|test|docs|scripts|site|bench|examples)\/[\w./-]+)`/g)
+  const drawn = whole.matchAll(/^ .* {2}((?:core|sql|typeorm|prisma)\/[\w-]+\.ts)/gm)
+  const paths = [...[...named].map(([, path]) => path), ...[...drawn].map(([, path]) => `src/${path}`)]
+  const exists = (path = ''): boolean =>
     ['', '.ts', '.test.ts'].some((ending) => existsSync(join(root, path + ending)))
   expect(paths.filter((path) => !exists(path))).toEqual([])
 })
