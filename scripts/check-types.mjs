@@ -1,74 +1,29 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import ts from 'typescript'
 
-// Compiles every part of the project in one process, and each file only once. Prints the same errors as `tsc -p` for each part.
+// Compiles every part of the project with the native compiler, which needs a fifth of the time of the one that ESLint's rules need.
 
 /** The parts that have a tsconfig.json of their own, and the folder whose packages each needs. */
 const PARTS = [
-  { project: 'tsconfig.json' },
-  { project: 'test/nestjs/tsconfig.json' },
-  { project: 'test/nestjs/standard/tsconfig.json' },
-  { project: 'test/processes/page/tsconfig.json', packages: 'test/processes/page' },
-  { project: 'test/processes/terminal/tsconfig.json', packages: 'test/processes/terminal' },
-  { project: 'bench/tsconfig.json', packages: 'bench' },
+  { project: '.' },
+  { project: 'test/nestjs' },
+  { project: 'test/nestjs/standard' },
+  { project: 'test/processes/page', packages: 'test/processes/page' },
+  { project: 'test/processes/terminal', packages: 'test/processes/terminal' },
+  { project: 'bench', packages: 'bench' },
   { project: 'examples/tsconfig.check.json', packages: 'test/processes/examples' },
-  { project: 'examples/sql-clients/tsconfig.json', packages: 'examples/sql-clients' },
-  { project: 'site/tsconfig.json', packages: 'site' },
+  { project: 'examples/sql-clients', packages: 'examples/sql-clients' },
+  { project: 'site', packages: 'site' },
 ]
-const sourceFiles = new Map()
-const checked = new Set()
-const format = {
-  getCanonicalFileName: (name) => name,
-  getCurrentDirectory: () => process.cwd(),
-  getNewLine: () => '\n',
-}
 
-/** @returns the errors of a part */
-function compile(project) {
-  const path = resolve(project)
-  const { config, error } = ts.readConfigFile(path, ts.sys.readFile)
-  if (error) return [error]
-  const { options, fileNames, errors } = ts.parseJsonConfigFileContent(
-    config,
-    ts.sys,
-    dirname(path),
-    undefined,
-    path,
-  )
-  const host = ts.createCompilerHost(options)
-  const read = host.getSourceFile
-  host.getSourceFile = (name, how, ...more) => {
-    const key = `${name} ${options.module} ${how.impliedNodeFormat}`
-    if (!sourceFiles.has(key)) sourceFiles.set(key, read(name, how, ...more))
-    return sourceFiles.get(key)
-  }
-  const program = ts.createProgram(fileNames, { ...options, noEmit: true }, host)
-  // Files that were checked as part of another project are not checked again.
-  const own = fileNames.filter((name) => !checked.has(name)).map((name) => program.getSourceFile(name))
-  for (const name of fileNames) checked.add(name)
-  return [
-    ...errors,
-    ...program.getConfigFileParsingDiagnostics(),
-    ...program.getOptionsDiagnostics(),
-    ...program.getGlobalDiagnostics(),
-    ...own.flatMap((file) => [
-      ...program.getSyntacticDiagnostics(file),
-      ...program.getSemanticDiagnostics(file),
-    ]),
-  ]
-}
-
-let failed = false
 for (const { project, packages } of PARTS) {
   if (packages && !existsSync(`${packages}/node_modules`)) {
     console.log(`${project} was not compiled – first run npm --prefix ${packages} install`)
     // CI installs the packages of all parts, so a missing one is an error there.
-    failed ||= Boolean(process.env.CI)
+    if (process.env.CI) process.exitCode = 1
     continue
   }
-  const errors = compile(project)
-  failed ||= errors.length > 0
-  process.stdout.write(ts.formatDiagnostics(errors, format))
+  const tsc = ['node_modules/typescript-7/bin/tsc', '--noEmit', '-p', project]
+  const { status } = spawnSync(process.execPath, tsc, { stdio: 'inherit' })
+  if (status !== 0) process.exitCode = 1
 }
-process.exitCode = failed ? 1 : 0

@@ -35,7 +35,7 @@ describe('wrap', () => {
     true satisfies Same<Awaited<ReturnType<typeof counter.add>>, TaskResult<number>>
   })
 
-  it.each([
+  it.each<[what: string, configuration: object, task: unknown]>([
     [
       'a wrong lockAtMostFor, even if the name is a function',
       { ...job, name: () => 'job', lockAtMostFor: 'soon' },

@@ -51,7 +51,7 @@ export function compilePrograms(apps: Readonly<Record<string, Programs>>): strin
     mkdirSync(dirname(link), { recursive: true })
     symlinkSync(target, link, 'junction')
   }
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const tsc = join(root, 'node_modules/typescript-7/bin/tsc')
   const { status, stdout } = spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' })
   if (status !== 0) throw new Error(stdout)
   return folder

@@ -12,7 +12,7 @@ const root = join(__dirname, '../../..')
 export default async function globalSetup(): Promise<void> {
   await findBackends()
   await run('prisma/build/index.js', 'generate', '--schema', 'examples/nestjs-prisma/schema.prisma')
-  await run('typescript/bin/tsc', '-p', 'examples')
+  await run('typescript-7/bin/tsc', '-p', 'examples')
   const folder = compilePrograms(APPS)
   process.once('exit', () => {
     rmSync(folder, { recursive: true, force: true })

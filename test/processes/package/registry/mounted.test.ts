@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
-import { installed, tarball, temporaryFolder } from '../packed-package'
-import { compile, newProject } from './project'
+import { tarball, temporaryFolder } from '../packed-package'
+import { compile, NEWEST_TYPESCRIPT, newProject } from './project'
 
 const project = join(temporaryFolder(), 'project')
 
@@ -44,7 +44,7 @@ function start(framework: string): Promise<number> {
 beforeAll(() => {
   newProject(project, [tarball, ...PACKAGES], [])
   const fixtures = [...FRAMEWORKS, 'provider'].map((name) => `page/${name}`)
-  compile(project, fixtures, { skipLibCheck: true }, installed('typescript/bin/tsc'), ['module'])
+  compile(project, fixtures, { skipLibCheck: true }, NEWEST_TYPESCRIPT, ['module'])
 })
 
 test.each(FRAMEWORKS)('%s mounts the page as the guide says', async (framework) => {

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { installed, node, npm, root } from '../packed-package'
+import { installed, node, npm } from '../packed-package'
 
 /** Who installs the newest of all has the newest compiler too. */
-export const NEWEST_TYPESCRIPT = join(root, 'test/processes/package/node_modules/typescript/bin/tsc')
+export const NEWEST_TYPESCRIPT = installed('typescript-7/bin/tsc')
 
 export const MODULE_KINDS = ['commonjs', 'module'] as const
 
