@@ -93,7 +93,6 @@ export class Faults {
         this.#restart(index, during)
         return
       case 'pause':
-      case 'block':
         world.trace(process.name, `is suspended for ${during} ms`)
         process.suspend(during)
         return

@@ -27,8 +27,6 @@ export class Instance extends LockProvider {
   pending = 0
   /** The number of locks that it has acquired. */
   acquired = 0
-  /** The latest lock of each name. */
-  readonly latest = new Map<string, Handle>()
   readonly #handles = new WeakMap<object, Handle>()
   readonly #stopped = new AbortController()
 
@@ -117,7 +115,6 @@ export class Instance extends LockProvider {
     })
     this.acquired++
     this.#handles.set(acquisition, handle)
-    this.latest.set(name, handle)
     const unlock = acquisition.unlock.bind(acquisition)
     acquisition.unlock = async (outcome) => {
       if (!handle.isUsed && outcome !== 'unused')

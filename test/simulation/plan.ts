@@ -14,7 +14,7 @@ export interface Job {
 }
 
 const FAULTS = [
-  ...['crash', 'pause', 'block', 'cut off', 'shut down', 'wall clock'],
+  ...['crash', 'pause', 'cut off', 'shut down', 'wall clock'],
   ...['stall', 'restart', 'read only', 'clock stops', 'clock back'],
   ...['job paused', 'rows deleted', 'network'],
 ] as const

@@ -103,9 +103,7 @@ export class Witness implements DatabaseObserver {
 
   /** Records that the task of an acquisition has begun. @param until whether the slot may be acquired again until it has succeeded */
   started(handle: Handle, slot?: number, until = false): void {
-    const { name, owner: run, process, asked, at, isUsed } = handle
-    // The same lock was requested again inside its own task.
-    if (isUsed) return
+    const { name, owner: run, process, asked, at } = handle
     handle.isUsed = true
     this.#latest.set(name, handle)
     const { lockAtMostFor = 0, lockAtLeastFor = 0 } = this.#durations.get(name) ?? {}

@@ -136,7 +136,6 @@ export class Work {
       if (random.chance(0.2)) await this.#extend(lock)
       this.#checkSignal(lock)
       if (random.chance(0.1)) await this.#askToken(lock)
-      if (random.chance(0.1)) await this.#nest(lock)
     }
   }
 
@@ -155,20 +154,6 @@ export class Work {
     } catch (error) {
       this.instance.failed(error)
     }
-  }
-
-  /** Requests the same lock inside its own task. */
-  async #nest(lock: ActiveLock): Promise<void> {
-    const { instance, name } = this
-    if (lock.remaining() === 0) return
-    const inside = () =>
-      instance.executor.executeWithLock({ name, ...this.#durations }, () => {
-        const handle = instance.latest.get(name)
-        if (handle) instance.witness.started(handle)
-        // Needed if the outer lock was lost, so that this is a separate acquisition.
-        if (handle && !handle.isOver) handle.outcome = 'succeeded'
-      })
-    await Promise.all([inside(), inside()]).catch((error: unknown) => instance.failed(error))
   }
 
   /** Checks that the signal aborts in time when the lease is over, if the process is awake. */

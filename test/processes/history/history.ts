@@ -1,5 +1,5 @@
 import { LATEST_DELIVERY } from '../servers/tcp-proxy'
-import type { EventOf, Limits, LockChange, LockEvent, ProcessEvent } from './events'
+import type { EventOf, Injection, Limits, LockChange, LockEvent, ProcessEvent } from './events'
 
 /** One acquisition as its own process recorded it. Times are monotonic. */
 export interface Run {
@@ -43,6 +43,8 @@ export const LIMITS: Limits = {
 /** The events of a run of any harness, sorted for the rules. */
 export class History {
   readonly runs: readonly Run[]
+  /** The runs by their owners. */
+  readonly runOf: ReadonlyMap<string, Run>
   readonly changes: readonly LockChange[][]
   readonly acquisitions: readonly Acquisition[]
   readonly limits: Limits
@@ -57,6 +59,7 @@ export class History {
       else this.#byType.set(event.type, [event])
     }
     this.runs = runsOf(events)
+    this.runOf = new Map(this.runs.map((run) => [run.run, run]))
     this.changes = byName(this.of('change'))
     this.acquisitions = this.changes.flatMap(acquisitionsOf)
     this.tokens = new Map(this.of('token').map((event) => [event.run, event]))
@@ -71,6 +74,11 @@ export class History {
   /** Returns by how much two clocks may differ at the end of a lease that was extended once. */
   toleranceOf({ longest }: { readonly longest: number }): number {
     return this.limits.tolerance + 2 * this.limits.drift * longest
+  }
+
+  /** Returns the faults of the harness that destroyed the row of this lock. */
+  destructionsOf(lock: string): Injection[] {
+    return this.of('fault').filter(({ destroys, name = lock }) => destroys && name === lock)
   }
 
   of<Type extends LockEvent['type']>(type: Type): EventOf<Type>[] {

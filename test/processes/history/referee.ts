@@ -123,12 +123,7 @@ function excuseOf(
 ): Pick<Finding, 'excused'> {
   // One of the two may have been acquired before the rows were destroyed, although its answer arrived later.
   const asked = Math.min(holder.asked, run.asked)
-  const isForced = history
-    .of('fault')
-    .some(
-      ({ destroys, from, to, name = run.name }) =>
-        destroys && name === run.name && asked < to && run.from > from,
-    )
+  const isForced = history.destructionsOf(run.name).some(({ from, to }) => asked < to && run.from > from)
   if (isForced) return { excused: 'the harness destroyed the row' }
   const segment = history.of('segment').findLast(({ from }) => from <= run.from)
   return milliseconds <= (segment?.clockAhead ?? 0) ? { excused: "the next server's clock is ahead" } : {}
@@ -147,20 +142,16 @@ export interface Take {
 
 /** Reads the changes of each row: who acquired the lock after whom, and whether it was free. */
 export function takesOf(history: History): Take[] {
-  const faults = history.of('fault')
-  const blocking = faults.filter(({ blocks }) => blocks)
-  return history.changes.flatMap((changes) =>
-    changes.flatMap((change, index) => {
+  const blocking = history.of('fault').filter(({ blocks }) => blocks)
+  return history.changes.flatMap((changes) => {
+    const destructions = history.destructionsOf(changes[0]?.name ?? '')
+    return changes.flatMap((change, index) => {
       const { name, at, lockedBy } = change
       const before = changes[index - 1]
       if (lockedBy === null || !before || isSameAcquisition(before, change)) return []
       // Truncating a table fires no trigger, and not every database can record it in the same transaction.
-      const isDestroyed = faults.some(
-        (fault) =>
-          fault.destroys &&
-          (fault.name ?? name) === name &&
-          at >= fault.wallFrom &&
-          at < fault.wallTo + WALL_STEP,
+      const isDestroyed = destructions.some(
+        ({ wallFrom, wallTo }) => at >= wallFrom && at < wallTo + WALL_STEP,
       )
       const isHeld = before.lockedBy !== null && before.lockUntil > at && !isDestroyed
       const early = `${lockedBy} acquired '${name}' from ${String(before.lockedBy)} ${before.lockUntil - at} ms before its lease was over`
@@ -175,8 +166,8 @@ export function takesOf(history: History): Take[] {
           overlap: isHeld ? { what: early, at: history.momentOf(change) } : undefined,
         },
       ]
-    }),
-  )
+    })
+  })
 }
 
 /** Returns how many milliseconds between `from` and `to` were free of faults that prevent every acquisition. */
@@ -202,9 +193,8 @@ interface Seen extends Acquisition {
 }
 
 function ofAcquisitions(history: History, check: (seen: Seen) => Found | undefined): Found[] {
-  const runs = new Map(history.runs.map((run) => [run.run, run]))
   return history.acquisitions.flatMap(
-    (acquisition) => check({ ...acquisition, run: runs.get(acquisition.owner), history }) ?? [],
+    (acquisition) => check({ ...acquisition, run: history.runOf.get(acquisition.owner), history }) ?? [],
   )
 }
 
@@ -320,11 +310,7 @@ function wrongOutcome({ run, owner, name, changes, history }: Seen): Found | und
 
 /** A row that the harness destroyed proves nothing about the lock. */
 function wasDestroyed(history: History, lock: string, takenAt: number, to: number): boolean {
-  return history
-    .of('fault')
-    .some(
-      ({ destroys, wallTo, from, name = lock }) => destroys && name === lock && wallTo > takenAt && from < to,
-    )
+  return history.destructionsOf(lock).some(({ wallTo, from }) => wallTo > takenAt && from < to)
 }
 
 /**
@@ -332,12 +318,11 @@ function wasDestroyed(history: History, lock: string, takenAt: number, to: numbe
  * lease this is only a figure: a release may be lost with the server that it reached.
  */
 function sampledWithoutRun(history: History): Found[] {
-  const runs = new Map(history.runs.map((run) => [run.run, run]))
   const longest = new Map<string, Found>()
   for (const { at, owners } of history.of('rows')) {
     const segment = history.of('segment').find(({ from, to }) => from <= at && at < to)
     for (const owner of owners) {
-      const run = runs.get(owner)
+      const run = history.runOf.get(owner)
       if (!run) continue
       const since = at - Math.max(run.to, ...(segment?.reachable ?? []))
       if (since <= RELEASED_WITHIN) continue
@@ -374,26 +359,24 @@ function tokensOfRuns(history: History): Found[] {
       const before = highest
       if (!token) return []
       if (!before || token.token > before.token) highest = token
-      if (!before || token.token > before.token || wasDestroyedBetween(history, name, before.at, token.at))
-        return []
+      if (!before || token.token > before.token) return []
+      // Without a name, all rows were destroyed, whose locks then have later times as tokens.
+      const isDestroyed = history
+        .destructionsOf(name)
+        .some((fault) => fault.name === name && fault.to > before.at && fault.from < token.at)
+      if (isDestroyed) return []
       return [{ what: `'${name}' of ${run} has token ${token.token} after ${before.token}`, at: token.at }]
     })
   })
 }
 
-function wasDestroyedBetween(history: History, lock: string, from: number, to: number): boolean {
-  const isBetween = (fault: Injection): boolean => fault.to > from && fault.from < to
-  return history.of('fault').some((fault) => fault.name === lock && fault.destroys && isBetween(fault))
-}
-
 function slotsRunTwice(history: History): Found[] {
-  const runs = new Map(history.runs.map((run) => [run.run, run]))
   const rows = new Map(history.acquisitions.map((acquisition) => [acquisition.owner, acquisition]))
   /** When the success of a run was recorded: in its row, or if rows were not recorded, for its process. */
   const succeededAt = (run: string): number => {
     const { left } = rows.get(run) ?? {}
     if (left) return left.lockedBy?.endsWith(' succeeded') ? history.momentOf(left) : Infinity
-    const { ended, unlocked = Infinity } = runs.get(run) ?? {}
+    const { ended, unlocked = Infinity } = history.runOf.get(run) ?? {}
     return ended?.succeeded ? unlocked : Infinity
   }
   const ofAll = history.of('slot').toSorted((one, other) => one.at - other.at)
@@ -401,7 +384,7 @@ function slotsRunTwice(history: History): Found[] {
     const done = new Map<number, { readonly run: string; readonly since: number }>()
     let latest = -Infinity
     return slots.flatMap(({ run, name, slot, until, at }) => {
-      const { asked = at } = runs.get(run) ?? {}
+      const { asked = at } = history.runOf.get(run) ?? {}
       const before = done.get(slot)
       const isAgain = before && asked >= before.since
       done.set(slot, { run, since: until ? succeededAt(run) : -Infinity })
@@ -528,10 +511,9 @@ function lostResults(history: History): Found[] {
 }
 
 function staleCommits(history: History): Found[] {
-  const begun = new Map(history.runs.map(({ run, from }) => [run, from]))
   return history.of('commit').flatMap(({ run, seen, guarded }) => {
     if (run === seen) return []
-    const at = begun.get(run)
+    const at = history.runOf.get(run)?.from
     return [
       {
         what: `${run} committed after ${seen} had begun`,

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { beforeEach, expect, it } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { TcpProxy } from './tcp-proxy'
@@ -39,34 +38,4 @@ it.each([
 ])('recognises a statement about a lock: %s', async (_database, request, outcome) => {
   proxy.disturb(() => ({ cut: true }))
   expect(await outcomeOf(request)).toBe(outcome)
-})
-
-/** Opens a connection and sends a request. */
-function request(host = '127.0.0.1', port = proxy.port): Socket {
-  const client = connect(port, host)
-  client.on('error', () => undefined).write('request')
-  return client
-}
-
-it('vanishes: connections wait to be opened until it is back', async () => {
-  await proxy.vanish(true)
-  const client = request()
-  expect(await Promise.race([once(client, 'connect'), sleep(500, 'swallowed')])).toBe('swallowed')
-  await proxy.vanish(false)
-  expect(String(await once(client, 'data'))).toBe('request')
-  client.destroy()
-})
-
-it('is mute: connections are accepted and never answered, but later ones are', async () => {
-  proxy.mute(true)
-  const silent = request()
-  await once(silent, 'connect')
-  const [accepted] = [proxy.opened]
-  proxy.mute(false)
-  const client = request()
-  expect(String(await once(client, 'data'))).toBe('request')
-  expect(silent.bytesRead).toBe(0)
-  expect([accepted, proxy.opened, proxy.open]).toEqual([1, 2, 2])
-  silent.destroy()
-  client.destroy()
 })
