@@ -47,23 +47,23 @@ describe('what is no PrismaClient', () => {
 })
 
 describe('errors that Prisma 6 makes without a driver adapter', () => {
-  test.each([
-    ['23505', { code: 'P2010', meta: { code: '23505', message: 'duplicate key' } }],
-    ['P2034', { code: 'P2034', meta: {} }],
-    ['P2002', { code: 'P2002', meta: { target: ['name'] } }],
-    [undefined, { code: 'P2024', meta: { connection_limit: 1, timeout: 10 } }],
-    [undefined, { code: 'P2028', meta: { error: 'Unable to start a transaction in the given time.' } }],
-  ])('%s', (expected, error) => {
-    expect(nativeCode(error)).toBe(expected)
-  })
+  const pool = { connection_limit: 1, timeout: 10 }
 
   test.each([
-    [true, { code: 'P2024', meta: { connection_limit: 1, timeout: 10 } }],
-    [true, { name: 'PrismaClientInitializationError', errorCode: 'P1001' }],
+    ['23505', false, { code: 'P2010', meta: { code: '23505', message: 'duplicate key' } }],
+    ['P2034', false, { code: 'P2034', meta: {} }],
+    ['P2002', false, { code: 'P2002', meta: { target: ['name'] } }],
+    [undefined, true, { code: 'P2024', meta: pool }],
+    [
+      undefined,
+      false,
+      { code: 'P2028', meta: { error: 'Unable to start a transaction in the given time.' } },
+    ],
+    [undefined, true, { name: 'PrismaClientInitializationError', errorCode: 'P1001' }],
     // An engine says it of a connection that breaks, too.
-    [false, { code: 'P1001', meta: { database_location: '127.0.0.1:5432' } }],
-    [false, { code: 'P1017', meta: {} }],
-  ])('were certainly not sent: %s, %p', (expected, error) => {
-    expect(notSent(error)).toBe(expected)
+    [undefined, false, { code: 'P1001', meta: { database_location: '127.0.0.1:5432' } }],
+    [undefined, false, { code: 'P1017', meta: {} }],
+  ])('have the code %s, and mean that nothing was sent: %s', (code, sentNothing, error) => {
+    expect([nativeCode(error), notSent(error)]).toEqual([code, sentNothing])
   })
 })
