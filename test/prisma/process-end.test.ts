@@ -9,7 +9,8 @@ import { observeLockTable } from '../conformance/lock-table-observer'
 import { TcpProxy } from '../processes/servers/tcp-proxy'
 import { prismaBackends } from './clients'
 
-const servers = prismaBackends().filter(({ name }) => ['postgres', 'mariadb', 'mysql'].includes(name))
+/** MySQL has MariaDB's adapter. */
+const servers = prismaBackends().filter(({ name }) => ['postgres', 'mariadb'].includes(name))
 
 describeBackends(servers)('a process with Prisma on $name', (backend) => {
   it.each([
