@@ -204,18 +204,6 @@ describe('a task inside a task', () => {
       await successor?.unlock()
     })
   })
-
-  it('extends the innermost lock', async () => {
-    await executor.executeWithLock(job, async ({ lock: outer }) => {
-      await executor.executeWithLock(other, async ({ lock: inner }) => {
-        await activeLock()?.extend('60m')
-        expect(inner.remaining()).toBeGreaterThan(3_000_000)
-        expect(outer.remaining()).toBeLessThan(700_000)
-      })
-      await activeLock()?.extend('60m')
-      expect(outer.remaining()).toBeGreaterThan(3_000_000)
-    })
-  })
 })
 
 describe('assertLocked', () => {

@@ -66,14 +66,6 @@ describe('a task that outlives its lock', () => {
     expect(lost).toHaveBeenCalledTimes(1)
   })
 
-  it('causes one when an extension is refused', async () => {
-    const provider = new FaultyLockProvider(storage)
-    provider.refusesExtensions = true
-    const executor = new LockingTaskExecutor(provider)
-    await executor.executeWithLock({ ...job, keepAlive: true }, tooLong)
-    expect(warnings).toEqual([outlived])
-  })
-
   it('causes none if a listener receives the event', async () => {
     const onLockLost = jest.fn()
     await run(tooLong, {}, { onLockLost })

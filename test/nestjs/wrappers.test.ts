@@ -55,10 +55,12 @@ const ORDERS = [
   ['wrapper', '@SchedulerLock', '@Cron'],
 ] as const
 
-const CASES = Object.entries(WRAPPERS).flatMap(([wrapper, wrap]) =>
-  ORDERS.filter(
-    (order) => !wrapper.includes('without metadata') || order.indexOf('@Cron') < order.indexOf('wrapper'),
-  ).map((parts) => ({ wrapper, order: parts.join(' '), parts, decorator: decoratorOf(wrap) })),
+/** One wrapper in every order, and the others where each kind of decorator has them right below itself. */
+const CASES = Object.entries(WRAPPERS).flatMap(([wrapper, wrap], index) =>
+  (index === 0 ? ORDERS : ORDERS.slice(0, 2)).map((parts) => ({
+    ...{ wrapper, order: parts.join(' '), parts },
+    decorator: decoratorOf(wrap),
+  })),
 )
 
 let warnings: string[]

@@ -242,12 +242,12 @@ describe('every answer', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 303, 404, 405])
   })
 
-  it('to a thousand simultaneous requests needs one query', async () => {
+  it('to a hundred simultaneous requests needs one query', async () => {
     const { provider, get } = await openPage()
     for (let index = 0; index < 12; index++) await provider.insert(`job ${index}`)
     const look = jest.spyOn(provider.table, 'list')
-    const answers = await Promise.all(Array.from({ length: 1_000 }, () => get()))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1_000)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => get()))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
     expect(look).toHaveBeenCalledTimes(1)
     await get()
     expect(look).toHaveBeenCalledTimes(2)

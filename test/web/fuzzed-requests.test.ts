@@ -34,7 +34,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 const HEADERS = ['accept', 'cookie', 'origin', 'sec-fetch-site', 'content-type', 'x-forwarded-host']
-const RUNS = { seed: 20_261_123, numRuns: 1_000 }
+const RUNS = { seed: 20_261_123, numRuns: 300 }
 
 /** What `Headers` takes: bytes without those that end a line. */
 const bytes = text.map((value) => value.replace(/[^\t -~\u0080-\u00ff]/g, '\u00ff'))

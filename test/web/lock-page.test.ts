@@ -9,7 +9,10 @@ import { openDatabase, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { ADDRESS, FROM_HERE, newProvider, openPage, pageOf, type Json } from './open-page'
 
-describeBackends(availableBackends())('on $name', (backend) => {
+// Of these, one does not take every text as a name. What the others do with a pause and a release is in test/sql.
+const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
+
+describeBackends(backends)('on $name', (backend) => {
   it('a lock is paused, resumed and released from the page', async () => {
     const { dataSource } = await openDatabase(backend)
     const provider = typeOrmLockProvider(dataSource)
@@ -47,7 +50,7 @@ describeBackends(availableBackends())('on $name', (backend) => {
     expect((await post({ action: 'release', ...held })).status).toBe(303)
     expect(await provider.table.find(name)).toMatchObject({ held: false })
 
-    // No lock can have these names, and some databases do not take the first one as a value.
+    // No lock can have these names, and PostgreSQL does not take the first one as a value.
     for (const impossible of ['a\u0000b', '\n', 'x'.repeat(4_000), ' ']) {
       const asked = { action: 'release', name: impossible, owner: impossible, until: impossible }
       expect((await get(`?${new URLSearchParams(asked).toString()}`)).status).toBe(404)
