@@ -24,6 +24,31 @@ export async function run(dataSource: Parameters<typeof typeOrmLockProvider>[0])
 }
 export const isLost = (error: unknown): boolean => error instanceof LockError && error.code === 'LOCK_LOST'
 `
+/** Its declarations must name the types of the package, because they are inferred. */
+const INFERRED = `
+import { executeOnce, InMemoryLockProvider, leaderElection, loggingListener, LockingTaskExecutor } from 'shedlock-orm'
+import { drivers, sqlClient } from 'shedlock-orm/drivers'
+import { prismaLockProvider, shedlock } from 'shedlock-orm/prisma'
+import { SqlLockProvider, dialects } from 'shedlock-orm/sql'
+import { createShedLockMigration, shedLockEntity } from 'shedlock-orm/typeorm'
+import { lockPage, nodeHandler } from 'shedlock-orm/web'
+
+export const client = sqlClient(drivers.postgres, async () => ({ rows: [] }))
+export const provider = new SqlLockProvider(client, dialects.postgres)
+export const { table, acquire } = provider
+export const locks = provider.table.list()
+export const findings = provider.table.check()
+export const lock = provider.lock({ name: 'job', lockAtMostFor: '1m' })
+export const listener = loggingListener(console)
+export const execute = new LockingTaskExecutor(new InMemoryLockProvider()).executeWithLock
+export const once = executeOnce(provider, { name: 'job', lockAtMostFor: '1m' }, () => 1)
+export const elect = (onElected: () => void) =>
+  leaderElection(provider, { name: 'leader', lockAtMostFor: '1m' }, { onElected })
+export const page = nodeHandler(lockPage(provider, { authorize: () => false }))
+export const entity = shedLockEntity()
+export const Migration = createShedLockMigration()
+export const ofPrisma = (prisma: Parameters<typeof prismaLockProvider>[0]) => shedlock()(prisma)
+`
 const EVERYTHING = entries
   .filter((entry) => !(entry in FRAMEWORKS))
   .map((entry, index) => `export * as entry${String(index)} from '${entry}'`)
@@ -37,6 +62,7 @@ const SOURCES = {
   'everything.ts': EVERYTHING,
   'common.cts': "export { LockingTaskExecutor as Common } from 'shedlock-orm'\n",
   'both.ts': BOTH,
+  'inferred.ts': INFERRED,
 }
 
 // That each entry is found by each kind of resolution is in tarball.test.ts.
@@ -45,7 +71,14 @@ describe('a TypeScript project without any peer', () => {
     writeFileSync(join(app, 'package.json'), JSON.stringify({ private: true, type }))
     for (const file of files) writeFileSync(join(app, file), SOURCES[file])
     const compilerOptions = {
-      ...{ target: 'es2022', strict: true, noEmit: true, types: ['node'], typeRoots: [installed('@types')] },
+      ...{
+        target: 'es2022',
+        strict: true,
+        declaration: true,
+        outDir: 'out',
+        types: ['node'],
+        typeRoots: [installed('@types')],
+      },
       ...options,
     }
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
@@ -53,7 +86,7 @@ describe('a TypeScript project without any peer', () => {
   }
 
   test('compiles with ES modules, library types checked too; what CommonJS made fits where one wants it', () => {
-    const files = ['consumer.ts', 'everything.ts', 'common.cts', 'both.ts'] as const
+    const files = ['consumer.ts', 'everything.ts', 'common.cts', 'both.ts', 'inferred.ts'] as const
     compile('module', { module: 'nodenext', skipLibCheck: false }, files)
   })
 
