@@ -11,16 +11,6 @@ it('the README has at most 1,200 words', () => {
   expect(read('README.md').split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(1_200)
 })
 
-it('the README leads to each way to start before its first heading', () => {
-  const [beginning = '', ...sections] = read('README.md').split(/^## /m)
-  const starts = ['typeorm', 'prisma', 'nestjs', 'node-cron']
-  for (const start of starts) expect(beginning).toContain(`](#${start})`)
-  expect(sections.map((section) => section.split('\n', 1)[0]?.toLowerCase())).toEqual(
-    expect.arrayContaining(starts),
-  )
-  for (const command of ['npm run demo', 'npm test', 'docs/demo.svg']) expect(beginning).toContain(command)
-})
-
 it.each([
   ...Object.keys({ ...LOCK_OPTIONS, ...SQL_LOCK_PROVIDER_OPTIONS, ...EXECUTOR_OPTIONS }),
   'dialect',

@@ -35,21 +35,14 @@ export function programs(root: string, page: string): Program[] {
     line += section.split('\n').length - 1
     const alone = blocks.filter(({ file, mark }) => file !== undefined || mark === 'fragment')
     const together = blocks.filter((block) => !alone.includes(block))
-    const of = (block: Block, text = block.text, run = false): Program => ({
-      ...{ page, heading, text, run },
+    const of = (block: Block, rest: Partial<Program> = {}): Program => ({
+      ...{ page, heading, text: block.text, run: false, ...rest },
       file: block.file ?? `line-${block.line}.mts`,
     })
     const [first] = together
-    if (first === undefined) return alone.map((block) => of(block))
     const text = together.map((block) => block.text).join('\n')
-    return [
-      ...alone.map((block) => of(block)),
-      of(
-        first,
-        text,
-        together.every(({ mark }) => mark === undefined),
-      ),
-    ]
+    const run = together.every(({ mark }) => mark === undefined)
+    return [...alone.map((block) => of(block)), ...(first ? [of(first, { text, run })] : [])]
   })
 }
 

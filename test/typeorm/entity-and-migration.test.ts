@@ -35,15 +35,6 @@ class SnakeCase extends DefaultNamingStrategy {
 }
 
 /** Changes names that were given. */
-class UpperCase extends DefaultNamingStrategy {
-  override tableName(target: string, given: string | undefined): string {
-    return (given ?? target).toUpperCase()
-  }
-  override columnName(property: string, given: string | undefined): string {
-    return (given ?? property).toUpperCase()
-  }
-}
-
 class Prefixes extends DefaultNamingStrategy {
   override tableName(target: string, given: string | undefined): string {
     return `t_${given ?? target}`
@@ -71,12 +62,8 @@ const CASES: Readonly<Record<string, Case>> = {
   'several tables and schemas': { tables: ALL },
   entityPrefix: { source: { entityPrefix: 'app_' }, tables: [{}, SECOND] },
   'snake case': { source: { namingStrategy: new SnakeCase() }, tables: [{}, SECOND] },
-  'prefixes of a strategy and an entityPrefix': {
+  'prefixes of a strategy and an entityPrefix, several tables and schemas': {
     source: { namingStrategy: new Prefixes(), entityPrefix: 'app' },
-    tables: [{}, SECOND],
-  },
-  'upper case, entityPrefix, several tables and schemas': {
-    source: { namingStrategy: new UpperCase(), entityPrefix: 'app_' },
     tables: ALL,
   },
 }
@@ -84,7 +71,7 @@ const CASES: Readonly<Record<string, Case>> = {
 /** What the migration has to create is for each version's schema builder to say: the first and the last case show it for 0.3. */
 const cases = availableBackends().flatMap((backend) => [
   { backend, version: '1.x' as const, named: Object.entries(CASES) },
-  { backend, version: '0.3' as const, named: Object.entries(CASES).filter((_, index) => index % 5 === 0) },
+  { backend, version: '0.3' as const, named: Object.entries(CASES).filter((_, index) => index % 4 === 0) },
 ])
 
 const drift = async (dataSource: AnyDataSource): Promise<string[]> => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -58,31 +57,6 @@ describeBackends(servers)('the statements on $name', (backend) => {
       expect(await lockWith(slots[1])).toBeUndefined()
       expect(count()).toBe(loss)
     }
-  })
-
-  it('give their connection back before the lock is returned', async () => {
-    let lent = 0
-    const modes = new Set<unknown>()
-    const createQueryRunner = (mode: unknown) => {
-      lent++
-      modes.add(mode)
-      const queryRunner = dataSource.createQueryRunner()
-      const release = queryRunner.release.bind(queryRunner)
-      // Some drivers need longer.
-      return Object.assign(queryRunner, {
-        release: () =>
-          sleep(20)
-            .then(release)
-            .finally(() => lent--),
-      })
-    }
-    const lending = Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner })
-    const lock = await typeOrmLockProvider(lending).lock(job)
-    expect(lent).toBe(0)
-    await lock?.unlock()
-    expect(lent).toBe(0)
-    // A replica may return a row that is old.
-    expect([...modes]).toEqual(['master'])
   })
 
   /** Locks the row of the job in another transaction. */
