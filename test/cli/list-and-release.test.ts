@@ -108,13 +108,6 @@ describeBackends(sqlite)('list and release on $name', (backend) => {
     expect(locks[1]).toMatchObject(JSON.parse(JSON.stringify(shown)) as object)
   })
 
-  it('reads a .env file', async () => {
-    const file = join(project, '.env')
-    writeFileSync(file, `DATABASE_URL="${database.url}"\n`)
-    expect(await runCli(['list', '--env', file])).toMatchObject({ status: 0, stderr: '' })
-    expect((await runCli(['list', '--env', `${file}.missing`])).status).toBe(2)
-  })
-
   it('shows one lock, or says that there is none', async () => {
     await provider.lock({ name: 'report', lockAtMostFor: '1h' })
     expect((await run(['list', 'report'])).stdout).toMatch(

@@ -25,11 +25,9 @@ describe('shedlock-orm sql', () => {
 
   it.each([
     ['sql', 'postgresql', 'postgres'],
-    ['sql', 'pg', 'postgres'],
     ['sql', 'mysql2', 'mysql'],
     ['sql', 'sqlserver', 'mssql'],
     ['prisma', 'postgres', 'postgresql'],
-    ['prisma', 'mssql', 'sqlserver'],
     ['prisma', 'mariadb', 'mysql'],
   ])('%s takes %s for %s', async (command, alias, name) => {
     const known = await runCli([command, name])
@@ -58,8 +56,6 @@ describe('shedlock-orm sql', () => {
     [['sql'], /missing required argument 'dialect'/],
     [['sql', 'postgres', '--table-name', ''], /^shedlock-orm: --table-name: tableName is empty/],
     [['sql', 'postgres', '--table-name', 'two\nlines'], /control characters/],
-    [['sql', 'postgres', '--table-name', 'x'.repeat(64)], /longer than 63 bytes/],
-    [['sql', 'mysql', '--column-names', 'name=LOCK_UNTIL'], /one name for two columns/],
     [
       ['sql', 'mysql', '--column-names', 'lockedAt='],
       /^shedlock-orm: --column-names: columnNames.lockedAt is empty/,
@@ -77,7 +73,6 @@ describe('shedlock-orm sql', () => {
     [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
     [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],
     [['list', '--url', ''], /^shedlock-orm: No database is named/],
-    [['list', '--url', 'redis://localhost'], /does not begin with a known scheme/],
     [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
   ] as const)('refuses %j with one line and exit status 2', async (args, message) => {
     const { status, stdout, stderr } = await runCli(args)
@@ -105,9 +100,7 @@ describe('shedlock-orm sql', () => {
 
   it.each([
     ['a.ts', 'module', 'import'],
-    ['a.mjs', 'commonjs', 'import'],
     ['a.cjs', 'module', 'require'],
-    ['a.js', 'commonjs', 'require'],
     ['a.js', 'module', 'import'],
   ])('writes %s of a package of the type %s with %s', async (name, type, how) => {
     const app = mkdtempSync(join(folder, 'app-'))

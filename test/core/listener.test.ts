@@ -29,14 +29,6 @@ const events = [
 ].map((event) => (event === 'onLockNotAcquired' ? `${event} job held` : `${event} job`))
 
 describe('a listener', () => {
-  it('receives each event in order', async () => {
-    const { listener, heard } = recorder()
-    expect(await everyEvent(new LockingTaskExecutor(provider, { listeners: [listener] }), faulty)).toEqual(
-      outcomes,
-    )
-    expect(heard).toEqual(events)
-  })
-
   it('receives how long the task ran and how it ended', async () => {
     jest.useFakeTimers()
     const onTaskFinished = jest.fn<(event: TaskFinishedEvent) => void>()

@@ -1,7 +1,7 @@
 import { Injectable, Logger, Scope } from '@nestjs/common'
 import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { InMemoryLockProvider, LockProvider, type Refusal } from '../../src/core/internal'
+import { InMemoryLockProvider } from '../../src/core/internal'
 import { SchedulerLock } from '../../src/nestjs'
 import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'
@@ -27,16 +27,6 @@ describe('At its start the application says where its locks are', () => {
     await startWith({ lockProvider: provider, lockProviders: { audit: provider } })
     expect(places()).toEqual([
       "log Locks are in the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
-    ])
-  })
-
-  test('by the name of a class that does not say', async () => {
-    class Elsewhere extends LockProvider {
-      acquire = (): Promise<Refusal> => Promise.resolve({ reason: 'held' })
-    }
-    await startWith({ lockProvider: new InMemoryLockProvider(), lockProviders: { other: new Elsewhere() } })
-    expect(places()).toEqual([
-      "log Locks are in the memory of this process, which other instances do not see; Elsewhere for 'other'",
     ])
   })
 })
