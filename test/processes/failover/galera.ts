@@ -127,45 +127,40 @@ export async function galera(): Promise<Cluster> {
     address.cutAll()
   }
 
+  /** Redirects the clients of a node to another one before it ends. */
+  const ended =
+    (signal: NodeJS.Signals): Fault =>
+    async (reachable) => {
+      const { node, other, address, goOn } = next()
+      address.redirect(other.port)
+      await node.stop(signal)
+      address.cutAll()
+      await goOn()
+      reachable()
+      await comeBack(node, address)
+    }
+  /** Cuts off a node, but not its clients, for a while. */
+  const apart =
+    (milliseconds: number, setApart: (node: GaleraNode, on: boolean) => Promise<void> | void): Fault =>
+    async (reachable) => {
+      const { node, address, goOn } = next()
+      await setApart(node, true)
+      await goOn()
+      for (const other of addresses) if (other !== address) reachable(other)
+      await sleep(milliseconds)
+      await setApart(node, false)
+      await whole()
+      reachable(address)
+    }
+
   const faults: Record<string, Fault> = {
-    'kill -9': async (reachable) => {
-      const { node, other, address, goOn } = next()
-      await node.kill()
-      address.redirect(other.port)
-      address.cutAll()
-      await goOn()
-      reachable()
-      await comeBack(node, address)
-    },
-    'planned switch': async (reachable) => {
-      const { node, other, address, goOn } = next()
-      address.redirect(other.port)
-      await node.stop('SIGTERM')
-      address.cutAll()
-      await goOn()
-      reachable()
-      await comeBack(node, address)
-    },
-    partition: async (reachable) => {
-      const { node, address, goOn } = next()
-      await node.isolate(true)
-      await goOn()
-      for (const other of addresses) if (other !== address) reachable(other)
-      await sleep(PARTED)
-      await node.isolate(false)
-      await whole()
-      reachable(address)
-    },
-    'stopped and continued': async (reachable) => {
-      const { node, address, goOn } = next()
-      node.freeze()
-      await goOn()
-      for (const other of addresses) if (other !== address) reachable(other)
-      await sleep(STOPPED)
-      node.thaw()
-      await whole()
-      reachable(address)
-    },
+    'kill -9': ended('SIGKILL'),
+    'planned switch': ended('SIGTERM'),
+    partition: apart(PARTED, (node, on) => node.isolate(on)),
+    'stopped and continued': apart(STOPPED, (node, on) => {
+      if (on) node.freeze()
+      else node.thaw()
+    }),
     'silent machine': async (reachable) => {
       const { node, other, address, goOn } = next()
       node.freeze()
