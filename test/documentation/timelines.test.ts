@@ -20,14 +20,6 @@ it('each picture is as npm run timelines draws it, and stands in the page', () =
   expect(readdirSync(join(docs, 'durations')).sort()).toEqual([...drawn.keys()].sort())
 })
 
-it('no text is cut off', () => {
-  for (const [file, text] of drawn) {
-    const width = Number(/viewBox="0 0 (\d+)/.exec(text)?.[1])
-    for (const [, x = '', words = ''] of text.matchAll(/<text x="([\d.]+)"[^>]*>([^<]*)/g))
-      expect([file, words, Number(x) + words.length * 7.5 <= width]).toEqual([file, words, true])
-  }
-})
-
 /** What each instance does, a character for a minute. */
 async function shown(file: Case['file']): Promise<string[]> {
   const found = CASES.find((each) => each.file === file)

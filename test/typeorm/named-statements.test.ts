@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
 import { LockingTaskExecutor, type Lock } from '../../src/core/internal'
-import { isNotPrepared, MOST_PREPARED } from '../../src/drivers/statement-names'
+import { MOST_PREPARED } from '../../src/drivers/statement-names'
 import { guard, typeOrmLockProvider, type TypeOrmLockProviderOptions } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
@@ -119,18 +119,6 @@ describeBackends(backends)('the named statements on $name', (backend) => {
       expect(await prepared()).toEqual([])
     },
   )
-
-  it('count as refused if the server planned them for another result', async () => {
-    const queryRunner = dataSource.createQueryRunner()
-    const client = (await queryRunner.connect()) as { query(statement: object): Promise<unknown> }
-    const ask = () => client.query({ name: 'shedlock_all', text: 'select * from shedlock' })
-    await ask()
-    await observer.query('alter table shedlock alter locked_by type text')
-    const error = await ask().catch((thrown: unknown) => thrown)
-    await queryRunner.release()
-    expect(error).toMatchObject({ code: '0A000' })
-    expect(isNotPrepared(error)).toBe(true)
-  })
 
   it('have no names in the guard, because a forgotten name would abort its transaction', async () => {
     const executor = new LockingTaskExecutor(provide())
