@@ -222,8 +222,3 @@ it('a statement of SQL Server, which is connected to only then, is sent again if
   expect(await lock()).toBeUndefined()
   expect(answers).toEqual([])
 })
-
-it('a session without autocommit acquires no lock', async () => {
-  const { lock } = await connect('hana', [{ rows: [{ autocommit: 0 }] }])
-  await expect(lock()).rejects.toEqual(lockError('INVALID_CLIENT', 'Autocommit is off'))
-})

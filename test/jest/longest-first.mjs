@@ -5,7 +5,7 @@ const LONGEST = [
   'conformance/prisma',
   'conformance/typeorm',
   'documentation/documentation',
-  'conformance/mysql-sessions',
+  'conformance/character-sets',
   'processes/',
   'cli/',
 ]

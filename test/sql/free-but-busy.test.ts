@@ -9,39 +9,40 @@ import { eventually } from '../eventually'
 import { recorder } from '../core/recorder'
 import { UnreliableClient } from '../unreliable-client'
 
-/** How long a session waits for a row, which is less than a step of the lock may take. */
-const PATIENCE: Partial<Record<DialectName, SessionSettings>> = {
-  postgres: { lock_timeout: '200ms' },
-  // Whole seconds.
-  mariadb: { innodb_lock_wait_timeout: 1 },
-  mysql: { innodb_lock_wait_timeout: 1 },
-  sqlite: {},
-}
-const BLOCKS: Partial<Record<DialectName, readonly string[]>> = {
-  postgres: ['begin', 'lock table shedlock in access exclusive mode'],
-  mariadb: ['begin', "select * from shedlock where name = 'job' for update"],
-  mysql: ['begin', "select * from shedlock where name = 'job' for update"],
-  sqlite: ['begin immediate'],
+const job = { name: 'job', lockAtMostFor: '5m' }
+
+interface Busy {
+  /** How long a session waits for a row, which is less than a step of the lock may take. */
+  readonly settings: SessionSettings
+  readonly blocks: readonly string[]
+  /** How an operator finds and cancels a statement that waits. SQLite has no such thing. */
+  readonly find?: string
+  readonly cancel?: (id: number) => string
 }
 
-const job = { name: 'job', lockAtMostFor: '5m' }
-/** How an operator finds and cancels a statement that waits. SQLite has no such thing. */
-const KILL = {
+const ON_MYSQL: Busy = {
+  // Whole seconds.
+  settings: { innodb_lock_wait_timeout: 1 },
+  blocks: ['begin', "select * from shedlock where name = 'job' for update"],
   find: "select id from information_schema.processlist where db = database() and command in ('Query', 'Execute') and id <> connection_id()",
-  cancel: (id: number) => `kill query ${id}`,
+  cancel: (id) => `kill query ${id}`,
 }
-const CANCEL: Partial<Record<DialectName, typeof KILL>> = {
+const BUSY: Partial<Record<DialectName, Busy>> = {
   postgres: {
+    settings: { lock_timeout: '200ms' },
+    blocks: ['begin', 'lock table shedlock in access exclusive mode'],
     find: "select pid as id from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
     cancel: (id) => `select pg_cancel_backend(${id})`,
   },
-  mariadb: KILL,
-  mysql: KILL,
+  mariadb: ON_MYSQL,
+  mysql: ON_MYSQL,
+  sqlite: { settings: {}, blocks: ['begin immediate'] },
 }
 const clients = everyClient().flatMap((client) => {
-  const settings = PATIENCE[client.dialect]
-  return settings ? [{ ...client, settings, blocks: BLOCKS[client.dialect] ?? [] }] : []
+  const busy = BUSY[client.dialect]
+  return busy ? [{ ...client, ...busy }] : []
 })
+
 /** Keeps everybody else from writing until it is ended. */
 async function block(observer: DataSource, blocks: readonly string[]): Promise<() => Promise<void>> {
   const queryRunner = observer.createQueryRunner()
@@ -79,7 +80,7 @@ describeBackends(clients)('a lock that is free, and something in its way, by $ti
     await provider.table.list()
     const unblock = await block(client.observer, each.blocks)
     const locking = provider.lock(job)
-    const { find, cancel } = CANCEL[each.dialect] ?? {}
+    const { find, cancel } = each
     if (find && cancel)
       await eventually(async () => {
         const [waiting] = await client.observer.query<{ id: number }[]>(find)

@@ -103,6 +103,12 @@ describe('the connections of a pool', () => {
     Object.assign(pool, { opened: 0, sent: 0, ended: 0, released: 0 })
   })
 
+  /** As Prisma's connections. */
+  const neverEnd = () => {
+    const connect = pool.connect.bind(pool)
+    pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
+  }
+
   it('are borrowed once for each call, and given back before it returns', async () => {
     const lock = await provider.lock(job)
     expect(pool).toMatchObject({ opened: 1, sent: 1, released: 1, ended: 0 })
@@ -166,8 +172,7 @@ describe('the connections of a pool', () => {
   })
 
   it.each([3, undefined])('that cannot be ended are left by the client, if it can: %p', async (left) => {
-    const connect = pool.connect.bind(pool)
-    pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
+    neverEnd()
     if (left === undefined) Object.assign(pool, { leave: undefined, left })
     let stale = 3
     pool.write = () => (stale-- > 0 ? readOnly() : answered())
@@ -255,8 +260,7 @@ describe('the connections of a pool', () => {
   })
 
   it.each(['success', 'error'])('that cannot be ended go back after a late %s', async (answer) => {
-    const connect = pool.connect.bind(pool)
-    pool.connect = async () => ({ ...(await connect()), end: undefined }) as never
+    neverEnd()
     pool.write = async () => {
       await new Promise((resolve) => setTimeout(resolve, 20 * SECOND))
       return answer === 'success' ? answered() : drivenOut()
