@@ -1,27 +1,15 @@
 import { BREAKS, type BreakName } from '../app/breaks'
-import { ormsOf, type Orm } from '../app/client'
+import { ormsOf } from '../app/client'
 import { COMMON, number, oneOf, parse } from '../options'
-import { CHAOS_DIALECTS, type ChaosDialect } from './words'
-
-export interface ChaosOptions {
-  readonly db: ChaosDialect
-  /** The URL of an existing server. Default: the harness starts a server that faults may kill, if it can. */
-  readonly url: string | undefined
-  readonly minutes: number
-  readonly seed: number
-  readonly workers: number
-  /** The faults to inject. If empty, all that are possible on the database. */
-  readonly faults: readonly string[]
-  readonly orms: readonly Orm[]
-  readonly broken: BreakName | undefined
-  readonly keep: string | undefined
-}
+import { CHAOS_DIALECTS } from './words'
 
 const BREAK_NAMES = Object.keys(BREAKS) as BreakName[]
 export const USAGE = `npm run chaos -- --db ${CHAOS_DIALECTS.join('|')} [--url URL] [--minutes 10] [--seed N] [--workers 6]
   [--orm typeorm|prisma]... [--fault NAME]... [--break ${BREAK_NAMES.join('|')}] [--keep FILE]`
 
-export function parseOptions(args: readonly string[]): ChaosOptions {
+export type ChaosOptions = Readonly<ReturnType<typeof parseOptions>>
+
+export function parseOptions(args: readonly string[]) {
   const { values } = parse(args, {
     ...COMMON,
     db: { type: 'string', default: 'postgres' },
@@ -31,7 +19,12 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
   })
   const db = oneOf(CHAOS_DIALECTS)(values.db)
   return {
-    ...{ db, url: values.url, keep: values.keep, faults: values.fault },
+    db,
+    /** The URL of an existing server. Default: the harness starts a server that faults may kill, if it can. */
+    url: values.url,
+    /** The faults to inject. If empty, all that are possible on the database. */
+    faults: values.fault,
+    keep: values.keep,
     minutes: number(values.minutes ?? '10'),
     seed: number(values.seed),
     workers: number(values.workers),

@@ -1,5 +1,5 @@
 import { COMMON, number, oneOf, parse } from '../options'
-import { ORMS, SETTINGS, type Orm, type Settings } from './client'
+import { ORMS, SETTINGS, type Settings } from './client'
 import type { Cluster } from './cluster'
 import { galera } from './galera'
 import { groupReplication } from './group-replication'
@@ -29,20 +29,6 @@ export const DATABASES = {
 } as const satisfies Record<string, (settings: Settings, outage: number) => Promise<Cluster>>
 const DATABASE_NAMES = Object.keys(DATABASES) as (keyof typeof DATABASES)[]
 
-export interface FailoverOptions {
-  readonly clusters: readonly (keyof typeof CLUSTERS)[]
-  readonly databases: readonly (keyof typeof DATABASES)[]
-  readonly asynchronous: boolean
-  readonly minutes: number
-  readonly seed: number
-  readonly faults: readonly string[]
-  readonly orms: readonly Orm[]
-  readonly settings: readonly Settings[]
-  /** In milliseconds. */
-  readonly outage: number
-  readonly keep: string | undefined
-}
-
 export const USAGE = `Servers that change their roles:
   npm run failover -- [--cluster ${CLUSTER_NAMES.join('|')}]... [--async] [--minutes N] [--seed N] [--fault NAME]...
   Without --cluster, runs the short form: a few faults of both pairs.
@@ -57,7 +43,9 @@ Servers that fall silent, refuse, or swallow connections, each alone:
 /** The short form, in which each fault occurs once. */
 const SHORT = ['kill -9', 'planned switch', 'stale address']
 
-export function parseOptions(args: readonly string[]): FailoverOptions {
+export type FailoverOptions = Readonly<ReturnType<typeof parseOptions>>
+
+export function parseOptions(args: readonly string[]) {
   const { values } = parse(args, {
     ...COMMON,
     cluster: { type: 'string', multiple: true },
@@ -77,6 +65,7 @@ export function parseOptions(args: readonly string[]): FailoverOptions {
     faults: isShort && fault.length === 0 ? SHORT : fault,
     orms: values.orm?.map(oneOf(ORMS)) ?? ORMS,
     settings: values.settings.map(oneOf(SETTINGS)),
+    /** In milliseconds. */
     outage: number(values.outage) * 1_000,
     keep: values.keep,
   }
