@@ -67,7 +67,12 @@ const SOURCES = {
 
 // That each entry is found by each kind of resolution is in tarball.test.ts.
 describe('a TypeScript project without any peer', () => {
-  const compile = (type: string, options: object, files: readonly (keyof typeof SOURCES)[]): void => {
+  const compile = (
+    compiler: string,
+    type: string,
+    options: object,
+    files: readonly (keyof typeof SOURCES)[],
+  ): void => {
     writeFileSync(join(app, 'package.json'), JSON.stringify({ private: true, type }))
     for (const file of files) writeFileSync(join(app, file), SOURCES[file])
     const compilerOptions = {
@@ -82,16 +87,16 @@ describe('a TypeScript project without any peer', () => {
       ...options,
     }
     writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-    node(app, installed('typescript/bin/tsc'), '-p', 'tsconfig.json')
+    node(app, installed(`${compiler}/bin/tsc`), '-p', 'tsconfig.json')
   }
 
   test('compiles with ES modules, library types checked too; what CommonJS made fits where one wants it', () => {
     const files = ['consumer.ts', 'everything.ts', 'common.cts', 'both.ts', 'inferred.ts'] as const
-    compile('module', { module: 'nodenext', skipLibCheck: false }, files)
+    compile('typescript-7', 'module', { module: 'nodenext', skipLibCheck: false }, files)
   })
 
   test('compiles with CommonJS and the resolution of node10', () => {
     const options = { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' }
-    compile('commonjs', { ...options, skipLibCheck: true }, ['consumer.ts', 'everything.ts'])
+    compile('typescript', 'commonjs', { ...options, skipLibCheck: true }, ['consumer.ts', 'everything.ts'])
   })
 })
