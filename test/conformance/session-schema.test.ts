@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { beforeEach, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/internal'
 import { afterTest } from '../after-test'
 import { prismaBackends } from '../prisma/clients'
@@ -24,8 +24,8 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   let other: ReturnType<typeof observeLockTable>
   let provider: SqlLockProvider
 
-  beforeEach(async () => {
-    const opened = await each.open({}, { poolSize: 1 })
+  const open = async (poolSize: number) => {
+    const opened = await each.open({}, { poolSize })
     client = opened
     afterTest(() => opened.close())
     await client.observer.query(`create schema ${tenant}`)
@@ -33,7 +33,7 @@ describeBackends(clients)('one provider means one table, whatever a session of $
     other = observeLockTable(client.observer, each.dialect, { schema: tenant })
     await other.createTable()
     provider = client.createProvider()
-  })
+  }
 
   /** What the app does on its connection, which it then gives back to the pool. */
   const become = async (schema: string) => {
@@ -43,98 +43,112 @@ describeBackends(clients)('one provider means one table, whatever a session of $
     await run().catch(run)
   }
 
-  it('after a lock', async () => {
-    await (await provider.lock({ ...job, name: 'first' }))?.unlock()
-    await become(tenant)
-    const lock = await provider.lock(job)
-    assert(lock)
-    expect(await client.table.isHeld('job')).toBe(true)
-    expect(await other.findRow('job')).toBeUndefined()
-    await lock.extend('20m')
-    expect(await lock.fencingToken()).toBe((await client.table.findRow('job'))?.lockedAt)
-    expect(await provider.table.find('job')).toMatchObject({ held: true })
-    expect((await provider.table.list()).map(({ name }) => name)).toEqual(['first', 'job'])
-    // Other providers may find the tenant's table in this session.
-    expect(await provider.table.check()).toMatchObject([{ code: 'OTHER_SCHEMA' }])
-    await lock.unlock()
-    expect(await client.table.isHeld('job')).toBe(false)
-    const slot = { ...job, name: 'slot', slot: Date.now() }
-    await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
-    await (await provider.lock({ ...slot, untilSucceeded: true }))?.unlock()
-    expect(await provider.table.pause('job', { duration: '1h', reason: 'test' })).toBe(true)
-    expect(await client.table.isHeld('job')).toBe(true)
-    expect(await provider.table.resume('job')).toBe(true)
-    await provider.table.create()
-    expect(await other.findRow('job')).toBeUndefined()
-    expect(await other.findRow('slot')).toBeUndefined()
+  it('also for simultaneous first locks whose sessions differ', async () => {
+    await open(2)
+    await Promise.all([become(tenant), provider.table.place()])
+    const names = Array.from({ length: 8 }, (_, index) => `job-${index}`)
+    await Promise.all(names.map((name) => provider.lock({ ...job, name })))
+    const held = [client.table, other].map((table) => Promise.all(names.map((name) => table.isHeld(name))))
+    const counts = (await Promise.all(held)).map((rows) => rows.filter(Boolean).length)
+    expect(counts.toSorted()).toEqual([0, 8])
   })
 
-  it.each(['list', 'find', 'resume'] as const)('after table.%s', async (read) => {
-    await provider.table[read]('job')
-    await become(tenant)
-    expect(await provider.lock(job)).toBeDefined()
-    expect(await client.table.isHeld('job')).toBe(true)
-    expect(await provider.table.find('job')).toBeDefined()
+  describe('on one connection', () => {
+    beforeEach(() => open(1))
+
+    it('after a lock', async () => {
+      await (await provider.lock({ ...job, name: 'first' }))?.unlock()
+      await become(tenant)
+      const lock = await provider.lock(job)
+      assert(lock)
+      expect(await client.table.isHeld('job')).toBe(true)
+      expect(await other.findRow('job')).toBeUndefined()
+      await lock.extend('20m')
+      expect(await lock.fencingToken()).toBe((await client.table.findRow('job'))?.lockedAt)
+      expect(await provider.table.find('job')).toMatchObject({ held: true })
+      expect((await provider.table.list()).map(({ name }) => name)).toEqual(['first', 'job'])
+      // Other providers may find the tenant's table in this session.
+      expect(await provider.table.check()).toMatchObject([{ code: 'OTHER_SCHEMA' }])
+      await lock.unlock()
+      expect(await client.table.isHeld('job')).toBe(false)
+      const slot = { ...job, name: 'slot', slot: Date.now() }
+      await (await provider.lock(slot))?.unlock({ outcome: 'failed' })
+      await (await provider.lock({ ...slot, untilSucceeded: true }))?.unlock()
+      expect(await provider.table.pause('job', { duration: '1h', reason: 'test' })).toBe(true)
+      expect(await client.table.isHeld('job')).toBe(true)
+      expect(await provider.table.resume('job')).toBe(true)
+      await provider.table.create()
+      expect(await other.findRow('job')).toBeUndefined()
+      expect(await other.findRow('slot')).toBeUndefined()
+    })
+
+    it.each(['list', 'find', 'resume'] as const)('after table.%s', async (read) => {
+      await provider.table[read]('job')
+      await become(tenant)
+      expect(await provider.lock(job)).toBeDefined()
+      expect(await client.table.isHeld('job')).toBe(true)
+      expect(await provider.table.find('job')).toBeDefined()
+    })
+
+    it('after it was missing, and a read has found it', async () => {
+      await client.table.dropTable()
+      await expect(provider.table.list()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+      await client.table.createTable()
+      await provider.table.list()
+      await become(tenant)
+      expect(await provider.lock(job)).toBeDefined()
+      expect(await client.table.isHeld('job')).toBe(true)
+    })
+
+    // What is prepared on a connection of MySQL keeps the database in which it was prepared.
+    itIf(isPostgres, 'PostgreSQL')('until that table is gone', async () => {
+      await (await provider.lock(job))?.unlock()
+      await client.table.dropTable()
+      await become(tenant)
+      await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
+      expect(await provider.lock(job)).toBeDefined()
+      expect(await other.isHeld('job')).toBe(true)
+    })
+
+    itIf(isPostgres, 'functions of a schema')(
+      'and the clock, although its functions are others there',
+      async () => {
+        await provider.lock(job)
+        for (const declared of [
+          'clock_timestamp() returns timestamptz',
+          'date_trunc(text, timestamp) returns timestamp',
+        ])
+          await client.observer.query(`create function ${tenant}.${declared} return timestamp '2100-01-01'`)
+        await become(`${tenant}, pg_catalog, public`)
+        expect(await provider.lock(job)).toBeUndefined()
+      },
+    )
+
+    it('and is created again where it was', async () => {
+      await (await provider.lock(job))?.unlock()
+      await client.table.dropTable()
+      await become(tenant)
+      await provider.table.create()
+      expect(await provider.lock(job)).toBeDefined()
+      expect(await client.table.isHeld('job')).toBe(true)
+    })
   })
 
-  it('after it was missing, and a read has found it', async () => {
-    await client.table.dropTable()
-    await expect(provider.table.list()).rejects.toMatchObject({ code: 'TABLE_MISSING' })
-    await client.table.createTable()
-    await provider.table.list()
-    await become(tenant)
-    expect(await provider.lock(job)).toBeDefined()
-    expect(await client.table.isHeld('job')).toBe(true)
-  })
+  const prisma = prismaBackends().filter(({ name }) => name === 'postgres')
 
-  // What is prepared on a connection of MySQL keeps the database in which it was prepared.
-  itIf(isPostgres, 'PostgreSQL')('until that table is gone', async () => {
-    await (await provider.lock(job))?.unlock()
-    await client.table.dropTable()
-    await become(tenant)
-    await expect(provider.lock(job)).rejects.toMatchObject({ code: 'TABLE_MISSING' })
-    expect(await provider.lock(job)).toBeDefined()
-    expect(await other.isHeld('job')).toBe(true)
-  })
-
-  itIf(isPostgres, 'functions of a schema')(
-    'and the clock, although its functions are others there',
-    async () => {
-      await provider.lock(job)
-      for (const declared of [
-        'clock_timestamp() returns timestamptz',
-        'date_trunc(text, timestamp) returns timestamp',
-      ])
-        await client.observer.query(`create function ${tenant}.${declared} return timestamp '2100-01-01'`)
-      await become(`${tenant}, pg_catalog, public`)
-      expect(await provider.lock(job)).toBeUndefined()
-    },
-  )
-
-  it('and is created again where it was', async () => {
-    await (await provider.lock(job))?.unlock()
-    await client.table.dropTable()
-    await become(tenant)
-    await provider.table.create()
-    expect(await provider.lock(job)).toBeDefined()
-    expect(await client.table.isHeld('job')).toBe(true)
-  })
-})
-
-const prisma = prismaBackends().filter(({ name }) => name === 'postgres')
-
-describeBackends(prisma)('Prisma on $name', (backend) => {
-  it('means the table beside the models, whose schema is an option of the adapter', async () => {
-    const { database, dataSource: observer } = await openDatabase(backend)
-    await observer.query('create schema app')
-    const models = observeLockTable(observer, backend.dialect, { schema: 'app' })
-    const session = observeLockTable(observer, backend.dialect)
-    await models.createTable()
-    await session.createTable()
-    const client = await database.connect({ adapter: { schema: 'app' } })
-    await prismaLockProvider(client).lock({ name: 'models', lockAtMostFor: '1m' })
-    expect(await models.isHeld('models')).toBe(true)
-    await prismaLockProvider(client, { schema: 'public' }).lock({ name: 'named', lockAtMostFor: '1m' })
-    expect(await session.isHeld('named')).toBe(true)
+  describeBackends(prisma)('Prisma on $name', (backend) => {
+    it('means the table beside the models, whose schema is an option of the adapter', async () => {
+      const { database, dataSource: observer } = await openDatabase(backend)
+      await observer.query('create schema app')
+      const models = observeLockTable(observer, backend.dialect, { schema: 'app' })
+      const session = observeLockTable(observer, backend.dialect)
+      await models.createTable()
+      await session.createTable()
+      const client = await database.connect({ adapter: { schema: 'app' } })
+      await prismaLockProvider(client).lock({ name: 'models', lockAtMostFor: '1m' })
+      expect(await models.isHeld('models')).toBe(true)
+      await prismaLockProvider(client, { schema: 'public' }).lock({ name: 'named', lockAtMostFor: '1m' })
+      expect(await session.isHeld('named')).toBe(true)
+    })
   })
 })
