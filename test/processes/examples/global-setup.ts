@@ -21,7 +21,7 @@ export default async function globalSetup(): Promise<void> {
 }
 
 async function run(script: string, ...parameters: string[]): Promise<void> {
-  await promisify(execFile)(process.execPath, [require.resolve(script), ...parameters], {
+  await promisify(execFile)(process.execPath, [join(root, 'node_modules', script), ...parameters], {
     cwd: root,
     // The command line downloads an engine before it does anything. Generating does not use it, so any file will do.
     env: { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, ...process.env },

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { afterTest } from '../../after-test'
 import type { APPS } from './programs'
 
 /** An instance of an app, and what it said. */
@@ -54,12 +55,15 @@ export class Instance {
   }
 }
 
-/** Starts one of the apps with these of its files. */
+/** Starts one of the apps with these of its files, until the test or the file is over. */
 export function startApp(
   app: keyof typeof APPS,
   files: readonly string[],
   environment: NodeJS.ProcessEnv,
+  after: typeof afterTest,
 ): Instance {
   const folder = join(process.env['COMPILED_PROGRAMS'] ?? '', app)
-  return new Instance(folder, ['main.js', ...files.map((file) => `./${file}.js`)], environment)
+  const instance = new Instance(folder, ['main.js', ...files.map((file) => `./${file}.js`)], environment)
+  after(() => instance.stop())
+  return instance
 }

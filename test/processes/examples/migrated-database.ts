@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm'
 import { createShedLockMigration } from '../../../src/typeorm/internal'
+import type { afterTest } from '../../after-test'
 import { availableBackends, type TestDatabase } from '../../backends'
 
 /** A database of PostgreSQL with the lock table. */
@@ -12,4 +13,11 @@ export async function migratedDatabase(): Promise<TestDatabase> {
   await dataSource.runMigrations()
   await dataSource.destroy()
   return database
+}
+
+/** The environment of an app that has such a database, until the test or the file is over. */
+export async function migratedEnvironment(after: typeof afterTest): Promise<{ DATABASE_URL: string }> {
+  const database = await migratedDatabase()
+  after(() => database.drop())
+  return { DATABASE_URL: database.url }
 }

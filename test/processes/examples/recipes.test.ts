@@ -1,53 +1,36 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { DataSource } from 'typeorm'
-import type { TestDatabase } from '../../backends'
+import { afterFile, afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
 import { startApp, type Instance } from './instance'
-import { migratedDatabase } from './migrated-database'
+import { migratedEnvironment } from './migrated-database'
 import { many } from './programs'
 
 const LONG = { timeout: 60_000 }
 
-let database: TestDatabase
+let database: { DATABASE_URL: string }
 let observer: DataSource
-let instances: Instance[] = []
 
 beforeAll(async () => {
-  database = await migratedDatabase()
-  observer = await new DataSource(database.typeOrm).initialize()
+  database = await migratedEnvironment(afterFile)
+  observer = await new DataSource({ type: 'postgres', url: database.DATABASE_URL }).initialize()
+  afterFile(() => observer.destroy())
 })
-
-afterAll(async () => {
-  await observer.destroy()
-  await database.drop()
-})
-
 beforeEach(() => observer.query('delete from shedlock'))
-afterEach(async () => {
-  await Promise.all(instances.map((instance) => instance.stop()))
-  instances = []
-})
 
-function start(file: string, environment: NodeJS.ProcessEnv = {}): Instance {
-  const instance = startApp('recipes', [file], { ...environment, DATABASE_URL: database.url })
-  instances.push(instance)
-  return instance
-}
-
-const lines = (): string[] => instances.flatMap((each) => each.lines)
-const count = (beginning: string): number => lines().filter((line) => line.startsWith(beginning)).length
+const start = (file: string, environment: NodeJS.ProcessEnv = {}): Instance =>
+  startApp('recipes', [file], { ...environment, ...database }, afterTest)
 
 describe('Catch up a missed run', () => {
   const newYear = new Date(new Date().getFullYear(), 0, 1)
-  const slots = (said: 'ran' | 'skipped'): string[] =>
-    instances.flatMap((each) => each.said(`${said} report`))
 
   test.each(['croner', 'cron', 'node-cron', 'node-schedule', 'toad-scheduler', 'bree'])(
     '%s',
     async (scheduler) => {
-      start(`catch-up-${scheduler}`)
-      start(`catch-up-${scheduler}`)
+      const instances = [1, 2].map(() => start(`catch-up-${scheduler}`))
+      const slots = (said: 'ran' | 'skipped'): string[] =>
+        instances.flatMap((each) => each.said(`${said} report`))
       await eventually(() => expect([...slots('ran'), ...slots('skipped')]).toHaveLength(2), LONG)
       const [slot = ''] = slots('ran')
       expect(slots('ran')).toHaveLength(1)
@@ -56,43 +39,41 @@ describe('Catch up a missed run', () => {
 
       // The run of a year before was the last one.
       await observer.query("update shedlock set locked_at = locked_at - interval '1 year'")
-      start(`catch-up-${scheduler}`)
+      instances.push(start(`catch-up-${scheduler}`))
       await eventually(() => expect(slots('ran')).toEqual([slot, slot]), LONG)
     },
   )
 })
 
 test('At most three at once', async () => {
-  for (let each = 0; each < 5; each++) start('at-most', { JOB_WAITS: '' })
+  const waiting = (): Instance => start('at-most', { JOB_WAITS: '' })
+  const instances = Array.from({ length: 5 }, waiting)
+  const linesWith = (beginning: string): string[] =>
+    instances.flatMap(({ lines }) => lines.filter((line) => line.startsWith(beginning)))
   const [ran, refused] = ['ran report#', 'three others']
-  await eventually(() => expect([count(ran), count(refused)]).toEqual([3, 2]), LONG)
+  await eventually(() => expect([ran, refused].map((line) => linesWith(line).length)).toEqual([3, 2]), LONG)
   instances.find(({ lines }) => lines.some((line) => line.startsWith(ran)))?.endJob()
-  await eventually(() => expect(count('sent')).toBe(1), LONG)
-  start('at-most', { JOB_WAITS: '' })
-  await eventually(() => expect([count(ran), count(refused)]).toEqual([4, 2]), LONG)
+  await eventually(() => expect(linesWith('sent')).toHaveLength(1), LONG)
+  instances.push(waiting())
+  await eventually(() => expect([ran, refused].map((line) => linesWith(line).length)).toEqual([4, 2]), LONG)
 })
 
-/** Each of these ran once for each slot, and both instances ran some. */
-async function expectShared(names: readonly string[]): Promise<void> {
+test.each([
+  // Without a wait at random the one with the late clock would always come too late.
+  { recipe: 'Spread jobs over the instances', file: 'spread', clock: '-0.1s', names: many('job') },
+  {
+    ...{ recipe: 'One lock for each customer', file: 'customers', clock: undefined },
+    names: many('customer').map((customer) => `bill-${customer}`),
+  },
+])('$recipe', async ({ file, clock, names }) => {
+  const instances = [start(file), start(file, clockOf(canFakeTime ? clock : undefined))]
   await eventually(() => {
     for (const each of instances) for (const name of names) expect(each.firesOf(name)).not.toEqual([])
   }, LONG)
+  // Each ran once for each slot, and both instances ran some.
   const ran = instances.map((each) => each.lines.filter((line) => line.startsWith('ran ')))
   for (const each of ran) expect(each).not.toEqual([])
   expect(ran.flat()).toEqual([...new Set(ran.flat())])
-}
-
-test('Spread jobs over the instances', async () => {
-  start('spread')
-  // Without a wait at random this one would always come too late.
-  start('spread', clockOf(canFakeTime ? '-0.1s' : undefined))
-  await expectShared(many('job'))
-})
-
-test('One lock for each customer', async () => {
-  start('customers')
-  start('customers')
-  await expectShared(many('customer').map((customer) => `bill-${customer}`))
 })
 
 test('Only the new version during a rollout', async () => {

@@ -1,39 +1,38 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
+import { afterTest } from '../../after-test'
 
 const root = join(__dirname, '../../..')
 const example = join(root, 'examples/stackblitz')
 
 interface Manifest {
   readonly version: string
-  readonly dependencies: Readonly<Record<string, string>>
-  readonly devDependencies: Readonly<Record<string, string>>
+  readonly dependencies: object
+  readonly devDependencies: object
 }
-const read = async (path: string): Promise<Manifest> => JSON.parse(await readFile(path, 'utf8')) as Manifest
+const manifest = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 
 test('the example for StackBlitz runs each tick once, on sql.js', async () => {
   // Where it finds this package by its name.
-  const folder = await mkdtemp(join(root, '.programs-'))
-  try {
-    await copyFile(join(example, 'main.mjs'), join(folder, 'main.mjs'))
-    const env = { ...process.env, TICKS: '3' }
-    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { env })
-    const ticks = stdout.split(/^tick .*\n/m).slice(1)
-    expect(ticks).toHaveLength(3)
-    for (const tick of ticks) {
-      expect(tick.match(/sends the report/g)).toHaveLength(1)
-      expect(tick.match(/skips/g)).toHaveLength(3)
-    }
-  } finally {
-    await rm(folder, { recursive: true })
+  const folder = mkdtempSync(join(root, '.programs-'))
+  afterTest(() => rmSync(folder, { recursive: true }))
+  copyFileSync(join(example, 'main.mjs'), join(folder, 'main.mjs'))
+  const env = { ...process.env, TICKS: '3' }
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { env })
+  const ticks = stdout.split(/^tick .*\n/m).slice(1)
+  expect(ticks).toHaveLength(3)
+  for (const tick of ticks) {
+    expect(tick.match(/sends the report/g)).toHaveLength(1)
+    expect(tick.match(/skips/g)).toHaveLength(3)
   }
 })
 
-test('its package has the versions that are tested', async () => {
-  const { version, devDependencies } = await read(join(root, 'package.json'))
+test('its package has the versions that are tested', () => {
+  const { version, devDependencies } = manifest(root)
   const tested = { ...devDependencies, 'shedlock-orm': `^${version}` }
-  expect(tested).toMatchObject((await read(join(example, 'package.json'))).dependencies)
+  expect(tested).toMatchObject(manifest(example).dependencies)
 })

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { TestDatabase } from '../../backends'
+import { expect, test } from '@jest/globals'
+import { afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
-import { startApp, type Instance } from './instance'
-import { migratedDatabase } from './migrated-database'
+import { startApp } from './instance'
+import { migratedEnvironment } from './migrated-database'
 
 const LONG = { timeout: 120_000 }
 const LOCKS = ['nothing', 'nothing, above'].concat(
@@ -11,79 +11,40 @@ const LOCKS = ['nothing', 'nothing, above'].concat(
   ),
 )
 
-describe.each([
-  { agent: 'without Sentry', environment: {} },
-  { agent: 'with Sentry', environment: { SENTRY: 'yes' } },
-])('two instances of a Nest application, $agent', ({ agent, environment }) => {
-  let database: TestDatabase
-  let instances: Instance[] = []
-
-  beforeAll(async () => {
-    database = await migratedDatabase()
-    const all = { ...environment, DATABASE_URL: database.url }
-    instances = [startApp('wrappers', ['wrapped'], all), startApp('wrappers', ['wrapped'], all)]
-  })
-  afterAll(async () => {
-    await Promise.all(instances.map((instance) => instance.stop()))
-    await database.drop()
-  })
-
-  test('are wrapped as the title says', async () => {
-    await eventually(() => {
-      for (const { lines } of instances) expect(lines).toContain(`sentry ${agent === 'with Sentry'}`)
-    }, LONG)
-  })
-
-  test.each(LOCKS)('run each fire once: %s', async (lock) => {
-    await eventually(() => {
-      for (const instance of instances) expect(instance.firesOf(lock).length).toBeGreaterThan(4)
-    }, LONG)
+test.each([
+  { agent: 'without Sentry', hasSentry: false, environment: {} },
+  { agent: 'with Sentry', hasSentry: true, environment: { SENTRY: 'yes' } },
+])('two Nest apps run each fire once, however wrapped, $agent', async ({ hasSentry, environment }) => {
+  const all = { ...environment, ...(await migratedEnvironment(afterTest)) }
+  const instances = [1, 2].map(() => startApp('wrappers', ['wrapped'], all, afterTest))
+  await eventually(() => {
+    for (const each of instances)
+      for (const lock of LOCKS) expect(each.firesOf(lock).length).toBeGreaterThan(4)
+  }, LONG)
+  for (const { lines } of instances) {
+    expect(lines).toContain(`sentry ${hasSentry}`)
+    // No job counts as one without a lock.
+    expect(lines.filter((line) => line.includes('without @'))).toEqual([])
+  }
+  for (const lock of LOCKS) {
     const ran = instances.flatMap((instance) => instance.said(`ran ${lock}`))
     expect(ran).not.toEqual([])
     expect(ran).toEqual([...new Set(ran)])
     expect(ran.filter((slot) => !slot.endsWith('.000Z'))).toEqual([])
-  })
-
-  test('have no job that counts as unlocked', () => {
-    expect(instances.flatMap(({ lines }) => lines.filter((line) => line.includes('without @')))).toEqual([])
-  })
+  }
 })
 
-describe('work in a transaction', () => {
-  let database: TestDatabase
-  let instance: Instance
-
-  beforeAll(async () => {
-    database = await migratedDatabase()
-    instance = startApp('wrappers', ['invoices'], { DATABASE_URL: database.url })
-    await eventually(() => expect(instance.lines).toContain('done'), LONG)
-  })
-  afterAll(async () => {
-    await instance.stop()
-    await database.drop()
-  })
-
-  test.each(['typeorm-transactional', 'Prisma in nestjs-cls'])(
-    'is committed before the lock is released: %s',
-    (name) => {
-      expect(instance.lines).toContain(`committed ${name} true`)
-      expect(instance.lines.filter((line) => line.startsWith(`not released ${name} `))).toEqual([])
-    },
-  )
-
-  test.each(['typeorm-transactional, wrong', 'Prisma in nestjs-cls, wrong'])(
-    'delays a release that names it, in the wrong order: %s',
-    (name) => {
-      expect(instance.lines).toContain(`committed ${name} false`)
-      expect(instance.lines).toContainEqual(
-        expect.stringMatching(
-          `^not released ${name} .*a transaction with a guard of this lock is still open`,
-        ),
-      )
-    },
-  )
-
-  test('does not contain a lock that was acquired with its client: Prisma in nestjs-cls', () => {
-    expect(instance.lines).toContain('rolled back true')
-  })
+test('a transaction commits before its lock is released, and delays the release in the wrong order', async () => {
+  const instance = startApp('wrappers', ['invoices'], await migratedEnvironment(afterTest), afterTest)
+  await eventually(() => expect(instance.lines).toContain('done'), LONG)
+  for (const name of ['typeorm-transactional', 'Prisma in nestjs-cls']) {
+    expect(instance.lines).toContain(`committed ${name} true`)
+    expect(instance.said(`not released ${name}`)).toEqual([])
+    expect(instance.lines).toContain(`committed ${name}/wrong false`)
+    expect(instance.said(`not released ${name}/wrong`)).toEqual([
+      expect.stringContaining('a transaction with a guard of this lock is still open'),
+    ])
+  }
+  // A lock that was acquired with the client of a transaction is not part of it.
+  expect(instance.lines).toContain('rolled back true')
 })

@@ -26,6 +26,10 @@ import { prisma, type PrismaClient } from './prisma-client.js'
 
 const insert = 'insert into invoices (name) values ($1)'
 
+const [TYPEORM, CLS] = ['typeorm-transactional', 'Prisma in nestjs-cls']
+const lockOf = (name: string, more: { provider?: string } = {}) => ({ name, lockAtMostFor: '1m', ...more })
+const ofCls = { provider: 'prisma' }
+
 @Injectable()
 class Invoices {
   constructor(
@@ -33,37 +37,37 @@ class Invoices {
     private readonly ofPrisma: TransactionHost<TransactionalAdapterPrisma<PrismaClient>>,
   ) {}
 
-  @SchedulerLock({ name: 'typeorm-transactional', lockAtMostFor: '1m' })
+  @SchedulerLock(lockOf(TYPEORM))
   @Transactional()
   async write(): Promise<void> {
-    await this.#write('typeorm-transactional')
+    await this.#write(TYPEORM)
   }
 
-  @SchedulerLock({ name: 'Prisma in nestjs-cls', lockAtMostFor: '1m', provider: 'prisma' })
+  @SchedulerLock(lockOf(CLS, ofCls))
   @UseCls()
   @ClsTransactional()
   async writeWithPrisma(): Promise<void> {
-    await this.#writeWithPrisma('Prisma in nestjs-cls')
+    await this.#writeWithPrisma(CLS)
   }
 
   // The wrong order: the lock is released before the transaction commits.
   @Transactional()
-  @SchedulerLock({ name: 'typeorm-transactional, wrong', lockAtMostFor: '1m' })
+  @SchedulerLock(lockOf(`${TYPEORM}/wrong`))
   async writeLate(): Promise<void> {
-    await this.#write('typeorm-transactional, wrong')
+    await this.#write(`${TYPEORM}/wrong`)
   }
 
   @UseCls()
   @ClsTransactional()
-  @SchedulerLock({ name: 'Prisma in nestjs-cls, wrong', lockAtMostFor: '1m', provider: 'prisma' })
+  @SchedulerLock(lockOf(`${CLS}/wrong`, ofCls))
   async writeLateWithPrisma(): Promise<void> {
-    await this.#writeWithPrisma('Prisma in nestjs-cls, wrong')
+    await this.#writeWithPrisma(`${CLS}/wrong`)
   }
 
   @UseCls()
   @ClsTransactional()
   async lockAndFail(locks: LockProvider): Promise<void> {
-    await locks.lock({ name: 'Prisma in nestjs-cls, rolled back', lockAtMostFor: '1m' })
+    await locks.lock(lockOf('rolled back'))
     throw new Error('rolled back')
   }
 
@@ -116,20 +120,15 @@ let ofPrisma: LockProvider
 })
 class AppModule {}
 
-const observer = await new DataSource({
-  type: 'postgres',
-  url: process.env['DATABASE_URL'] ?? '',
-}).initialize()
+const url = process.env['DATABASE_URL'] ?? ''
+const observer = await new DataSource({ type: 'postgres', url }).initialize()
 await observer.query('create table invoices (name varchar(64))')
 /** What others see when the task has ended and the lock is still held. */
 const seen: Promise<void>[] = []
 subscribe('shedlock-orm:task-finished', (message) => {
   const { name } = message as LockEvent
-  const look = async (): Promise<void> => {
-    const rows = await observer.query<unknown[]>('select 1 from invoices where name = $1', [name])
-    console.log('committed', name, rows.length === 1)
-  }
-  seen.push(look())
+  const rows = observer.query<unknown[]>('select 1 from invoices where name = $1', [name])
+  seen.push(rows.then(({ length }) => console.log('committed', name, length === 1)))
 })
 subscribe('shedlock-orm:unlock-failed', (message) => {
   const { name, error } = message as LockEvent & { error: Error }
@@ -147,7 +146,6 @@ await invoices.writeLate()
 await invoices.writeWithPrisma()
 await invoices.writeLateWithPrisma()
 const failure = await invoices.lockAndFail(ofPrisma!).catch((error: Error) => error.message)
-const rolledBack = { name: 'Prisma in nestjs-cls, rolled back', lockAtMostFor: '1m' }
-console.log(failure, (await ofPrisma!.lock(rolledBack)) === undefined)
+console.log(failure, (await ofPrisma!.lock(lockOf('rolled back'))) === undefined)
 await Promise.all(seen)
 console.log('done')
