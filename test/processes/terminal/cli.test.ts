@@ -2,31 +2,28 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
-import { beforeAll, expect, it } from '@jest/globals'
-import type { SqlLockProvider } from '../../../src/sql/internal'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { afterFile, afterTest } from '../../after-test'
 import { builtCli, runCli } from '../../cli/built-cli'
-import { openTerminal, type Screen, type Size } from './terminal'
+import { openTerminal } from './terminal'
 
 const LONG_NAME = 'import-customers-of-every-tenant-into-the-data-warehouse-in-eu-1'
 const REASON =
   'migration of the archive to the new storage, which takes until Sunday; ask Ann before you resume'
-const WIDTHS = [80, 100, 160]
 let url: string
-let dataSource: DataSource
-let provider: SqlLockProvider
 
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'shedlock-terminal-'))
   const database = join(folder, 'locks.sqlite')
   url = `file:${database}`
-  dataSource = await new DataSource({ type: 'better-sqlite3', database }).initialize()
+  const dataSource = await new DataSource({ type: 'better-sqlite3', database }).initialize()
   afterFile(async () => {
     await dataSource.destroy()
     rmSync(folder, { recursive: true })
   })
-  provider = typeOrmLockProvider(dataSource, { lockedBy: 'nightly-worker-deployment-7d9f8b6c5-x2x4z/1' })
+  const lockedBy = 'nightly-worker-deployment-7d9f8b6c5-x2x4z/1'
+  const provider = typeOrmLockProvider(dataSource, { lockedBy })
   await provider.table.create()
   const run = async (name: string, outcome: 'succeeded' | 'failed') =>
     (await provider.lock({ name, lockAtMostFor: '1h' }))?.unlock({ outcome })
@@ -40,54 +37,61 @@ beforeAll(async () => {
   )
 })
 
-function open(args: readonly string[], size: Size, env?: Readonly<Record<string, string>>): Screen {
-  const screen = openTerminal([process.execPath, builtCli(), ...args, '--url', url], size, env)
-  afterTest(() => screen.close())
-  return screen
-}
-
 /** What the command leaves on a terminal. */
-async function shown(args: readonly string[], size: Size, env?: Readonly<Record<string, string>>) {
-  const screen = open(args, size, env)
+async function shown(
+  args: readonly string[],
+  columns: number,
+  env?: Readonly<Record<string, string>>,
+): Promise<{ lines: string[]; written: string }> {
+  const screen = openTerminal([process.execPath, builtCli(), ...args, '--url', url], { columns }, env)
+  afterTest(() => screen.close())
   await screen.ended
-  return {
-    lines: screen.lines().filter((line) => line !== ''),
-    wrapped: screen.wrapped(),
-    written: screen.written(),
-  }
+  expect(screen.wrapped()).toEqual([])
+  return { lines: screen.lines().filter((line) => line !== ''), written: screen.written() }
 }
 
-const firstWords = (lines: readonly string[]): string[] => lines.map((line) => line.split(' ')[0] ?? '')
-
-it.each(WIDTHS)(
-  'list fits into %d columns, trouble first, and cuts names and owners only',
-  async (columns) => {
-    const { lines, wrapped } = await shown(['list'], { columns })
-    expect(wrapped).toEqual([])
+describe.each([80, 100, 160])('in %d columns', (columns) => {
+  it('list fits, trouble first, and cuts names and owners only', async () => {
+    const { lines } = await shown(['list'], columns)
     expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN +OWNER$/)
     const [, failed, forEver, ...others] = lines
     expect(failed).toMatch(/^import-customers\S* +free +failed \d+m?s ago +nightly-worker\S*$/)
     expect(failed?.includes(LONG_NAME)).toBe(columns === 160)
     expect(failed?.includes('…')).toBe(columns < 160)
     expect(forEver).toMatch(/^java-job +held for ever /)
-    expect(firstWords(others)).toEqual(['archive', 'clean-up', 'vacuum', '报告'])
+    const names = others.map((line) => line.split(' ')[0])
+    expect(names).toEqual(['archive', 'clean-up', 'vacuum', '报告'])
     expect(others[0]).toMatch(/paused, (7h 59m|8h) left +never +paused by ann: .*…$/)
-  },
-)
+  })
+
+  it('list of one lock, check and an error are broken between words', async () => {
+    const one = await shown(['list', 'archive'], columns)
+    expect(one.lines.map((line) => line.trim()).join(' ')).toContain(`paused by ann: ${REASON}`)
+    const check = await shown(['check', 'java-job=1h', `${LONG_NAME}=1ms`, 'never=25h'], columns)
+    expect(check.lines.join()).toContain('is overdue: it was never acquired')
+    const missing = await shown(['list', '--table-name', 'other'], columns)
+    expect(missing.lines[0]).toMatch(/^shedlock-orm: There is no lock table 'other'/)
+  })
+
+  it('doctor prints the same SQL as into a pipe, in short lines', async () => {
+    const { lines } = await shown(['doctor'], columns)
+    const words = (text: string): string => text.split(/\s+/).join(' ').trim()
+    const { stdout } = await runCli(['doctor', '--url', url])
+    const piped = stdout.split('\n').filter((line) => line.startsWith('  '))
+    expect(piped.join()).toMatch(/where coalesce\(/)
+    expect(words(lines.join(' '))).toContain(words(piped.slice(0, 6).join(' ')))
+  })
+})
 
 it('list leaves the owner out where it does not fit', async () => {
-  for (const columns of [50, 74]) {
-    const { lines, wrapped } = await shown(['list'], { columns })
-    expect(wrapped).toEqual([])
-    expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN$/)
-    expect(lines[1]).toMatch(/^import\S*… +free +failed \d+m?s ago$/)
-  }
+  const { lines } = await shown(['list'], 74)
+  expect(lines[0]).toMatch(/^NAME +STATE +LAST RUN$/)
+  expect(lines[1]).toMatch(/^import\S*… +free +failed \d+m?s ago$/)
 })
 
 it('cuts and has colours on a terminal only, and no colours with NO_COLOR', async () => {
-  const red = /\u001b\[31mfailed \d+m?s ago/
-  expect((await shown(['list'], { columns: 80 })).written).toMatch(red)
-  const quiet = await shown(['list'], { columns: 80 }, { NO_COLOR: '1' })
+  expect((await shown(['list'], 80)).written).toMatch(/\u001b\[31mfailed \d+m?s ago/)
+  const quiet = await shown(['list'], 80, { NO_COLOR: '1' })
   expect(quiet.written).not.toContain('\u001b')
   expect(quiet.lines.join()).toContain('…')
   const { stdout } = await runCli(['list', '--url', url])
@@ -95,37 +99,8 @@ it('cuts and has colours on a terminal only, and no colours with NO_COLOR', asyn
   expect(stdout).toContain(REASON)
 })
 
-it.each(WIDTHS)(
-  'list of one lock, check and an error are broken between words in %d columns',
-  async (columns) => {
-    const one = await shown(['list', 'archive'], { columns })
-    expect(one.wrapped).toEqual([])
-    expect(one.lines.map((line) => line.trim()).join(' ')).toContain(`paused by ann: ${REASON}`)
-    const check = await shown(['check', 'java-job=1h', `${LONG_NAME}=1ms`, 'never=25h'], { columns })
-    expect(check.wrapped).toEqual([])
-    expect(check.lines.join()).toContain('is overdue: it was never acquired')
-    const missing = await shown(['list', '--table-name', 'other'], { columns })
-    expect(missing.wrapped).toEqual([])
-    expect(missing.lines[0]).toMatch(/^shedlock-orm: There is no lock table 'other'/)
-  },
-)
-
-it.each(WIDTHS)(
-  'doctor prints in %d columns the same SQL as into a pipe, in short lines',
-  async (columns) => {
-    const { lines, wrapped } = await shown(['doctor'], { columns })
-    expect(wrapped).toEqual([])
-    const words = (text: string) => text.split(/\s+/).join(' ').trim()
-    const { stdout } = await runCli(['doctor', '--url', url])
-    const piped = stdout.split('\n').filter((line) => line.startsWith('  '))
-    expect(piped.join()).toMatch(/where coalesce\(/)
-    expect(words(lines.join(' '))).toContain(words(piped.slice(0, 6).join(' ')))
-    expect(lines.join('\n')).not.toMatch(/ok +place: .*\n(.*\n)?error +table: There is no/)
-  },
-)
-
 it('doctor does not call a place right that has no table', async () => {
-  const { lines } = await shown(['doctor', '--table-name', 'other'], { columns: 160 })
+  const { lines } = await shown(['doctor', '--table-name', 'other'], 160)
   expect(lines[0]).toMatch(/^note +place: looked for table other/)
   expect(lines[1]).toMatch(/^error +table: There is no lock table 'other'/)
 })

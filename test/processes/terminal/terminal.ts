@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Terminal } from '@xterm/headless'
+import { Terminal, type IBufferLine } from '@xterm/headless'
 
 export interface Size {
   readonly columns: number
@@ -50,14 +50,14 @@ export function openTerminal(
   const exited = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject).on('close', resolve)
   })
-  const all = () => {
-    const { length } = terminal.buffer.active
-    const lines = Array.from({ length }, (_, index) => terminal.buffer.active.getLine(index))
-    return lines.map((line) => ({ text: line?.translateToString(true) ?? '', isWrapped: line?.isWrapped }))
+  const lines = (isShown: (line: IBufferLine) => boolean): string[] => {
+    const { active } = terminal.buffer
+    const all = Array.from({ length: active.length }, (_, index) => active.getLine(index))
+    return all.flatMap((line) => (line && isShown(line) ? [line.translateToString(true)] : []))
   }
   return {
-    lines: () => all().map(({ text }) => text),
-    wrapped: () => all().flatMap(({ text, isWrapped }) => (isWrapped ? [text] : [])),
+    lines: () => lines(() => true),
+    wrapped: () => lines(({ isWrapped }) => isWrapped),
     written: () => written,
     resize: async ({ columns, rows = terminal.rows }) => {
       await seen
