@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from '@jest/globals'
+import { afterFile } from '../../after-test'
 import { unpack } from '../versions/pack-revision'
 
 export const root = join(__dirname, '../../..')
@@ -38,9 +38,7 @@ export function npm(cwd: string, ...args: string[]): void {
 /** An empty folder, which goes when the test file is done. */
 export function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'shedlock-package-')))
-  afterAll(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterFile(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -55,11 +53,7 @@ export function installInto(app: string): void {
 
 /** Runs Node.js there, and fails with all that it said. */
 export function node(cwd: string, ...args: string[]): string {
-  return run(cwd, process.execPath, ...args)
-}
-
-export function run(cwd: string, command: string, ...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
   return stdout
 }

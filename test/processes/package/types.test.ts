@@ -1,29 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, test } from '@jest/globals'
+import { beforeAll, test } from '@jest/globals'
 import { entries, FRAMEWORKS, installed, installInto, node, temporaryFolder } from './packed-package'
 
-const folder = temporaryFolder()
-const app = join(folder, 'app')
+const app = join(temporaryFolder(), 'app')
 
-beforeAll(() => {
-  installInto(app)
-}, 120_000)
+beforeAll(() => installInto(app))
 
-const CONSUMER = `
-import { LockingTaskExecutor, LockError, type LockProvider, type TaskResult } from 'shedlock-orm'
-import { typeOrmLockProvider } from 'shedlock-orm/typeorm'
-
-export function executor(dataSource: Parameters<typeof typeOrmLockProvider>[0]): LockingTaskExecutor {
-  const provider: LockProvider = typeOrmLockProvider(dataSource, { tableName: 'locks' })
-  return new LockingTaskExecutor(provider, { defaultLockAtMostFor: '10m' })
-}
-export async function run(dataSource: Parameters<typeof typeOrmLockProvider>[0]): Promise<number | undefined> {
-  const result: TaskResult<number> = await executor(dataSource).executeWithLock({ name: 'job' }, () => 42)
-  return result.executed ? result.value : undefined
-}
-export const isLost = (error: unknown): boolean => error instanceof LockError && error.code === 'LOCK_LOST'
-`
 /** Its declarations must name the types of the package, because they are inferred. */
 const INFERRED = `
 import { executeOnce, InMemoryLockProvider, leaderElection, loggingListener, LockingTaskExecutor } from 'shedlock-orm'
@@ -54,11 +37,13 @@ const EVERYTHING = entries
   .map((entry, index) => `export * as entry${String(index)} from '${entry}'`)
   .join('\n')
 
-const BOTH =
-  "import { LockingTaskExecutor } from 'shedlock-orm'\nimport type { Common } from './common.cjs'\n" +
-  'export const same = (executor: Common): LockingTaskExecutor => executor\n'
+/** What CommonJS made fits where an ES module wants it. */
+const BOTH = `
+import { LockingTaskExecutor } from 'shedlock-orm'
+import type { Common } from './common.cjs'
+export const same = (executor: Common): LockingTaskExecutor => executor
+`
 const SOURCES = {
-  'consumer.ts': CONSUMER,
   'everything.ts': EVERYTHING,
   'common.cts': "export { LockingTaskExecutor as Common } from 'shedlock-orm'\n",
   'both.ts': BOTH,
@@ -66,37 +51,31 @@ const SOURCES = {
 }
 
 // That each entry is found by each kind of resolution is in tarball.test.ts.
-describe('a TypeScript project without any peer', () => {
-  const compile = (
-    compiler: string,
-    type: string,
-    options: object,
-    files: readonly (keyof typeof SOURCES)[],
-  ): void => {
-    writeFileSync(join(app, 'package.json'), JSON.stringify({ private: true, type }))
-    for (const file of files) writeFileSync(join(app, file), SOURCES[file])
-    const compilerOptions = {
-      ...{
-        target: 'es2022',
-        strict: true,
-        declaration: true,
-        outDir: 'out',
-        types: ['node'],
-        typeRoots: [installed('@types')],
+test.each<{ kind: string; compiler: string; type: string; options: object; files: (keyof typeof SOURCES)[] }>(
+  [
+    {
+      ...{ kind: 'ES modules, and checks library types', compiler: 'typescript-7', type: 'module' },
+      options: { module: 'nodenext', skipLibCheck: false },
+      files: ['everything.ts', 'common.cts', 'both.ts', 'inferred.ts'],
+    },
+    {
+      ...{ kind: 'CommonJS and the resolution of node10', compiler: 'typescript', type: 'commonjs' },
+      options: {
+        module: 'commonjs',
+        moduleResolution: 'node10',
+        ignoreDeprecations: '6.0',
+        skipLibCheck: true,
       },
-      ...options,
-    }
-    writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-    node(app, installed(`${compiler}/bin/tsc`), '-p', 'tsconfig.json')
+      files: ['everything.ts'],
+    },
+  ],
+)('a project without any peer compiles with $kind', ({ compiler, type, options, files }) => {
+  writeFileSync(join(app, 'package.json'), JSON.stringify({ private: true, type }))
+  for (const file of files) writeFileSync(join(app, file), SOURCES[file])
+  const compilerOptions = {
+    ...{ target: 'es2022', strict: true, declaration: true, outDir: 'out' },
+    ...{ types: ['node'], typeRoots: [installed('@types')], ...options },
   }
-
-  test('compiles with ES modules, library types checked too; what CommonJS made fits where one wants it', () => {
-    const files = ['consumer.ts', 'everything.ts', 'common.cts', 'both.ts', 'inferred.ts'] as const
-    compile('typescript-7', 'module', { module: 'nodenext', skipLibCheck: false }, files)
-  })
-
-  test('compiles with CommonJS and the resolution of node10', () => {
-    const options = { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0' }
-    compile('typescript', 'commonjs', { ...options, skipLibCheck: true }, ['consumer.ts', 'everything.ts'])
-  })
+  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+  node(app, installed(`${compiler}/bin/tsc`), '-p', 'tsconfig.json')
 })

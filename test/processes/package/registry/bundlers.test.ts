@@ -3,31 +3,26 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { installed, node, tarball, temporaryFolder } from '../packed-package'
-import { newProject } from './project'
+import { copyFixtures, newProject } from './project'
 
-const FIXTURES = ['bundled', 'next-route', 'run-once']
 const FORMATS = [
   { format: 'module', esbuild: 'esm', ending: 'mjs' },
   { format: 'commonjs', esbuild: 'cjs', ending: 'cjs' },
 ] as const
 
-const folder = temporaryFolder()
-const project = join(folder, 'project')
+const project = join(temporaryFolder(), 'project')
 
 beforeAll(() => {
   const clients = ['typeorm@1', 'sql.js@1']
   const bundlers = ['webpack@5', 'next@16', 'react@19', 'react-dom@19']
-  newProject(project, [tarball, ...clients, ...bundlers], [])
-  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
-  for (const name of FIXTURES)
-    copyFileSync(join(__dirname, 'fixtures', `${name}.ts`), join(project, `${name}.ts`))
-  copyFileSync(join(__dirname, 'fixtures/run-webpack.mjs'), join(project, 'run-webpack.mjs'))
+  newProject(project, [tarball, ...clients, ...bundlers], [], 'module')
+  const sources = ['bundled.ts', 'next-route.ts', 'run-once.ts']
+  copyFixtures(project, '.', [...sources, 'run-webpack.mjs'])
   const compilerOptions = {
     ...{ module: 'esnext', moduleResolution: 'bundler', target: 'es2022', outDir: 'app', rootDir: '.' },
     ...{ strict: true, skipLibCheck: true, types: ['node'], typeRoots: [installed('@types')] },
   }
-  const files = FIXTURES.map((name) => `${name}.ts`)
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: sources }))
   node(project, installed('typescript/bin/tsc'))
   rmSync(join(project, 'tsconfig.json'))
 })
@@ -50,29 +45,25 @@ describe('an app in one file', () => {
   })
 })
 
-describe('an app of Next', () => {
-  test.each([
-    { how: 'in the bundle', bundled: true, serverExternalPackages: ['typeorm'] },
-    {
-      ...{ how: 'left out of it by serverExternalPackages', bundled: false },
-      serverExternalPackages: ['typeorm', 'shedlock-orm'],
-    },
-  ])('keeps locks with the package $how', ({ bundled, serverExternalPackages }) => {
-    const route = join(project, 'next/app/run')
-    rmSync(join(project, 'next'), { recursive: true, force: true })
-    mkdirSync(route, { recursive: true })
-    copyFileSync(join(project, 'app/next-route.js'), join(route, 'route.js'))
-    const configuration = { serverExternalPackages, turbopack: { root: project } }
-    writeFileSync(join(project, 'next/next.config.mjs'), `export default ${JSON.stringify(configuration)}`)
-    node(join(project, 'next'), '../node_modules/next/dist/bin/next', 'build')
-    const answer = readFileSync(join(project, 'next/.next/server/app/run.body'), 'utf8')
-    expect(JSON.parse(answer)).toEqual({ executed: true, value: 'ran' })
-    const chunks = join(project, 'next/.next/server/chunks')
-    const ours = readdirSync(chunks, { recursive: true, encoding: 'utf8' }).filter(
-      (file) =>
-        file.endsWith('.js') &&
-        readFileSync(join(chunks, file), 'utf8').includes('shedlock-orm:lock-attempt'),
-    )
-    expect(ours.length > 0).toBe(bundled)
-  })
+test.each([
+  { how: 'in the bundle', bundled: true, serverExternalPackages: ['typeorm'] },
+  {
+    ...{ how: 'left out of it by serverExternalPackages', bundled: false },
+    serverExternalPackages: ['typeorm', 'shedlock-orm'],
+  },
+])('an app of Next keeps locks with the package $how', ({ bundled, serverExternalPackages }) => {
+  const next = join(project, 'next')
+  rmSync(next, { recursive: true, force: true })
+  mkdirSync(join(next, 'app/run'), { recursive: true })
+  copyFileSync(join(project, 'app/next-route.js'), join(next, 'app/run/route.js'))
+  const configuration = { serverExternalPackages, turbopack: { root: project } }
+  writeFileSync(join(next, 'next.config.mjs'), `export default ${JSON.stringify(configuration)}`)
+  node(next, '../node_modules/next/dist/bin/next', 'build')
+  const answer = readFileSync(join(next, '.next/server/app/run.body'), 'utf8')
+  expect(JSON.parse(answer)).toEqual({ executed: true, value: 'ran' })
+  const chunks = join(next, '.next/server/chunks')
+  const hasOurs = readdirSync(chunks, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.js'))
+    .some((file) => readFileSync(join(chunks, file), 'utf8').includes('shedlock-orm:lock-attempt'))
+  expect(hasOurs).toBe(bundled)
 })

