@@ -1,24 +1,21 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { beforeAll, describe, expect, it } from '@jest/globals'
-import { afterFile, afterTest } from '../../after-test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { describe, expect, it } from '@jest/globals'
+import { afterTest } from '../../after-test'
 import { HOSTILE } from '../../web/hostile'
-import { violations } from './accessible'
-import { openBrowser, servePage, type PageServer } from './page-server'
+import { servePage, type PageServer } from './page-server'
 import { insertTwelve, OVERDUE_AFTER } from './rows'
+import { newPage, SCREENS, tooWideAt, violations } from './visitor'
 
-let browser: Browser
-
-beforeAll(async () => {
-  browser = await openBrowser()
-  afterFile(() => browser.close())
-})
-
-async function serve(...options: Parameters<typeof servePage>): Promise<PageServer> {
-  const server = await servePage(...options)
+async function serve(
+  insert: (server: PageServer) => Promise<unknown> = () => Promise.resolve(),
+  options: Parameters<typeof servePage>[0] = {},
+): Promise<PageServer> {
+  const server = await servePage(options)
   afterTest(() => server.close())
+  await insert(server)
   return server
 }
 
@@ -27,9 +24,7 @@ async function visit(
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; complaints: string[] }> {
-  const context = await browser.newContext({ javaScriptEnabled: false, ...options })
-  afterTest(() => context.close())
-  const page = await context.newPage()
+  const page = await newPage({ javaScriptEnabled: false, ...options })
   const complaints: string[] = []
   page.on('console', (message) => complaints.push(message.text()))
   page.on('dialog', (dialog) => complaints.push(dialog.message()))
@@ -41,128 +36,132 @@ async function visit(
   return { page, complaints }
 }
 
-/** How much wider than its window it is. */
-const excessOf = (page: Page): Promise<number> =>
-  page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
-
-const texts = ({ page }: { page: Page }, label: string): Promise<string[]> =>
+const texts = (page: Page, label: string): Promise<string[]> =>
   page.locator(`td[data-label="${label}"]`).allInnerTexts()
 
-describe.each([390, 1280])('at %d pixels', (width) => {
-  const viewport = { width, height: 800 }
+/** Locks that were acquired a minute ago. */
+const insertHeld =
+  (...names: string[]) =>
+  async ({ insert }: PageServer): Promise<void> => {
+    for (const name of names) await insert(name, { owner: 'host/1', at: -60, until: 600 })
+  }
 
-  it.each([
-    ['no', () => Promise.resolve()],
-    ['two thousand', insertMany],
-    ['hostile', insertHostile],
-  ] as const)('%s locks fit, and load and say nothing else', async (_, insert) => {
-    const server = await serve({ overdueAfter: {} })
-    await insert(server)
+async function insertMany({ insert }: PageServer): Promise<void> {
+  for (let index = 0; index < 2_000; index++) {
+    const owner = `worker-${index % 7}/1`
+    await insert(`tenant-${index}:report`, { owner, at: -index, until: index % 50 ? -1 : 60 })
+  }
+}
+
+async function insertHostile({ insert }: PageServer): Promise<void> {
+  for (const text of [...HOSTILE, 'x'.repeat(64)])
+    await insert(text, { owner: text.padEnd(200, text), at: -60, until: 600 })
+}
+
+async function insertWidest(server: PageServer): Promise<void> {
+  await insertTwelve(server)
+  await server.insert('locked in the future', { owner: 'api-7f9c4d/1', at: 3_600 * 24 * 99, until: -1 })
+}
+
+it.each([
+  ['no', 160, () => Promise.resolve()],
+  ['the widest', 20, insertWidest],
+  ['two thousand', 160, insertMany],
+  ['hostile', 160, insertHostile],
+] as const)(
+  '%s locks fit into windows from 320 pixels on, and load and say nothing else',
+  async (_, step, insert) => {
+    const { url } = await serve(insert, { overdueAfter: OVERDUE_AFTER })
     // With scripts, so that those of a name would run.
-    const { page, complaints } = await visit(server.url, { viewport, javaScriptEnabled: true })
-    expect(await excessOf(page)).toBe(0)
+    const { page, complaints } = await visit(url, { javaScriptEnabled: true })
+    expect(await tooWideAt(page, step)).toEqual([])
     expect(complaints).toEqual([])
-  })
+  },
+)
 
-  it('twelve locks fit, and axe-core finds nothing wrong, light and dark', async () => {
+it('the head of the table stays in sight', async () => {
+  const { page } = await visit((await serve(insertMany)).url)
+  await page.getByRole('link', { name: 'Next' }).scrollIntoViewIfNeeded()
+  expect((await page.getByRole('columnheader', { name: 'Locked at' }).boundingBox())?.y).toBe(0)
+})
+
+describe.each(SCREENS)('at $viewport.width pixels, $colorScheme', (screen) => {
+  it('axe-core finds nothing wrong', async () => {
     const found: string[] = []
-    const look = async (page: Page, where: string): Promise<void> => {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        for (const wrong of await violations(page)) found.push(`${where}, ${colorScheme}: ${wrong}`)
-      }
+    const check = async (page: Page, where: string): Promise<void> => {
+      for (const wrong of await violations(page)) found.push(`${where}: ${wrong}`)
     }
     const visitTitled = async (title: string) => {
-      const server = await serve({ overdueAfter: OVERDUE_AFTER, title })
-      await insertTwelve(server)
-      const visited = await visit(server.url, { viewport, bypassCSP: true, javaScriptEnabled: true })
-      return { ...visited, url: server.url }
+      const { url } = await serve(insertTwelve, { overdueAfter: OVERDUE_AFTER, title })
+      return visit(url, { ...screen, bypassCSP: true, javaScriptEnabled: true })
     }
     // The two differ in the colour of their titles.
-    await look((await visitTitled('Shop, staging')).page, 'staging')
-    const { page, complaints, url } = await visitTitled('Shop, production')
-    expect(await excessOf(page)).toBe(0)
-    for (const query of [
-      ...['', '?refresh=filter&q=a', '?refresh=off', '?q=nothing', '?page=2'],
-      '?action=pause&name=thumbnails',
-    ]) {
+    await check((await visitTitled('Shop, staging')).page, 'staging')
+    const { page, complaints } = await visitTitled('Shop, production')
+    const url = page.url()
+    const queries = ['', '?refresh=filter&q=a', '?refresh=off', '?q=nothing', '?page=2']
+    for (const query of [...queries, '?action=pause&name=thumbnails']) {
       await page.goto(url + query)
-      await look(page, query)
+      await check(page, query)
     }
     await page.getByLabel('For how long').fill('2h')
     await page.getByLabel('Reason').fill('a trial')
     await page.getByRole('button', { name: 'pause' }).click()
     await page.getByRole('status').waitFor()
-    await look(page, 'done')
+    await check(page, 'done')
     await page.goto(url)
     await page.getByRole('link', { name: 'release import-orders', exact: true }).click()
-    await look(page, 'release')
-    expect(found).toEqual([])
-    expect(complaints).toEqual([])
+    await check(page, 'release')
+    expect([...found, ...complaints]).toEqual([])
   })
 
   it('a screen reader finds a table, its columns, and each action by the name of its lock', async () => {
-    const server = await serve({ overdueAfter: OVERDUE_AFTER })
-    await insertTwelve(server)
-    const { page } = await visit(server.url, { viewport })
+    const { url } = await serve(insertTwelve, { overdueAfter: OVERDUE_AFTER })
+    const { page } = await visit(url, screen)
     const table = page.getByRole('table', { name: 'Locks' })
     expect(await table.getByRole('columnheader').allTextContents()).toContain('Locked at')
     expect(await table.getByRole('row').count()).toBe(13)
     // An empty cell takes no room on a phone.
-    expect(await table.getByRole('row').nth(1).getByRole('cell').count()).toBe(width < 900 ? 6 : 7)
+    const cells = screen.viewport.width < 900 ? 6 : 7
+    expect(await table.getByRole('row').nth(1).getByRole('cell').count()).toBe(cells)
     await page.getByRole('link', { name: 'release import-orders', exact: true }).click()
     expect(await page.getByRole('definition').first().innerText()).toBe('worker-58b6f/17')
   })
 })
 
-it('the page fits its window at every width, with the widest rows', async () => {
-  const server = await serve({ overdueAfter: OVERDUE_AFTER })
-  await insertTwelve(server)
-  await server.insert('locked in the future', { owner: 'api-7f9c4d/1', at: 3_600 * 24 * 99, until: -1 })
-  const { page } = await visit(server.url)
-  const tooWide: number[] = []
-  for (let width = 320; width <= 1_920; width += 20) {
-    await page.setViewportSize({ width, height: 800 })
-    if ((await excessOf(page)) > 0) tooWide.push(width)
-  }
-  expect(tooWide).toEqual([])
-})
-
 it('a job is paused and resumed, and a lock released, without scripts', async () => {
-  const server = await serve()
-  await insertTwelve(server)
+  const server = await serve(insertTwelve)
   const { page, complaints } = await visit(server.url)
   await page.getByRole('link', { name: 'pause thumbnails' }).click()
   const pause = page.getByRole('button', { name: 'pause' })
   await pause.click()
   // The browser wants a reason first, and a duration that it can describe.
-  expect(await page.getByRole('button', { name: 'pause' }).isVisible()).toBe(true)
+  expect(await pause.isVisible()).toBe(true)
   const duration = page.getByLabel('For how long')
   expect(await duration.getAttribute('title')).toBe('A whole number and a unit: 30m, 8h or 2d')
   await duration.fill('2h')
   await page.getByLabel('Why').fill('<b>disk is full</b>')
   await pause.click()
   expect(await page.getByRole('status').innerText()).toBe('Done. The job thumbnails is paused.')
-  expect(await texts({ page }, 'State')).toEqual(['paused'])
-  expect(await texts({ page }, 'Owner')).toEqual(['paused by ann: <b>disk is full</b>'])
+  expect(await texts(page, 'State')).toEqual(['paused'])
+  expect(await texts(page, 'Owner')).toEqual(['paused by ann: <b>disk is full</b>'])
   expect((await server.provider.table.find('thumbnails'))?.paused).toBe(true)
 
   await page.getByRole('link', { name: 'resume thumbnails' }).click()
   await page.getByRole('button', { name: 'resume' }).click()
-  expect(await texts({ page }, 'State')).toEqual(['free'])
+  expect(await texts(page, 'State')).toEqual(['free'])
 
   await page.getByRole('link', { name: 'Show all' }).click()
   await page.getByRole('link', { name: 'release import-orders' }).click()
   expect(await page.getByText('worker-58b6f/17').isVisible()).toBe(true)
   expect((await server.provider.table.find('import-orders'))?.held).toBe(true)
   await page.getByRole('button', { name: 'release' }).click()
-  expect(await texts({ page }, 'State')).toEqual(['free'])
+  expect(await texts(page, 'State')).toEqual(['free'])
   expect(complaints).toEqual([])
 })
 
 it('a keyboard is enough', async () => {
-  const server = await serve()
-  await server.insert('job', { owner: 'host/1', at: -60, until: 600 })
+  const server = await serve(insertHeld('job'))
   const { page } = await visit(`${server.url}?refresh=off`)
   const focused = (): Promise<string> => page.locator(':focus').innerText()
   await page.keyboard.press('Tab')
@@ -182,43 +181,31 @@ it('a keyboard is enough', async () => {
 })
 
 it('loads itself again, but what is typed into the filter stays, and so does the focus, however long one types', async () => {
-  const server = await serve()
-  await server.insert('import', { owner: 'host/1', at: -60, until: 600 })
-  await server.insert('export', { owner: 'host/1', at: -60, until: 600 })
+  const server = await serve(insertHeld('import', 'export'))
   const { page } = await visit(server.url)
   const other = await page.context().newPage()
   await other.goto(server.url)
   await page.getByRole('link', { name: 'Filter by name, state or owner' }).click()
-  const field = page.getByRole('searchbox')
   await page.locator('[name=q]:focus').waitFor()
   await page.keyboard.type('imp')
-  await server.insert('late', { owner: 'host/1', at: -60, until: 600 })
+  await insertHeld('late')(server)
   // By now the page would have loaded itself again.
   await other.getByText('late').waitFor({ timeout: 60_000 })
   await page.keyboard.type('ort')
-  expect(await field.inputValue()).toBe('import')
+  expect(await page.getByRole('searchbox').inputValue()).toBe('import')
   await page.keyboard.press('Enter')
   await page.getByRole('link', { name: 'Filter by name, state or owner: import' }).waitFor()
-  expect(await texts({ page }, 'Lock')).toEqual(['import'])
-})
-
-it('the head of the table stays in sight', async () => {
-  const server = await serve()
-  await insertMany(server)
-  const { page } = await visit(server.url)
-  await page.getByRole('link', { name: 'Next' }).scrollIntoViewIfNeeded()
-  expect((await page.getByRole('columnheader', { name: 'Locked at' }).boundingBox())?.y).toBe(0)
+  expect(await texts(page, 'Lock')).toEqual(['import'])
 })
 
 describe('another site', () => {
-  /** A page that posts to ours as soon as it is open, and one that shows ours in a frame. */
-  async function attack(html: string): Promise<number> {
+  /** Serves the page of an attacker. */
+  async function serveAttack(html: string): Promise<number> {
     const evil = createServer((_request, response) => {
       response.setHeader('content-type', 'text/html')
       response.end(html)
     })
-    evil.listen(0, '127.0.0.1')
-    await once(evil, 'listening')
+    await once(evil.listen(0, '127.0.0.1'), 'listening')
     afterTest(() => {
       evil.closeAllConnections()
       evil.close()
@@ -227,43 +214,25 @@ describe('another site', () => {
   }
 
   it.each(['127.0.0.1', 'localhost'])('on %s cannot change anything', async (host) => {
-    const server = await serve()
-    const form = `<form method="post" action="${server.url}?action=pause&name=job"><input name="for" value="1h"><input name="reason" value="r"></form>`
-    const port = await attack(`${form}<script>document.forms[0].submit()</script>`)
-    const { page } = await visit(server.url)
-    const context = await browser.newContext()
-    afterTest(() => context.close())
-    const evil = await context.newPage()
-    const answered = evil.waitForResponse((response) => response.url().startsWith(server.url))
-    await evil.goto(`http://${host}:${port}/`)
+    const { url, provider } = await serve()
+    const form = `<form method="post" action="${url}?action=pause&name=job"><input name="for" value="1h"><input name="reason" value="r"></form>`
+    const port = await serveAttack(`${form}<script>document.forms[0].submit()</script>`)
+    const page = await newPage()
+    const answered = page.waitForResponse((response) => response.url().startsWith(url))
+    await page.goto(`http://${host}:${port}/`)
     expect((await answered).status()).toBe(403)
-    await page.reload()
-    expect(await page.getByText('There are no locks yet.').isVisible()).toBe(true)
+    expect(await provider.table.list()).toEqual([])
   })
 
   it('cannot show the page in a frame, nor read it', async () => {
-    const server = await serve()
-    await server.insert('secret', { owner: 'host/1', at: -60, until: 600 })
-    const port = await attack(
-      `<iframe src="${server.url}"></iframe><script>fetch('${server.url}').then(() => document.title = 'read', () => document.title = 'not read')</script>`,
+    const { url } = await serve(insertHeld('secret'))
+    const port = await serveAttack(
+      `<iframe src="${url}"></iframe><script>fetch('${url}').then(() => document.title = 'read', () => document.title = 'not read')</script>`,
     )
-    const { page } = await visit(`http://localhost:${port}/`, { javaScriptEnabled: true })
+    const page = await newPage()
+    await page.goto(`http://localhost:${port}/`)
     await page.waitForFunction('document.title !== ""')
     expect(await page.title()).toBe('not read')
     expect(await page.frameLocator('iframe').getByText('secret').count()).toBe(0)
   })
 })
-
-async function insertMany({ insert }: PageServer): Promise<void> {
-  for (let index = 0; index < 2_000; index++)
-    await insert(`tenant-${index}:report`, {
-      owner: `worker-${index % 7}/1`,
-      at: -index,
-      until: index % 50 ? -1 : 60,
-    })
-}
-
-async function insertHostile({ insert }: PageServer): Promise<void> {
-  for (const text of [...HOSTILE, 'x'.repeat(64)])
-    await insert(text, { owner: text.padEnd(200, text), at: -60, until: 600 })
-}

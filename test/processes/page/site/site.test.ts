@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { afterFile, afterTest } from '../../../after-test'
-import { violations } from '../accessible'
-import { openBrowser } from '../page-server'
+import { sentences } from '../../../../site/playground/sentences'
+import { afterFile } from '../../../after-test'
+import { excessOf, newPage, SCREENS, tooWideAt, violations } from '../visitor'
 import { serveSite, SITE } from './site-server'
 
 const PAGES = [
@@ -14,39 +14,37 @@ const PAGES = [
   '/docs/performance',
   '/docs/api/shedlock-orm/classes/LockingTaskExecutor',
 ]
-let browser: Browser
+const read = (file: string): string => readFileSync(join(SITE, file), 'utf8')
+const llmsLinks = (): URL[] =>
+  [...read('llms.txt').matchAll(/\]\((.*?)\)/g)].map(([, link = '']) => new URL(link))
 let site: Awaited<ReturnType<typeof serveSite>>
 
 beforeAll(async () => {
-  browser = await openBrowser()
-  afterFile(() => browser.close())
   site = await serveSite()
   afterFile(() => site.close())
 })
 
 /** A page at the end of what it loads, and what it did not find. */
-async function visit(path: string, options: object = {}): Promise<{ page: Page; missing: string[] }> {
-  const context = await browser.newContext(options)
-  afterTest(() => context.close())
-  const page = await context.newPage()
+async function visit(
+  path: string,
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; missing: string[] }> {
+  const page = await newPage(options)
   const missing: string[] = []
   page.on('response', (response) => response.ok() || missing.push(response.url()))
   await page.goto(site.url + path, { waitUntil: 'networkidle' })
   return { page, missing }
 }
 
-describe.each([390, 1280])('at %d pixels', (width) => {
-  it.each(PAGES)('%s fits, and axe-core finds nothing wrong, light and dark', async (path) => {
-    const { page, missing } = await visit(path, { colorScheme: 'light', viewport: { width, height: 800 } })
+describe.each(SCREENS)('at $viewport.width pixels, $colorScheme', (screen) => {
+  it.each(PAGES)('%s fits, and axe-core finds nothing wrong', async (path) => {
+    const { page, missing } = await visit(path, screen)
     if (path === '/') {
       await page.locator('.track .run').first().waitFor()
       await page.getByText('The code, and its values to choose').click()
     }
-    expect(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')).toBe(0)
+    expect(await excessOf(page)).toBe(0)
     expect([...missing, ...(await violations(page))]).toEqual([])
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await page.locator('html.dark').waitFor()
-    expect(await violations(page)).toEqual([])
   })
 })
 
@@ -58,41 +56,30 @@ function cut(page: Page, selector: string): Promise<unknown> {
   )
 }
 
-it('at every width the top bar fits', async () => {
+it('at every width the top bar fits, and on a phone the options show their meanings', async () => {
   const { page } = await visit('/docs/options')
-  const wide = []
-  for (let width = 320; width <= 1_920; width += 32) {
-    await page.setViewportSize({ width, height: 800 })
-    if ((await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')) !== 0)
-      wide.push(width)
-  }
-  expect(wide).toEqual([])
+  expect(await tooWideAt(page, 32)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect(await cut(page, '.vp-doc table')).toEqual([])
 })
 
 it('at 1,280 pixels no program and no table for users is cut', async () => {
   const { page } = await visit('/')
-  const links = [...readFileSync(join(SITE, 'llms.txt'), 'utf8').matchAll(/\]\((.*?)\.md\)/g)]
-  const paths = links.map(([, link = '']) => new URL(link).pathname.replace(/index$/, ''))
+  const paths = llmsLinks().map(({ pathname }) => pathname.replace(/(index)?\.md$/, ''))
   const forUsers = paths.filter((path) => !/\/(docs\/(api|maintainers)\/|[A-Z]+$)/.test(path))
   expect(forUsers.length).toBeGreaterThan(25)
-  const found = []
   for (const path of forUsers) {
     await page.goto(site.url + path)
-    found.push([path, await cut(page, '.vp-doc :is(pre, table)')])
+    expect([path, await cut(page, '.vp-doc :is(pre, table)')]).toEqual([path, []])
   }
-  expect(found).toEqual(forUsers.map((path) => [path, []]))
 })
 
-it('on a phone the options show their meanings', async () => {
-  const { page } = await visit('/docs/options', { viewport: { width: 390, height: 844 } })
-  expect(await cut(page, '.vp-doc table')).toEqual([])
-})
-
-describe.each([
+it.each([
   [1280, 800],
   [390, 844],
-])('the first screen of %d × %d pixels', (width, height) => {
-  it('shows the sentence, the whole program and the running timelines', async () => {
+])(
+  'the first screen of %d × %d pixels shows the sentence, the whole program and the running timelines',
+  async (width, height) => {
     const { page } = await visit('/', { viewport: { width, height } })
     await page.locator('.track .run').first().waitFor()
     const [sentence, program] = [page.locator('.vp-doc p').first(), page.locator('.vp-doc pre').first()]
@@ -101,25 +88,29 @@ describe.each([
       expect(y + high).toBeLessThanOrEqual(height)
     }
     expect(await cut(page, '.vp-doc > div > div:first-of-type pre')).toEqual([])
-  })
-})
+  },
+)
+
+/** Waits until the heading of the address is at the top; the last headings of a page cannot reach it. */
+const landed = (page: Page) =>
+  page.waitForFunction(`(() => {
+    const { top } = document.getElementById(decodeURIComponent(location.hash.slice(1))).getBoundingClientRect()
+    const isAtTheEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2
+    return Math.abs(top - 120) < 80 || (isAtTheEnd && top > 0 && top < innerHeight)
+  })()`)
 
 it('one set-up is shown at a time, and links to the others land on them', async () => {
   const { page } = await visit('/#nestjs')
-  const heading = (name: string) => page.locator('.set-ups').getByRole('heading', { level: 2, name })
-  const landed = () =>
-    page.waitForFunction(
-      `Math.abs(document.querySelector(location.hash).getBoundingClientRect().top - 120) < 80`,
-    )
-  await heading('NestJS').waitFor()
-  await landed()
+  const expectShown = async (name: string): Promise<void> => {
+    await page.locator('.set-ups').getByRole('heading', { level: 2, name }).waitFor()
+    await landed(page)
+    expect(await page.locator('.set-ups h2:visible').count()).toBe(1)
+  }
+  await expectShown('NestJS')
   await page.getByRole('navigation', { name: 'Set-ups' }).getByRole('link', { name: 'Prisma' }).click()
-  await heading('Prisma').waitFor()
-  await landed()
-  expect(await heading('NestJS').isVisible()).toBe(false)
+  await expectShown('Prisma')
   await page.locator('.vp-doc').getByRole('link', { name: 'TypeORM', exact: true }).first().click()
-  await heading('TypeORM').waitFor()
-  await landed()
+  await expectShown('TypeORM')
 })
 
 it.each(['/', '/docs/guides/page', '/docs/guides/durations', '/docs/performance'])(
@@ -130,28 +121,10 @@ it.each(['/', '/docs/guides/page', '/docs/guides/durations', '/docs/performance'
     expect(links.length).toBeGreaterThan(0)
     for (const link of links) {
       await link.click()
-      // The last headings of a page cannot reach the top of the window.
-      await page.waitForFunction(`(() => {
-        const { top } = document.getElementById(decodeURIComponent(location.hash.slice(1))).getBoundingClientRect()
-        const isAtTheEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2
-        return Math.abs(top - 120) < 80 || (isAtTheEnd && top > 0 && top < innerHeight)
-      })()`)
+      await landed(page)
     }
   },
 )
-
-it('an address that no page has leads to all pages', async () => {
-  const { page } = await visit('/docs/nothing')
-  await page.getByRole('link', { name: 'all pages' }).click()
-  await page.getByRole('heading', { level: 1, name: 'Documentation' }).waitFor()
-})
-
-it('the menu of a phone leads to the pages', async () => {
-  const { page } = await visit('/', { viewport: { width: 390, height: 800 } })
-  await page.getByRole('button', { name: 'mobile navigation' }).click()
-  await page.getByRole('link', { name: 'Options', exact: true }).first().click()
-  await page.getByRole('heading', { level: 1, name: 'Options' }).waitFor()
-})
 
 /** Returns where the first result of the search leads to. */
 async function firstResult(page: Page, word: string): Promise<string> {
@@ -171,8 +144,8 @@ it('the search finds exported names first, and what people look for', async () =
   const { page } = await visit('/docs/options')
   await page.getByRole('button', { name: 'Search' }).click()
   const missed = []
-  // Every sixth, because each takes most of a second.
-  for (const name of names.filter((_, index) => index % 6 === 0)) {
+  // Every twelfth, because each takes most of a second.
+  for (const name of names.filter((_, index) => index % 12 === 0)) {
     const first = await firstResult(page, name)
     // An interface may differ from a function only in its first letter.
     if (!first.replace(/#.*/, '').toLowerCase().endsWith(`/${name.toLowerCase()}`)) missed.push([name, first])
@@ -203,21 +176,24 @@ it('each picture has its size, so that links to headings land where they point',
     file.endsWith('.html'),
   )
   const pictures = pages.flatMap((file) =>
-    [...readFileSync(join(SITE, file), 'utf8').matchAll(/<img [^>]*>/g)].map(
-      ([picture]) => [file, picture] as const,
-    ),
+    [...read(file).matchAll(/<img [^>]*>/g)].map(([picture]) => `${file}: ${picture}`),
   )
   // The logo in the top bar has its size from the style.
-  const inText = pictures.filter(([, picture]) => !/class="[^"]*logo/i.test(picture))
+  const inText = pictures.filter((picture) => !/class="[^"]*logo/i.test(picture))
   expect(inText.length).toBeGreaterThan(10)
-  expect(
-    inText.filter(([, picture]) => !/ width="\d+"/.test(picture) || !/ height="\d+"/.test(picture)),
-  ).toEqual([])
+  const hasSize = (picture: string): boolean => / width="\d+"/.test(picture) && / height="\d+"/.test(picture)
+  expect(inText.filter((picture) => !hasSize(picture))).toEqual([])
+})
+
+it("the links of the playground's sentences lead to headings", () => {
+  for (const [, , link] of Object.values(sentences)) {
+    const [page, heading = ''] = link.split('#')
+    expect(read(`${page}.html`)).toContain(heading && ` id="${heading}"`)
+  }
 })
 
 it('each page has a description, a picture, and itself as Markdown; llms.txt leads to all of them', () => {
-  const read = (file: string): string => readFileSync(join(SITE, file), 'utf8')
-  const links = [...read('llms.txt').matchAll(/\]\((.*?)\)/g)].map(([, link = '']) => new URL(link))
+  const links = llmsLinks()
   expect(links.length).toBeGreaterThan(30)
   expect(links.filter(({ pathname }) => !existsSync(join(SITE, pathname)))).toEqual([])
   const descriptions = links.map(({ pathname }) => {
