@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from '@jest/globals'
 import { eventually } from '../../eventually'
-import { own } from './compile-programs'
 import { Instance } from './instance'
 import { migratedDatabase } from './migrated-database'
+import { own, root } from './programs'
 
-const compiled = join(__dirname, '../../../examples/dist')
+const compiled = join(root, 'examples/dist')
 const TICK = 2_000
 const TICKS = Number(process.env['TICKS'] ?? 30)
 /** A timer may be early by some milliseconds; on a busy machine it is late. */

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { beforeAll, expect, test } from '@jest/globals'
-import { afterFile } from '../../after-test'
+import { expect, test } from '@jest/globals'
+import { afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
-import { startApp, type Instance } from './instance'
+import { startApp } from './instance'
 import { migratedEnvironment } from './migrated-database'
 import { MONITORS } from './programs'
 
@@ -25,7 +25,7 @@ async function startMonitor(): Promise<{ url: string; statuses: string[] }> {
     })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  afterFile(() => {
+  afterTest(() => {
     server.close()
     server.closeAllConnections()
   })
@@ -38,37 +38,24 @@ const ROWS: readonly { file: string; job: string; ran: string[]; skipped: string
   // What the guide warns of: failed runs count as successes, and so do skips.
   { file: 'around', job: 'fails', ran: ['in_progress', 'ok'], skipped: ['in_progress', 'ok'] },
 ]
-let apps: { statuses: string[]; instances: Instance[] }[] = []
 
-// All at once, because they wait for their fires.
-beforeAll(async () => {
-  const start = async ({ file, job }: (typeof ROWS)[number]) => {
-    const { url, statuses } = await startMonitor()
-    const environment = {
-      ...(await migratedEnvironment(afterFile)),
-      ...{ SENTRY_DSN: `http://key@${url}/1`, PING_URL: `http://${url}/ping` },
-      ...(job === 'fails' && { JOB_FAILS: 'yes' }),
-    }
-    const instances = [1, 2].map(() => startApp('monitors', [file], environment, afterFile))
-    return { statuses, instances }
+test.each(ROWS)('$file, of a job that $job: a run is reported as $ran, a skip as $skipped', async (row) => {
+  const { url, statuses } = await startMonitor()
+  const environment = {
+    ...(await migratedEnvironment(afterTest)),
+    ...{ SENTRY_DSN: `http://key@${url}/1`, PING_URL: `http://${url}/ping` },
+    ...(row.job === 'fails' && { JOB_FAILS: 'yes' }),
   }
-  apps = await Promise.all(ROWS.map(start))
+  const instances = [1, 2].map(() => startApp('monitors', [row.file], environment, afterTest))
+  const fires = (said: 'ran' | 'skipped') => instances.flatMap((each) => each.said(`${said} report`))
+  await eventually(
+    () => {
+      const [ran, skipped] = [fires('ran'), fires('skipped')]
+      expect(Math.min(ran.length, skipped.length)).toBeGreaterThanOrEqual(3)
+      // Between two fires.
+      const reported = [...ran.flatMap(() => row.ran), ...skipped.flatMap(() => row.skipped)]
+      expect([...statuses].sort()).toEqual(reported.sort())
+    },
+    { timeout: 90_000 },
+  )
 })
-
-test.each(ROWS.map((row, index) => ({ ...row, index })))(
-  '$file, of a job that $job: a run is reported as $ran, a skip as $skipped',
-  async ({ index, ...row }) => {
-    const { statuses = [], instances = [] } = apps[index] ?? {}
-    const fires = (said: 'ran' | 'skipped') => instances.flatMap((each) => each.said(`${said} report`))
-    await eventually(
-      () => {
-        const [ran, skipped] = [fires('ran'), fires('skipped')]
-        expect(Math.min(ran.length, skipped.length)).toBeGreaterThanOrEqual(3)
-        // Between two fires.
-        const reported = [...ran.flatMap(() => row.ran), ...skipped.flatMap(() => row.skipped)]
-        expect([...statuses].sort()).toEqual(reported.sort())
-      },
-      { timeout: 90_000 },
-    )
-  },
-)

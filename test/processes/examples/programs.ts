@@ -1,8 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Programs } from './compile-programs'
 
-const root = join(__dirname, '../../..')
+/** The files of an app: their names without `.ts`, and their texts. */
+type Programs = ReadonlyMap<string, string>
+
+export const root = join(__dirname, '../../..')
+/** What the root's package.json does not have. */
+export const own = join(__dirname, 'node_modules')
 
 /** The `ts scheduler` blocks of a page. */
 function ofPage(page: string, change: (text: string, file: string) => string): Map<string, string> {

@@ -6,12 +6,10 @@ import type * as Croner from 'croner'
 import { afterFile } from '../../after-test'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
-import { own } from './compile-programs'
 import { startApp, type Instance } from './instance'
 import { migratedEnvironment } from './migrated-database'
-import { APPS } from './programs'
+import { APPS, own, root } from './programs'
 
-const root = join(__dirname, '../../..')
 const page = readFileSync(join(root, 'docs/schedulers.md'), 'utf8')
 const FIRES = 5
 const LONG = { timeout: 60_000 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
 import { afterTest } from '../../after-test'
+import { root } from './programs'
 
-const root = join(__dirname, '../../..')
 const example = join(root, 'examples/stackblitz')
 
 interface Manifest {

@@ -27,8 +27,7 @@ import { prisma, type PrismaClient } from './prisma-client.js'
 const insert = 'insert into invoices (name) values ($1)'
 
 const [TYPEORM, CLS] = ['typeorm-transactional', 'Prisma in nestjs-cls']
-const lockOf = (name: string, more: { provider?: string } = {}) => ({ name, lockAtMostFor: '1m', ...more })
-const ofCls = { provider: 'prisma' }
+const lockOf = (name: string) => ({ name, lockAtMostFor: '1m' })
 
 @Injectable()
 class Invoices {
@@ -43,11 +42,12 @@ class Invoices {
     await this.#write(TYPEORM)
   }
 
-  @SchedulerLock(lockOf(CLS, ofCls))
+  @SchedulerLock({ ...lockOf(CLS), provider: 'prisma' })
   @UseCls()
   @ClsTransactional()
   async writeWithPrisma(): Promise<void> {
-    await this.#writeWithPrisma(CLS)
+    await this.ofPrisma.tx.$executeRawUnsafe(insert, CLS)
+    await guardOfPrisma(this.ofPrisma.tx)
   }
 
   // The wrong order: the lock is released before the transaction commits.
@@ -59,21 +59,9 @@ class Invoices {
 
   @UseCls()
   @ClsTransactional()
-  @SchedulerLock(lockOf(`${CLS}/wrong`, ofCls))
-  async writeLateWithPrisma(): Promise<void> {
-    await this.#writeWithPrisma(`${CLS}/wrong`)
-  }
-
-  @UseCls()
-  @ClsTransactional()
   async lockAndFail(locks: LockProvider): Promise<void> {
     await locks.lock(lockOf('rolled back'))
     throw new Error('rolled back')
-  }
-
-  async #writeWithPrisma(name: string): Promise<void> {
-    await this.ofPrisma.tx.$executeRawUnsafe(insert, name)
-    await guardOfPrisma(this.ofPrisma.tx)
   }
 
   async #write(name: string): Promise<void> {
@@ -144,7 +132,6 @@ const invoices = application.get(Invoices)
 await invoices.write()
 await invoices.writeLate()
 await invoices.writeWithPrisma()
-await invoices.writeLateWithPrisma()
 const failure = await invoices.lockAndFail(ofPrisma!).catch((error: Error) => error.message)
 console.log(failure, (await ofPrisma!.lock(lockOf('rolled back'))) === undefined)
 await Promise.all(seen)

@@ -14,48 +14,29 @@ import {
 import { Cron } from './cron.js'
 import { dataSource } from './data-source.js'
 
+const cron = Cron('*/2 * * * * *')
 const lock = (name: string): MethodDecorator =>
   SchedulerLock({ name, lockAtMostFor: '14m', untilSucceeded: true, catchUp: '1h' }) as MethodDecorator
 
+/** The decorators of each job, from the first line down. */
+const JOBS: Record<string, MethodDecorator[]> = {
+  nothing: [cron, lock('nothing')],
+  'nothing, above': [lock('nothing, above'), cron],
+}
+const WRAPPERS = { cls: UseCls() as MethodDecorator, transactional: Transactional() }
+for (const [name, wrapper] of Object.entries(WRAPPERS)) {
+  JOBS[`${name}, between`] = [cron, wrapper, lock(`${name}, between`)]
+  JOBS[`${name}, above`] = [wrapper, cron, lock(`${name}, above`)]
+  JOBS[`${name}, below`] = [cron, lock(`${name}, below`), wrapper]
+}
+
 @Injectable()
-class Jobs {
-  @Cron('*/2 * * * * *')
-  @lock('nothing')
-  async nothing(): Promise<void> {}
+class Jobs {}
 
-  @lock('nothing, above')
-  @Cron('*/2 * * * * *')
-  async nothingAbove(): Promise<void> {}
-
-  @Cron('*/2 * * * * *')
-  @UseCls()
-  @lock('cls, between')
-  async clsBetween(): Promise<void> {}
-
-  @UseCls()
-  @Cron('*/2 * * * * *')
-  @lock('cls, above')
-  async clsAbove(): Promise<void> {}
-
-  @Cron('*/2 * * * * *')
-  @lock('cls, below')
-  @UseCls()
-  async clsBelow(): Promise<void> {}
-
-  @Cron('*/2 * * * * *')
-  @Transactional()
-  @lock('transactional, between')
-  async transactionalBetween(): Promise<void> {}
-
-  @Transactional()
-  @Cron('*/2 * * * * *')
-  @lock('transactional, above')
-  async transactionalAbove(): Promise<void> {}
-
-  @Cron('*/2 * * * * *')
-  @lock('transactional, below')
-  @Transactional()
-  async transactionalBelow(): Promise<void> {}
+for (const [name, decorators] of Object.entries(JOBS)) {
+  const method = { value: async () => {}, writable: true, configurable: true }
+  const decorated = Reflect.decorate(decorators, Jobs.prototype, name, method)
+  Object.defineProperty(Jobs.prototype, name, decorated ?? method)
 }
 
 @Module({
@@ -72,7 +53,7 @@ class Jobs {
 })
 class AppModule {}
 
-console.log('sentry', Symbol.for('sentry.nestjs.wrapped') in Jobs.prototype.nothing)
+console.log('sentry', Symbol.for('sentry.nestjs.wrapped') in Reflect.get(Jobs.prototype, 'nothing'))
 initializeTransactionalContext()
 addTransactionalDataSource(dataSource)
 void NestFactory.createApplicationContext(AppModule, { logger: ['warn', 'error'], abortOnError: false })
