@@ -1,3 +1,4 @@
+import { sharedByEveryCopy } from './copies'
 import { checkLease } from './configuration'
 import { aDuration } from './duration'
 import { invalid, LockError, warn } from './errors'
@@ -18,8 +19,11 @@ interface End {
   readonly why: string
 }
 
-const acquisitions = new WeakMap<object, Acquisition>()
-const guarded = new WeakSet<Acquisition>()
+/** The acquisition behind each lock, and those that a guard has asked for. */
+const { acquisitions, guarded } = sharedByEveryCopy('acquisitions', () => ({
+  acquisitions: new WeakMap<object, Acquisition>(),
+  guarded: new WeakSet<Acquisition>(),
+}))
 
 /** Returns the storage's acquisition behind this lock, for functions such as the SQL guard. */
 export function acquisitionOf(lock: object): Acquisition | undefined {

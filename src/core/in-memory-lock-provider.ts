@@ -1,3 +1,4 @@
+import { sharedByEveryCopy } from './copies'
 import type { Acquisition, CheckedLockConfiguration, Refusal } from './lock'
 import { LockProvider } from './lock-provider'
 import { SLOT_AT_MOST_AHEAD, tokenOfRetry } from './slots'
@@ -14,7 +15,7 @@ interface Entry {
 }
 
 /** Acquisitions that no other process can take over. A `guard` checks only whether they are still held. */
-export const inMemory = new WeakSet<Acquisition>()
+export const inMemory = sharedByEveryCopy('inMemory', () => new WeakSet<Acquisition>())
 
 /**
  * Keeps locks in this object, for unit tests and for apps that are a single process: the locks end with the process, and no other

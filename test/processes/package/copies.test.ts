@@ -45,10 +45,12 @@ for (const [here, there] of [[imported, common], [common, imported]]) {
     )
   })
 
-  // They guard a transaction by a lock of the other's provider.
-  await new there.LockingTaskExecutor(provider).executeWithLock(job, async () => {
-    await dataSource.transaction((manager) => there.guard(manager))
-  })
+  // They guard a transaction by a lock of the other's provider, or executor, also in unit tests.
+  for (const locks of [provider, new here.InMemoryLockProvider()])
+    for (const { LockingTaskExecutor } of [here, there])
+      await new LockingTaskExecutor(locks).executeWithLock(job, async () => {
+        await dataSource.transaction((manager) => there.guard(manager))
+      })
 
   // They know each other's errors, and those of subclasses.
   class Own extends here.LockError {}
