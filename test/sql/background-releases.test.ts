@@ -389,17 +389,27 @@ it('drain() gives up after its timeout, and nothing is sent afterwards until the
   expect(await held()).toEqual(['job 0', 'job 1', 'job 2', 'mine'])
 })
 
-it('drain() also stops what an executor adds later, whose task it did not wait for', async () => {
+it.each<[how: string, stop: (executor: LockingTaskExecutor) => Promise<unknown>]>([
+  ['drain()', drain],
+  [
+    'the shutdown of an executor, beside which others go on,',
+    async (executor) => {
+      await settle(executor.shutdown({ timeout: SECOND }), SECOND)
+      await provider.lock(job('other'))
+    },
+  ],
+])('%s also stops what an executor adds later, whose task it did not wait for', async (_, stop) => {
   const executor = new LockingTaskExecutor(provider)
   const ended = promiseWithResolvers()
   const run = executor.executeWithLock(job('late'), () => ended.promise)
   await jest.advanceTimersByTimeAsync(1)
-  await drain()
+  await stop(executor)
   network.fault = 'request lost'
   ended.resolve()
   await jest.advanceTimersByTimeAsync(LIMIT)
   await run
-  const sent = network.sent.length
+  network.fault = undefined
+  network.sent.length = 0
   await jest.advanceTimersByTimeAsync(2 * HOUR)
-  expect(network.sent).toHaveLength(sent)
+  expect(network.sent).toEqual([])
 })
