@@ -413,3 +413,19 @@ it.each<[how: string, stop: (executor: LockingTaskExecutor) => Promise<unknown>]
   await jest.advanceTimersByTimeAsync(2 * HOUR)
   expect(network.sent).toEqual([])
 })
+
+it('drain() also stops what an executor adds while it waits', async () => {
+  const executor = new LockingTaskExecutor(provider)
+  const ended = promiseWithResolvers()
+  const run = executor.executeWithLock(job('late'), () => ended.promise)
+  await jest.advanceTimersByTimeAsync(1)
+  await acquireUnanswered('answer lost', 1)
+  network.fault = 'request lost'
+  const drained = provider.drain(10 * SECOND)
+  ended.resolve()
+  await settle(Promise.all([run, drained]), 10 * SECOND)
+  network.fault = undefined
+  network.sent.length = 0
+  await jest.advanceTimersByTimeAsync(2 * HOUR)
+  expect(network.sent).toEqual([])
+})
