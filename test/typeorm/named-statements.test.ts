@@ -79,7 +79,7 @@ describeBackends(backends)('the named statements on $name', (backend) => {
   })
 
   it('stop being named at a limit for each connection, for example with a table for each tenant', async () => {
-    for (let tenant = 0; tenant < 10; tenant++) {
+    for (let tenant = 0; tenant < 12; tenant++) {
       const tableName = `tenant_${tenant}`
       await observeLockTable(observer, backend.dialect, { tableName }).createTable()
       for (let time = 0; time < 2; time++) {
