@@ -123,6 +123,29 @@ it('leaves the time of the last run as it was when it releases a pause', async (
   expect(await other.table.find('job')).toMatchObject({ held: false, lockedAt: new Date(slot) })
 })
 
+it('sends each release when it is due', async () => {
+  await acquireUnanswered('request lost', 1, 'lost')
+  // It found nothing, and the next attempt is minutes away.
+  await jest.advanceTimersByTimeAsync(10 * MINUTE)
+  network.sent.length = 0
+  await acquireUnanswered('answer lost', 1, 'late')
+  await jest.advanceTimersByTimeAsync(1)
+  expect(await held()).toEqual([])
+  // The acquisition and its release.
+  expect(network.sent).toHaveLength(2)
+})
+
+it('waits a time limit for the answer to an acquisition before it releases the row', async () => {
+  network.stall('writes')
+  await expectFailure(provider.lock(job()), TIMED_OUT)
+  network.gate = {}
+  network.sent.length = 0
+  await jest.advanceTimersByTimeAsync(LIMIT - 1)
+  expect(network.sent).toEqual([])
+  await jest.advanceTimersByTimeAsync(1)
+  expect(network.sent).toHaveLength(1)
+})
+
 it('sends one statement at a time', async () => {
   await acquireUnanswered('answer lost', 50)
   const gate = network.stall('writes')
