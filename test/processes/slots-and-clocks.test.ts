@@ -31,20 +31,24 @@ describeBackends(backends)('two instances whose clocks differ on $name', (backen
     }
     return [start('right'), start('ahead', clock)] as const
   }
-  const slots = (instance: AppProcess): number =>
-    instance.events().filter(({ type }) => type === 'slot').length
-  /** Another reason is `held`, while the other instance runs. */
-  const refusals = (instance: AppProcess, reason: 'already-run' | 'slot-too-far-ahead'): number =>
-    instance.events().filter((event) => event.type === 'refused' && event.reason === reason).length
+  const slots = (instance: AppProcess): unknown[] =>
+    instance.events().flatMap((event) => (event.type === 'slot' ? [event.slot] : []))
+  /** Another reason is `held`, while the other instance runs. A timer that was late may come to its own last slot again. */
+  const refusals = (instance: AppProcess, reason: 'already-run' | 'slot-too-far-ahead'): unknown[] => {
+    const own = slots(instance)
+    return instance
+      .events()
+      .filter((event) => event.type === 'refused' && event.reason === reason && !own.includes(event.slot))
+  }
 
   itIf(canFakeTime, 'libfaketime')('by half a minute run each slot once', async () => {
     const [right, ahead] = await startWith('+30s')
     await eventually(() => {
       // Each slot of the right one has run before.
-      expect(slots(ahead)).toBeGreaterThan(ENOUGH)
-      expect(refusals(right, 'already-run')).toBeGreaterThan(ENOUGH)
+      expect(slots(ahead).length).toBeGreaterThan(ENOUGH)
+      expect(refusals(right, 'already-run').length).toBeGreaterThan(ENOUGH)
     })
-    expect(refusals(ahead, 'already-run')).toBe(0)
+    expect(refusals(ahead, 'already-run')).toEqual([])
     await Promise.all([right.stop(), ahead.stop()])
     expect(judge([...right.events(), ...ahead.events()])).toEqual([])
   })
@@ -54,10 +58,10 @@ describeBackends(backends)('two instances whose clocks differ on $name', (backen
     async () => {
       const [right, ahead] = await startWith('+3h')
       await eventually(() => {
-        expect(refusals(ahead, 'slot-too-far-ahead')).toBeGreaterThan(ENOUGH)
-        expect(slots(right)).toBeGreaterThan(ENOUGH)
+        expect(refusals(ahead, 'slot-too-far-ahead').length).toBeGreaterThan(ENOUGH)
+        expect(slots(right).length).toBeGreaterThan(ENOUGH)
       })
-      expect([slots(ahead), refusals(right, 'already-run')]).toEqual([0, 0])
+      expect([slots(ahead), refusals(right, 'already-run')]).toEqual([[], []])
     },
   )
 })
