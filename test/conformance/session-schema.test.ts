@@ -133,22 +133,22 @@ describeBackends(clients)('one provider means one table, whatever a session of $
       expect(await client.table.isHeld('job')).toBe(true)
     })
   })
+})
 
-  const prisma = prismaBackends().filter(({ name }) => name === 'postgres')
+const prisma = prismaBackends().filter(({ name }) => name === 'postgres')
 
-  describeBackends(prisma)('Prisma on $name', (backend) => {
-    it('means the table beside the models, whose schema is an option of the adapter', async () => {
-      const { database, dataSource: observer } = await openDatabase(backend)
-      await observer.query('create schema app')
-      const models = observeLockTable(observer, backend.dialect, { schema: 'app' })
-      const session = observeLockTable(observer, backend.dialect)
-      await models.createTable()
-      await session.createTable()
-      const client = await database.connect({ adapter: { schema: 'app' } })
-      await prismaLockProvider(client).lock({ name: 'models', lockAtMostFor: '1m' })
-      expect(await models.isHeld('models')).toBe(true)
-      await prismaLockProvider(client, { schema: 'public' }).lock({ name: 'named', lockAtMostFor: '1m' })
-      expect(await session.isHeld('named')).toBe(true)
-    })
+describeBackends(prisma)('Prisma on $name', (backend) => {
+  it('means the table beside the models, whose schema is an option of the adapter', async () => {
+    const { database, dataSource: observer } = await openDatabase(backend)
+    await observer.query('create schema app')
+    const models = observeLockTable(observer, backend.dialect, { schema: 'app' })
+    const session = observeLockTable(observer, backend.dialect)
+    await models.createTable()
+    await session.createTable()
+    const client = await database.connect({ adapter: { schema: 'app' } })
+    await prismaLockProvider(client).lock({ name: 'models', lockAtMostFor: '1m' })
+    expect(await models.isHeld('models')).toBe(true)
+    await prismaLockProvider(client, { schema: 'public' }).lock({ name: 'named', lockAtMostFor: '1m' })
+    expect(await session.isHeld('named')).toBe(true)
   })
 })
