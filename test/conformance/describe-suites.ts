@@ -84,7 +84,7 @@ function sqlClient<Client>(orm: Orm<Client>): SqlClient {
     orm.backend.dialect === 'sqlite'
       ? 'SQLite has one writer: until the transaction ends, no lock can be written'
       : undefined
-  const pools: Client[] = []
+  const pools: Promise<Client>[] = []
   const idle: Client[] = []
   const inZones = new Map<string, Promise<Client>>()
   let turn = 0
@@ -94,10 +94,7 @@ function sqlClient<Client>(orm: Orm<Client>): SqlClient {
       ...(oneWriter && { beginWritingTransaction: oneWriter }),
       ...(blocked && { beginTransaction: blocked, beginWritingTransaction: blocked }),
     },
-    createProvider: async (options) => {
-      const index = turn++ % POOLS
-      return orm.provide((pools[index] ??= await orm.connect()), options)
-    },
+    createProvider: async (options) => orm.provide(await (pools[turn++ % POOLS] ??= orm.connect()), options),
     ...(connectIn && {
       createProviderInTimeZone: async (options, zone) => {
         const client = inZones.get(zone) ?? connectIn(zone)
