@@ -4,6 +4,8 @@ import { basename, join } from 'node:path'
 
 /** A replacement that breaks one file. */
 export interface Break {
+  /** What it breaks. */
+  readonly breaks: string
   readonly file: string
   readonly find: string
   readonly replace: string

@@ -3,10 +3,11 @@ import type { Break } from './broken-copy'
 /** One way to break a rule of the lock, and the tests that must notice. */
 export interface Mutation extends Break {
   readonly rule: number
-  readonly breaks: string
   readonly tests: readonly string[]
   /** The database on which the tests run: some rules can only be broken on one. */
   readonly backend: string
+  /** Whether it applies to the databases of the simulation, which must then notice it, too. */
+  readonly simulated?: true
 }
 
 const SUITE = ['test/conformance/typeorm.test.ts']
@@ -24,6 +25,7 @@ export const mutations: readonly Mutation[] = [
     replace: '    where 1 = 1`',
     tests: SUITE,
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 1,
@@ -33,6 +35,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'where ${isNamed}`',
     tests: SUITE,
     backend: 'mariadb',
+    simulated: true,
   },
   {
     rule: 1,
@@ -42,6 +45,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'isOwnHeld: isOwn',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 1,
@@ -106,6 +110,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'const isOwn = isNamed',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 3,
@@ -115,6 +120,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'return random && lockedBy',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 4,
@@ -125,6 +131,7 @@ export const mutations: readonly Mutation[] = [
       'const seen = ((globalThis as { seen?: Set<string> }).seen ??= new Set<string>())\n        const last = step === steps.at(-1)\n        const skip = last && seen.has(name)\n        if (last) seen.add(name)\n        const answer = skip ? Promise.resolve(undefined) : runStep(step, values, current)',
     tests: SUITE,
     backend: 'mariadb',
+    simulated: true,
   },
   {
     rule: 5,
@@ -170,6 +177,7 @@ export const mutations: readonly Mutation[] = [
     replace: "notify(this.#listeners, 'onUnlockFailed', { ...event, error })\n      throw error",
     tests: CORE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 7,
@@ -179,6 +187,7 @@ export const mutations: readonly Mutation[] = [
     replace: "const isRepeated = kind !== 'unanswered'",
     tests: LOST_ANSWERS,
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 8,
@@ -188,6 +197,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'void timeout.catch(() => undefined)\n    return await work',
     tests: LOST_ANSWERS,
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 8,
@@ -197,6 +207,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'void write',
     tests: LOST_ANSWERS,
     backend: 'mariadb',
+    simulated: true,
   },
   {
     rule: 8,
@@ -206,6 +217,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'changed !== undefined || this.#isLast(state, entry)',
     tests: [...LOST_ANSWERS, ...BACKGROUND],
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 8,
@@ -252,6 +264,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'this.lease = lease && new Lease(lockAtMostFor + 5)\n        if (result)',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 9,
@@ -261,6 +274,7 @@ export const mutations: readonly Mutation[] = [
     replace: '',
     tests: [...CORE, 'test/core/keep-alive.test.ts'],
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 14,
@@ -270,6 +284,7 @@ export const mutations: readonly Mutation[] = [
     replace: '',
     tests: ['test/sql/slot.test.ts'],
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 14,
@@ -279,6 +294,7 @@ export const mutations: readonly Mutation[] = [
     replace: "then 'free'",
     tests: SUITE,
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 14,
@@ -288,6 +304,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'max(${lockedAt}) > ${slot}',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 14,
@@ -297,6 +314,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'values (${lockName}, ${leaseEnd}, ${lock.now}, ${owner})',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 14,
@@ -306,6 +324,7 @@ export const mutations: readonly Mutation[] = [
     replace: "then 'free'",
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 14,
@@ -315,6 +334,7 @@ export const mutations: readonly Mutation[] = [
     replace: '',
     tests: ['test/sql/slot.test.ts'],
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 15,
@@ -324,6 +344,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'else ${lockedAt} end',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 15,
@@ -333,6 +354,7 @@ export const mutations: readonly Mutation[] = [
     replace: '? now',
     tests: SUITE,
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 15,
@@ -351,6 +373,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'case when 1 = 1 then ${lock.leaseEnd} else',
     tests: SUITE,
     backend: 'sqlite',
+    simulated: true,
   },
   {
     rule: 16,
@@ -360,6 +383,7 @@ export const mutations: readonly Mutation[] = [
     replace: 'if (owner) return owner',
     tests: ['test/conformance/last-run.test.ts', 'test/model/counterexamples.test.ts'],
     backend: 'postgres',
+    simulated: true,
   },
   {
     rule: 10,

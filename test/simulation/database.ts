@@ -1,9 +1,9 @@
-import { DriverError, type Sql, type LockValues } from '../../src/sql/internal'
+import { DriverError, type Dialect, type LockValues, type Sql } from '../../src/sql/internal'
 import type { Random } from '../processes/app/random'
 import { DESCRIBE, isNotSynced, type Behaviour } from './model/model-dialect'
 import { Table, type Change, type Effect, type LockRow } from './model/table'
-import type { Dialect } from '../../src/sql/internal'
 import type { SimulatedProcess } from './simulated-process'
+import type { Witness } from './witness'
 import type { World } from './world'
 
 /** One statement in transit. */
@@ -25,20 +25,6 @@ export interface Transaction {
   isOver: boolean
 }
 
-export interface DatabaseObserver {
-  onChange(change: Change, request: Request, now: number): void
-  /** A statement changed no row. */
-  onNothing(request: Request): void
-  onCommit(transaction: Transaction): void
-  onUnlockUndone(name: string): void
-  onDestroyed(name: string): void
-  /** The clock was set back, or it continues after it had stopped. */
-  onClock(): void
-}
-
-/** Matches the owner in the row of a released lock. */
-export const ENDED = /[/ ](succeeded|failed|unlocked)$/
-
 /** The share of statements that take a moment between reading and writing. */
 const SLOW = 0.1
 
@@ -53,7 +39,7 @@ const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column) =>
  */
 export class Database {
   readonly table: Table
-  observer: DatabaseObserver | undefined
+  observer: Witness | undefined
   /** Whether it rejects writes, as a standby does, or, if the dialect cannot detect a standby, as a server with a full disk does. */
   isReadOnly = false
   /** The probability that a statement loses a race, or finds the server too busy. */

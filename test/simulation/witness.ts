@@ -1,8 +1,9 @@
 import type { ActiveLock } from '../../src/core/internal'
 import type { LastRun } from '../../src/sql/owner'
 import type { LockEvent, ProcessEntry } from '../processes/history/events'
+import { RELEASED } from '../processes/history/history'
 import { judge, violationsOf } from '../processes/history/referee'
-import { ENDED, type Database, type DatabaseObserver, type Request, type Transaction } from './database'
+import type { Database, Request, Transaction } from './database'
 import type { Change, LockRow } from './model/table'
 import type { SimulatedProcess } from './simulated-process'
 import type { World } from './world'
@@ -39,7 +40,7 @@ const VERY_LATE = 60_000
 const ROUNDING = 1e-3
 
 /** Records what happens in a world, in the format of the processes' history, whose referee judges it. */
-export class Witness implements DatabaseObserver {
+export class Witness {
   acquisitions = 0
   refusals = 0
   errors = 0
@@ -138,7 +139,7 @@ export class Witness implements DatabaseObserver {
     if (!owner.startsWith('paused by ')) this.lastTaken.set(name, this.world.now)
   }
 
-  /** Checks that the release of an unused lock changes its row even if its lease is over, so that its slot can be acquired again. */
+  /** A statement changed no row. Checks that the release of an unused lock changes its row even if its lease is over, so that its slot can be acquired again. */
   onNothing({ process, statement, values: { name = '', lockedBy, unlockedBy } }: Request): void {
     if (unlockedBy === undefined || this.database.table.row(name)?.locked_by !== lockedBy) return
     if (statement.pieces.some((piece) => piece.includes('"locked_at" = ')))
@@ -163,7 +164,7 @@ export class Witness implements DatabaseObserver {
     this.#recordRow(name, row)
   }
 
-  /** Leases now end at another time. */
+  /** The database's clock was set back, or continues after it had stopped: leases now end at another time. */
   onClock(): void {
     for (const row of this.database.table.rows()) this.#recordRow(row.name, row)
   }
@@ -192,7 +193,7 @@ export class Witness implements DatabaseObserver {
       // The holder computes what is left of lockAtLeastFor, and counts from the answer to its acquisition, so allow for late
       // messages.
       const atLeast = this.#durations.get(row.name)?.lockAtLeastFor ?? 0
-      return row.lock_until > (ENDED.test(row.locked_by) ? acquiredAt + atLeast + 40_000 : 0)
+      return row.lock_until > (RELEASED.test(row.locked_by) ? acquiredAt + atLeast + 40_000 : 0)
     })
   }
 

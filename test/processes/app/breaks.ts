@@ -1,8 +1,7 @@
 import type { Break } from '../../../scripts/broken-copy'
 import { mutants } from '../../simulation/mutants'
 
-type NamedBreak = Break & { readonly breaks: string }
-const mutant = (title: string): readonly NamedBreak[] => mutants.filter(({ breaks }) => breaks === title)
+const mutant = (title: string): readonly Break[] => mutants.filter(({ breaks }) => breaks === title)
 
 /** The parts of the library that `--break` removes, to show that the referee notices: what is replaced in the source. */
 export const BREAKS = {
@@ -34,7 +33,7 @@ export const BREAKS = {
   unlock: mutant('a release is not final, because it leaves the owner'),
   guard: mutant('the guard does not check that the lock is held'),
   busy: mutant('a busy database is reported as held'),
-} as const satisfies Record<string, readonly NamedBreak[]>
+} as const satisfies Record<string, readonly Break[]>
 export type BreakName = keyof typeof BREAKS
 
 /** The faults that reveal each break. */
