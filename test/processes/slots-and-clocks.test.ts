@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-import { AppProcess } from './app/app-process'
+import type { AppProcess } from './app/app-process'
+import { AppProcesses } from './app/app-processes'
 import { canFakeTime } from './fake-time'
 import { judge } from './history/referee'
 
@@ -19,17 +17,12 @@ describeBackends(backends)('two instances whose clocks differ on $name', (backen
   /** Starts two instances whose job is due several times a second. */
   const startWith = async (clock: string) => {
     const { database } = await openDatabase(backend, migrated())
-    const directory = mkdtempSync(join(tmpdir(), 'shedlock-clocks-'))
-    afterTest(() => rmSync(directory, { recursive: true }))
+    const processes = new AppProcesses()
+    afterTest(() => processes.close())
     const job = { name: 'tick', every: 300, lockAtMostFor: '1m', runsFor: [0, 1], slot: true } as const
-    const start = (process: string, own?: string) => {
-      const plan = { process, file: join(directory, process), seed: 0, orm: 'typeorm' } as const
-      const connection = { dialect: backend.dialect, url: database.url }
-      const started = new AppProcess({ ...plan, connection, work: { kind: 'jobs', jobs: [job] } }, own)
-      afterTest(() => started.stop())
-      return started
-    }
-    return [start('right'), start('ahead', clock)] as const
+    const connection = { dialect: backend.dialect, url: database.url }
+    const plan = { orm: 'typeorm', connection, work: { kind: 'jobs', jobs: [job] } } as const
+    return [processes.start(plan), processes.start(plan, { clock })] as const
   }
   const slots = (instance: AppProcess): unknown[] =>
     instance.events().flatMap((event) => (event.type === 'slot' ? [event.slot] : []))

@@ -7,7 +7,7 @@ import { clockOf } from '../fake-time'
 import { monotonic, parseEvents, type LockEvent, type ProcessEvent } from '../history/events'
 import { program } from '../program'
 import type { Ambush, Phase } from './phases'
-import type { MessageFromProcess, MessageToProcess, Plan } from './plan'
+import type { Identity, MessageFromProcess, MessageToProcess } from './plan'
 
 /** In milliseconds, how long to wait until a process reaches the phase of an ambush. */
 export const PATIENCE = 3_000
@@ -29,7 +29,7 @@ export class AppProcess {
 
   /** @param clock the error of the process's wall clock, such as `+3h`. Its monotonic clock is not affected. */
   constructor(
-    readonly plan: Plan,
+    readonly plan: Identity,
     clock?: string,
     worker = (intact ??= workerProgram()),
   ) {
@@ -133,9 +133,9 @@ export class AppProcess {
     const note = (event: Omit<ProcessEvent, 'process' | 'at'>): void => {
       this.#events.push({ process, at: monotonic(), ...event } as ProcessEvent)
     }
-    const isKnown = this.#isStopping || signal !== null || this.events().some(({ type }) => type === 'crash')
-    if (!isKnown && code !== 0)
-      note({ type: 'crash', origin: 'library', error: `${process} ended with ${String(code)}` } as never)
+    const isKilled = this.#isStopping || signal === 'SIGKILL'
+    if (code !== 0 && !isKilled && !this.events().some(({ type }) => type === 'crash'))
+      note({ type: 'crash', origin: 'library', error: `${process} ended with ${code ?? signal}` } as never)
     note({ type: 'exited' })
   }
 

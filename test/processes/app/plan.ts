@@ -2,15 +2,19 @@ import type { ClientOptions } from './client'
 import type { Job } from './jobs'
 import type { Ambush, Phase } from './phases'
 
-/** What one process of an app does until it is asked to stop. */
-export interface Plan extends ClientOptions {
+/** What each process has of its own. */
+export interface Identity {
   /** The name of the process in the history. */
   readonly process: string
   /** The file in which it records what it does. */
   readonly file: string
   readonly seed: number
   /** The index of the address of its cluster. */
-  readonly address?: number
+  readonly address?: number | undefined
+}
+
+/** What one process of an app does until it is asked to stop. */
+export interface Plan extends Identity, ClientOptions {
   readonly work: Work
 }
 

@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { availableBackends, testBackends } from '../../backends'
 import { migrated, openDatabase } from '../../backends/open-database'
 import { eventually } from '../../eventually'
-import { AppProcess } from './app-process'
+import { AppProcesses } from './app-processes'
 
 const ASKING =
   "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
@@ -15,14 +12,11 @@ testBackends(availableBackends().filter(({ name }) => name === 'postgres'))(
   'a lock that is acquired only after its process was asked to stop counts as held until its release: $name',
   async (backend) => {
     const { database, dataSource } = await openDatabase(backend, migrated())
-    const directory = mkdtempSync(join(tmpdir(), 'shedlock-worker-'))
-    afterTest(() => rmSync(directory, { recursive: true }))
+    const processes = new AppProcesses()
+    afterTest(() => processes.close())
     const job = { name: 'job', every: 10, lockAtMostFor: '10m', runsFor: [0, 1] } as const
     const connection = { dialect: backend.dialect, url: database.url }
-    const worker = new AppProcess({
-      ...{ process: '0', file: join(directory, '0.jsonl'), seed: 0 },
-      ...{ orm: 'typeorm', connection, work: { kind: 'jobs', jobs: [job] } },
-    })
+    const worker = processes.start({ orm: 'typeorm', connection, work: { kind: 'jobs', jobs: [job] } })
     await eventually(() => expect(worker.events().map(({ type }) => type)).toContain('ended'))
     let stopped = Promise.resolve()
     await dataSource.transaction(async (transaction) => {

@@ -1,24 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateClients } from '../../prisma/generate-clients'
 import { REVEALING } from '../app/breaks'
 import { openClient } from '../app/client'
 import { Random } from '../app/random'
 import { LONGEST_EXTENSION } from '../app/random-work'
-import { monotonic, periodFromNow, type Injection, type LockEvent, type Segment } from '../history/events'
+import { beginPeriod, monotonic, type LockEvent } from '../history/events'
+import { LATEST_DELIVERY } from '../servers/tcp-proxy'
 import { chaosDatabase, type ChaosDatabase } from './chaos-database'
 import type { Fault, Surroundings } from './fault'
 import { FAULTS } from './faults'
 import type { ChaosOptions } from './options'
-import { LATEST_DELIVERY } from '../servers/tcp-proxy'
-import { WorkerPool } from './worker-pool'
+import { LOCK_AT_MOST_FOR, NAMES, WorkerPool } from './worker-pool'
 
-const NAMES = ['guarded-1', 'guarded-2', 'plain-1', 'plain-2']
-const LOCK_AT_MOST_FOR = 800
-const TIME_LIMIT = 1_000
-const SHORT_TIME_LIMIT = 150
 /** The share of the time in which faults are injected one kind at a time; in the rest they are mixed. */
 const ALONE = 0.7
 
@@ -33,42 +26,27 @@ export interface ChaosRun {
  * Lets processes compete for locks while faults are injected, first each alone and then mixed. Returns what the processes and the
  * database recorded.
  */
-export async function chaosRun(options: ChaosOptions, report: (line: string) => void): Promise<ChaosRun> {
-  if (options.orms.includes('prisma')) await generateClients()
+export async function chaosRun(options: ChaosOptions, log: (line: string) => void): Promise<ChaosRun> {
+  await generateClients()
   const random = new Random(options.seed)
-  const directory = mkdtempSync(join(tmpdir(), 'shedlock-chaos-history-'))
   const database = await chaosDatabase(options.db, NAMES, options.url)
-  const workers = new WorkerPool(database, new Random(options.seed + 1), {
-    size: options.workers,
-    names: NAMES,
-    lockAtMostFor: LOCK_AT_MOST_FOR,
-    timeLimit: TIME_LIMIT,
-    shortTimeLimit: SHORT_TIME_LIMIT,
-    broken: options.broken,
-    orms: options.orms,
-    directory,
-  })
+  const workers = new WorkerPool(database, random, options)
   const { faults, missing } = chooseFaults(options, database)
-  const injections: Injection[] = []
-  const segments: Segment[] = []
-  const surroundings = { database, workers, random, lockAtMostFor: LOCK_AT_MOST_FOR, timeLimit: TIME_LIMIT }
+  const events: LockEvent[] = []
   try {
-    await workers.start()
-    for (const [name, chosen, duration] of planned(faults, options)) {
-      report(`${name} for ${(duration / 1_000).toFixed(0)} s`)
-      segments.push(await segment(name, chosen, duration, surroundings, injections, report))
+    await workers.ready()
+    for (const [fault, chosen, duration] of planned(faults, options)) {
+      log(`${fault} for ${(duration / 1_000).toFixed(0)} s`)
+      const ended = beginPeriod()
+      await injectAll(chosen, duration, { database, workers, random }, events, log)
+      events.push({ type: 'segment', fault, ...ended() })
     }
     await workers.stop()
-    const neverFree = await namesThatStayTaken(database)
-    return {
-      version: database.version,
-      missing,
-      events: [...segments, ...injections, ...workers.events(), ...(await database.witness()), ...neverFree],
-    }
+    events.push(...workers.events(), ...(await database.witness()), ...(await namesThatStayTaken(database)))
+    return { version: database.version, missing, events }
   } finally {
-    for (const worker of workers.all) worker.signal('SIGKILL')
+    await workers.close()
     await database.close()
-    rmSync(directory, { recursive: true })
   }
 }
 
@@ -104,65 +82,48 @@ function chooseFaults(
   return { faults, missing }
 }
 
-async function segment(
-  fault: string,
+/** Injects these faults again and again, and records when. */
+async function injectAll(
   faults: readonly Fault[],
   duration: number,
   surroundings: Surroundings,
-  injections: Injection[],
-  report: (line: string) => void,
-): Promise<Segment> {
-  const { from, wallFrom } = periodFromNow()
+  events: LockEvent[],
+  log: (line: string) => void,
+): Promise<void> {
+  const end = monotonic() + duration
   // Inject two faults at a time if there are several, so that they overlap.
   const hands = faults.length > 1 ? 2 : 1
   const busy = new Set<Fault>()
   const work = async (): Promise<void> => {
-    while (monotonic() - from < duration) {
+    while (monotonic() < end) {
       const free = faults.filter((fault) => !busy.has(fault) && compatible(fault, busy))
       if (free.length === 0) {
         await sleep(100)
         continue
       }
       const chosen = surroundings.random.pick(free)
+      const { name: fault, blocks = false, destroys = false } = chosen
       busy.add(chosen)
+      const ended = beginPeriod()
       try {
-        await inject(chosen, surroundings, injections)
+        await chosen.inject(surroundings)
       } catch (error) {
-        report(`${chosen.name} could not be injected: ${String(error)}`)
+        log(`${fault} could not be injected: ${String(error)}`)
       } finally {
+        // Record a failed injection too: it may have taken effect.
+        events.push({ type: 'fault', fault, ...ended(), blocks, destroys })
         busy.delete(chosen)
       }
       await sleep(surroundings.random.between(100, 700))
     }
   }
-  if (faults.length === 0) await sleep(duration)
-  else await Promise.all(Array.from({ length: hands }, work))
-  return { type: 'segment', fault, from, to: monotonic(), wallFrom, wallTo: Date.now() }
+  await Promise.all(Array.from({ length: hands }, work))
 }
 
 /** Two faults that break or query the server would interfere, so only one of them may be active. */
 function compatible(fault: Fault, busy: ReadonlySet<Fault>): boolean {
   const ofServer = ({ blocks, destroys }: Fault): boolean => blocks === true || destroys === true
   return !ofServer(fault) || ![...busy].some(ofServer)
-}
-
-async function inject(fault: Fault, surroundings: Surroundings, injections: Injection[]): Promise<void> {
-  const { from, wallFrom } = periodFromNow()
-  try {
-    await fault.inject(surroundings)
-  } finally {
-    // Record a failed injection too: it may have taken effect.
-    injections.push({
-      type: 'fault',
-      fault: fault.name,
-      from,
-      to: monotonic(),
-      wallFrom,
-      wallTo: Date.now(),
-      blocks: fault.blocks ?? false,
-      destroys: fault.destroys ?? false,
-    })
-  }
 }
 
 /** Returns the locks that cannot be acquired after all processes have stopped and all leases are over. */

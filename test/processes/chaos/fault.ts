@@ -7,9 +7,6 @@ export interface Surroundings {
   readonly database: ChaosDatabase
   readonly workers: WorkerPool
   readonly random: Random
-  readonly lockAtMostFor: number
-  /** In milliseconds, the longer of the processes' two time limits. */
-  readonly timeLimit: number
 }
 
 export interface Fault {

@@ -6,7 +6,7 @@ import { canFakeTime } from '../fake-time'
 import { LATEST_DELIVERY, type RequestAboutLock, type TcpProxy } from '../servers/tcp-proxy'
 import type { ChaosDatabase } from './chaos-database'
 import type { Fault } from './fault'
-import type { WorkerWishes } from './worker-pool'
+import { LOCK_AT_MOST_FOR, TIME_LIMIT, type WorkerWishes } from './worker-pool'
 
 const ASLEEP: readonly Phase[] = [
   'checked',
@@ -27,17 +27,7 @@ const unless = (why: string, isPossible: (database: ChaosDatabase) => unknown): 
 })
 
 /** A fault that lasts for a while, for which the database has a method. */
-function during(
-  name: string,
-  method:
-    | 'withTableLocked'
-    | 'withReadOnly'
-    | 'withRecovery'
-    | 'withDiskFull'
-    | 'withTableAltered'
-    | 'withoutPrivileges',
-  why: string,
-): Fault {
+function during(name: string, method: Extract<keyof ChaosDatabase, `with${string}`>, why: string): Fault {
   return {
     ...{ name, blocks: true, ...unless(why, (database) => method in database) },
     inject: async ({ database, random }) => {
@@ -58,10 +48,10 @@ function destroying(name: string, method: 'deleteRows' | 'truncate' | 'dropAndCr
 function paused(name: string, phases: readonly Phase[], least: number, most: number): Fault {
   return {
     name,
-    inject: async ({ workers, random, lockAtMostFor }) => {
+    inject: async ({ workers, random }) => {
       const worker = workers.any()
       worker.ambush(random.pick(phases), 'stop')
-      await worker.wakeAfter(lockAtMostFor * random.between(least, most))
+      await worker.wakeAfter(LOCK_AT_MOST_FOR * random.between(least, most))
     },
   }
 }
@@ -123,8 +113,8 @@ export const FAULTS: readonly Fault[] = [
   paused('pause before a guarded commit', ['checked-guarded'], 1.5, 4),
   {
     name: 'event loop blocked',
-    inject: async ({ workers, random, lockAtMostFor }) => {
-      const milliseconds = lockAtMostFor * random.between(1.1, 2)
+    inject: async ({ workers, random }) => {
+      const milliseconds = LOCK_AT_MOST_FOR * random.between(1.1, 2)
       workers.any().ambush(random.pick(ASLEEP), 'block', milliseconds)
       await sleep(milliseconds)
     },
@@ -185,8 +175,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'pool exhausted',
     ...unless('an embedded database has no pool', ({ dialect }) => dialect !== 'sqlite'),
-    inject: async ({ workers, random, timeLimit }) => {
-      const milliseconds = timeLimit * random.between(0.5, 2)
+    inject: async ({ workers, random }) => {
+      const milliseconds = TIME_LIMIT * random.between(0.5, 2)
       workers.any().send({ type: 'exhaust', connections: 5, milliseconds })
       await sleep(milliseconds)
     },
@@ -224,7 +214,7 @@ export const FAULTS: readonly Fault[] = [
   {
     ...{ name: 'unlock fails: table locked', blocks: true },
     ...unless(TABLE_IN_PEACE, (database) => 'withTableLocked' in database),
-    inject: async ({ database, workers, timeLimit }) => {
+    inject: async ({ database, workers }) => {
       const worker = workers.any()
       worker.ambush('unlocking', 'report')
       let locked = Promise.resolve()
@@ -233,7 +223,7 @@ export const FAULTS: readonly Fault[] = [
         new Promise((resolve) => {
           const whileLocked = (): Promise<void> => {
             resolve()
-            return sleep(timeLimit * 1.2)
+            return sleep(TIME_LIMIT * 1.2)
           }
           locked = database.withTableLocked?.(whileLocked) ?? locked
           locked.catch(() => resolve())

@@ -1,61 +1,21 @@
 import type { EventOf, LockEvent, Segment } from '../history/events'
 import { grouped, History } from '../history/history'
-import { judge, violationsOf, type Finding } from '../history/referee'
 
-/** The effect of all faults of one kind. */
-export interface FaultFigures {
-  readonly fault: string
-  readonly times: number
-  /** For each fault, milliseconds from when the new primary was reachable until any process acquired a lock. */
-  readonly firstLock: readonly number[]
-  /**
-   * For each fault, milliseconds from when the new primary was reachable until every process had got an answer. `Infinity` if a
-   * process got none before the harness gave up.
-   */
-  readonly answered: readonly number[]
-  /** The number of failed attempts that began after the new primary was reachable. */
-  readonly failed: number
-  /** The number of failed attempts that began before. */
-  readonly failedBefore: number
-  /** For each fault, the connections that were opened in its course, and those that were open in the end. */
-  readonly connections: readonly { readonly opened: number; readonly left: number }[]
-}
+export type FaultFigures = ReturnType<typeof faultFigures>
 
-export interface Figures {
-  readonly runs: number
-  /** Locks that their holders lost. */
-  readonly lost: number
-  readonly findings: readonly Finding[]
-  readonly faults: readonly FaultFigures[]
-  /** The number of times that each error was thrown. */
-  readonly errors: Readonly<Record<string, number>>
-  readonly violations: readonly string[]
-}
-
-/** Counts what a run showed, and judges it. */
-export function count(events: readonly LockEvent[]): Figures {
+/** Counts what a run showed. */
+export function count(events: readonly LockEvent[]) {
   const history = new History(events)
-  const errors: Record<string, number> = {}
-  for (const { error: text } of history.of('failed')) {
-    const error = text.replace(/'[^']*'/g, '…').replace(/\d{3,} ms/g, '… ms')
-    errors[error] = (errors[error] ?? 0) + 1
-  }
+  const errorOf = ({ error }: EventOf<'failed'>): string =>
+    error.replace(/'[^']*'/g, '…').replace(/\d{3,} ms/g, '… ms')
   const segments = grouped(history.of('segment'), ({ fault }) => fault)
-  const faults = [...segments].map(([fault, group]) => faultFigures(fault, group, history))
-  const findings = judge(events)
-  // Slow answers are figures, not violations, because a busy machine delays them.
-  const pinned = faults.flatMap(({ fault, firstLock, answered }) =>
-    [...firstLock, ...answered]
-      .filter((time) => time === Infinity)
-      .map(() => `${fault}: a process got no answer from the new primary`),
-  )
   return {
     runs: history.runs.length,
+    /** Locks that their holders lost. */
     lost: history.of('ended').filter(({ lost }) => lost).length,
-    findings,
-    faults,
-    errors,
-    violations: [...violationsOf(findings).map(({ rule, what }) => `${rule}: ${what}`), ...pinned],
+    faults: [...segments].map(([fault, group]) => faultFigures(fault, group, history)),
+    /** The failed attempts by their errors. */
+    errors: grouped(history.of('failed'), errorOf),
   }
 }
 
@@ -74,19 +34,31 @@ function instancesOf(history: History) {
   }))
 }
 
-function faultFigures(fault: string, segments: readonly Segment[], history: History): FaultFigures {
+/** The effect of all faults of one kind. */
+function faultFigures(fault: string, segments: readonly Segment[], history: History) {
   const instances = instancesOf(history)
   const effects = segments.map((segment) => instances.map((instance) => effectOn(instance, segment)))
   const numbers = (of: keyof Effect): number[][] =>
     effects.map((ofAll) => ofAll.map((effect) => Math.round(effect[of])))
-  const sum = (all: readonly number[]): number => all.reduce((total, each) => total + each, 0)
+  const sum = (of: keyof Effect): number =>
+    numbers(of)
+      .flat()
+      .reduce((total, each) => total + each, 0)
   return {
     fault,
     times: segments.length,
+    /** For each fault, milliseconds from when the new primary was reachable until any process acquired a lock. */
     firstLock: numbers('lock').map((times) => Math.min(...times)),
+    /**
+     * For each fault, milliseconds from when the new primary was reachable until every process had got an answer. `Infinity` if a
+     * process got none before the harness gave up.
+     */
     answered: numbers('answer').map((times) => Math.max(...times)),
-    failed: sum(numbers('failed').flat()),
-    failedBefore: sum(numbers('failedBefore').flat()),
+    /** The number of failed attempts that began after the new primary was reachable. */
+    failed: sum('failed'),
+    /** The number of failed attempts that began before. */
+    failedBefore: sum('failedBefore'),
+    /** For each fault, the connections that were opened in its course, and those that were open in the end. */
     connections: segments.flatMap(({ connections }) => connections ?? []),
   }
 }

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateClients } from '../../prisma/generate-clients'
-import { AppProcess } from '../app/app-process'
+import type { AppProcess } from '../app/app-process'
+import { AppProcesses } from '../app/app-processes'
+import type { Orm } from '../app/client'
 import { JOBS, MINUTE } from '../app/jobs'
 import { Random } from '../app/random'
-import { monotonic, periodFromNow, type LockEvent, type Sample, type Segment } from '../history/events'
-import { clientOptions, type Orm, type Settings } from './client'
+import { beginPeriod, monotonic, type LockEvent, type Segment } from '../history/events'
+import { clientOptions, type Settings } from './client'
 import type { Cluster } from './cluster'
 
 export interface RunOptions {
@@ -17,8 +16,6 @@ export interface RunOptions {
   readonly faults: readonly string[]
   readonly orms: readonly Orm[]
   readonly settings: Settings
-  /** The file for the events. */
-  readonly keep?: string | undefined
   /** In milliseconds, how long to wait until every process has an answer. */
   readonly patience: number
 }
@@ -39,71 +36,56 @@ export async function failoverRun(
 ): Promise<LockEvent[]> {
   await generateClients()
   const random = new Random(seed)
-  const directory = mkdtempSync(join(tmpdir(), 'shedlock-failover-'))
-  const jobs = minutes < 3 ? JOBS : [...JOBS, MINUTE]
-  const all: AppProcess[] = []
-  const instances: AppProcess[] = []
-  const stop = () => Promise.all(instances.map((instance) => instance.stop()))
-  const start = (index: number, options: { port: number; address: number; orm: Orm }): void => {
-    const { address, ...rest } = options
-    const name = String(all.length)
-    const worker = new AppProcess({
-      ...{ process: name, file: join(directory, `${name}.jsonl`), seed: seed + all.length, address },
-      ...clientOptions({ ...rest, dialect: cluster.dialect, max: POOL, settings }),
-      work: { kind: 'jobs', jobs },
-    })
-    all.push(worker)
-    instances[index] = worker
-    void worker.exited().then(() => {
-      if (!worker.isStopping && instances[index] === worker) start(index, options)
-    })
+  const { addresses, dialect } = cluster
+  const processes = new AppProcesses(seed)
+  const start = (place: number, address: number, port: number, orm: Orm): void => {
+    const options = clientOptions({ orm, dialect, port, max: POOL, settings })
+    const work = { kind: 'jobs', jobs: minutes < 3 ? JOBS : [...JOBS, MINUTE] } as const
+    const again = (): void => start(place, address, port, orm)
+    processes.start({ address, ...options, work }, { place, again })
   }
   const deploy = async (): Promise<void> => {
-    await stop()
-    const deployed = cluster.addresses.flatMap(({ port }, address) =>
-      orms.map((orm) => ({ port, address, orm })),
-    )
-    for (const [index, options] of deployed.entries()) start(index, options)
-    await Promise.all(instances.map((instance) => instance.ready()))
+    await processes.stop()
+    for (const [address, { port }] of addresses.entries())
+      for (const [index, orm] of orms.entries()) start(address * orms.length + index, address, port, orm)
+    await processes.ready()
     const now = monotonic()
-    await settled(() => instances, { since: cluster.addresses.map(() => now), patience })
+    await settled(processes.current, { since: addresses.map(() => now), patience })
   }
-  const samples: Sample[] = []
-  const sampling = sampleHeldRows(cluster, samples)
-  const segments: Segment[] = []
-  const inflict = async (fault: string): Promise<void> => {
-    await sleep(random.between(500, 2_000))
-    const { from, wallFrom } = periodFromNow()
-    const reachable = cluster.addresses.map(() => Infinity)
-    const opened = sum(cluster.addresses.map((address) => -address.opened))
+  const inflict = async (fault: string): Promise<Segment> => {
+    const ended = beginPeriod()
+    const reachable = addresses.map(() => Infinity)
+    const opened = sum(addresses.map((address) => -address.opened))
     await cluster.faults[fault]?.(
-      (address) => {
-        for (const [index, virtual] of cluster.addresses.entries())
-          if (address === undefined || virtual === address) reachable[index] = monotonic()
+      (reached) => {
+        for (const [index, address] of addresses.entries())
+          if (reached === undefined || address === reached) reachable[index] = monotonic()
       },
       (host) => {
-        for (const instance of instances) instance.send({ type: 'name leads to', host })
+        for (const process of processes.current) process.send({ type: 'name leads to', host })
       },
     )
-    await settled(() => instances, { since: reachable, patience })
+    await settled(processes.current, { since: reachable, patience })
     const connections = {
-      opened: opened + sum(cluster.addresses.map((address) => address.opened)),
-      left: sum(cluster.addresses.map(({ open }) => open)),
+      opened: opened + sum(addresses.map((address) => address.opened)),
+      left: sum(addresses.map(({ open }) => open)),
     }
-    segments.push({
-      ...{ type: 'segment', fault, from, to: monotonic(), wallFrom, wallTo: Date.now() },
-      ...{ reachable, connections },
-      ...(fault === 'one clock ahead' && { clockAhead: AHEAD }),
-    })
-    log(`${fault}: ${Math.round(monotonic() - from)} ms`)
+    const clockAhead = fault === 'one clock ahead' ? AHEAD : 0
+    return { type: 'segment', fault, ...ended(), reachable, connections, clockAhead }
   }
   const events: LockEvent[] = cluster.loses ? [{ type: 'loses writes' }] : []
+  const sampling = sampleHeldRows(cluster, events)
   try {
     const end = monotonic() + minutes * 60_000
     const cycle = faultsOf(cluster, faults)
     do {
       await deploy()
-      for (const fault of cycle) await inflict(fault)
+      for (const fault of cycle) {
+        await sleep(random.between(500, 2_000))
+        const segment = await inflict(fault)
+        events.push(segment)
+        log(`${fault}: ${Math.round(segment.to - segment.from)} ms`)
+      }
     } while (monotonic() < end)
     // Wait for the answers to the last releases.
     await sleep(1_000)
@@ -111,12 +93,12 @@ export async function failoverRun(
     // Report this, but also what was recorded before.
     events.push({ type: 'gave up', error: `the cluster did not recover: ${String(error)}` })
   } finally {
-    await stop()
+    await processes.stop()
     clearInterval(sampling)
   }
-  for (const instance of all) events.push(...instance.events())
-  rmSync(directory, { recursive: true })
-  return [...segments, ...samples, ...events]
+  events.push(...processes.events())
+  await processes.close()
+  return events
 }
 
 /**
@@ -133,34 +115,29 @@ function faultsOf(cluster: Cluster, requested: readonly string[]): string[] {
 
 /** Waits until every process has got an answer and one has acquired a lock, or until the harness gives up. */
 async function settled(
-  current: () => readonly AppProcess[],
+  current: readonly AppProcess[],
   { since, patience }: { since: readonly number[]; patience: number },
 ): Promise<void> {
   const has =
-    (outcomes: readonly LockEvent['type'][]) =>
-    (instance: AppProcess): boolean =>
-      instance
-        .events()
-        .some(
-          (event) =>
-            'asked' in event &&
-            outcomes.includes(event.type) &&
-            event.asked >= (since[instance.plan.address ?? 0] ?? 0),
-        )
-  const isSettled = (): boolean =>
-    current().every(has(['acquired', 'refused'])) && current().some(has(['acquired']))
+    (...outcomes: LockEvent['type'][]) =>
+    (process: AppProcess): boolean =>
+      process.events().some((event) => {
+        const from = since[process.plan.address ?? 0] ?? 0
+        return 'asked' in event && outcomes.includes(event.type) && event.asked >= from
+      })
+  const isSettled = (): boolean => current.every(has('acquired', 'refused')) && current.some(has('acquired'))
   for (const end = monotonic() + patience; monotonic() < end && !isSettled();) await sleep(50)
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
-function sampleHeldRows(cluster: Cluster, samples: Sample[]): NodeJS.Timeout {
+function sampleHeldRows(cluster: Cluster, events: LockEvent[]): NodeJS.Timeout {
   let asking = false
   const sample = async (): Promise<void> => {
     if (asking) return
     asking = true
     const owners = await cluster.heldBy().catch(() => [])
-    samples.push({ type: 'rows', at: monotonic(), owners })
+    events.push({ type: 'rows', at: monotonic(), owners })
     asking = false
   }
   return setInterval(() => void sample(), 250)

@@ -4,13 +4,15 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 export const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6
 
 /**
- * The beginning of a period on both clocks, by which times of one are converted to the other. So they are read within a millisecond: a
- * busy machine may stop the process in between.
+ * Begins a period on both clocks, by which times of one are converted to the other. So they are read within a millisecond: a busy
+ * machine may stop the process in between.
+ *
+ * @returns a function that ends the period
  */
-export function periodFromNow(): Pick<Period, 'from' | 'wallFrom'> {
+export function beginPeriod(): () => Period {
   for (;;) {
     const [from, wallFrom] = [monotonic(), Date.now()]
-    if (monotonic() - from < 1) return { from, wallFrom }
+    if (monotonic() - from < 1) return () => ({ from, to: monotonic(), wallFrom, wallTo: Date.now() })
   }
 }
 
@@ -99,13 +101,6 @@ export interface Commit {
   readonly seen: string
 }
 
-/** The counter that the lock of this name protects. */
-export interface Resource {
-  readonly type: 'resource'
-  readonly name: string
-  readonly value: number
-}
-
 /** A period on both clocks: monotonic, and epoch milliseconds. */
 interface Period {
   readonly from: number
@@ -153,22 +148,17 @@ export interface Segment extends Period {
   readonly clockAhead?: number
 }
 
-/** The owners of the rows that were held at one moment. */
-export interface Sample {
-  readonly type: 'rows'
-  readonly at: number
-  readonly owners: readonly string[]
-}
-
 export type LockEvent =
   | ProcessEvent
   | LockChange
   | Commit
-  | Resource
+  /** The counter that the lock of this name protects. */
+  | { readonly type: 'resource'; readonly name: string; readonly value: number }
   | Injection
   | Segment
   | Limits
-  | Sample
+  /** The owners of the rows that were held at one moment. */
+  | { readonly type: 'rows'; readonly at: number; readonly owners: readonly string[] }
   /** A lock that could not be acquired at the end. */
   | { readonly type: 'never free'; readonly name: string }
   /** The cluster may lose acknowledged writes, so that a run must show overlaps: otherwise the harness detects nothing. */

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, jest } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { availableBackends, testBackends } from '../../backends'
 import { migrated, openDatabase } from '../../backends/open-database'
-import { AppProcess } from '../app/app-process'
-import type { Connection } from '../app/connection'
+import type { AppProcess } from '../app/app-process'
+import { AppProcesses } from '../app/app-processes'
 import { monotonic } from '../history/events'
 import { judge } from '../history/referee'
 
@@ -23,55 +20,38 @@ testBackends(one ? [one] : [])(
   'a leader that is killed, paused or asked to end has one successor, and never one beside it: $name',
   async (backend) => {
     const { database } = await openDatabase(backend, migrated())
-    const all = standing({ dialect: backend.dialect, url: database.url })
-    await Promise.all([all.start(), all.start(), all.start()])
-    let leader = await all.elected(new Map())
+    const connection = { dialect: backend.dialect, url: database.url }
+    const processes = new AppProcesses()
+    afterTest(() => processes.close())
+    const start = (): Promise<void> =>
+      processes.start({ orm: 'typeorm', connection, work: { kind: 'leader', lockAtMostFor: 3_000 } }).ready()
+    await Promise.all([start(), start(), start()])
+    let leader = await elected(processes)
     for (let index = 0; index < Number(ELECTIONS ?? FAULTS.length); index++) {
       const fault = FAULTS[index % FAULTS.length] ?? 'SIGKILL'
-      const [deposed, before, signalled] = [leader, all.terms(), monotonic()]
+      const [deposed, before, signalled] = [leader, termsOf(processes), monotonic()]
       if (fault === 'SIGTERM') void deposed.stop()
       else deposed.signal(fault)
-      leader = await all.elected(before)
+      leader = await elected(processes, before)
       if (ELECTIONS) console.log(`${fault}: the next leader after ${Math.round(monotonic() - signalled)} ms`)
       if (fault === 'SIGSTOP') deposed.signal('SIGCONT')
-      else await Promise.all([deposed.exited(), all.start()])
+      else await Promise.all([deposed.exited(), start()])
     }
-    const events = all.processes.flatMap((process) => process.events())
+    const events = processes.events()
     expect(events.filter(({ type }) => type === 'token').length).toBeGreaterThan(FAULTS.length)
     expect(judge(events)).toEqual([])
   },
 )
 
-/** Returns processes that stand for election. */
-function standing(connection: Connection) {
-  const directory = mkdtempSync(join(tmpdir(), 'shedlock-leader-'))
-  const processes: AppProcess[] = []
-  afterTest(async () => {
-    for (const process of processes) process.signal('SIGKILL')
-    await Promise.all(processes.map((process) => process.exited()))
-    rmSync(directory, { recursive: true })
-  })
-  /** Returns how often each process has been elected. */
-  const terms = (): Map<AppProcess, number> =>
-    new Map(processes.map((each) => [each, each.events().filter(({ type }) => type === 'token').length]))
-  return {
-    processes,
-    terms,
-    start: async (): Promise<void> => {
-      const name = String(processes.length)
-      const started = new AppProcess({
-        ...{ process: name, file: join(directory, `${name}.jsonl`), seed: processes.length },
-        ...{ orm: 'typeorm', connection, work: { kind: 'leader', lockAtMostFor: 3_000 } },
-      })
-      processes.push(started)
-      await started.ready()
-    },
-    /** Waits until a process is elected more often than before. */
-    elected: async (before: ReadonlyMap<AppProcess, number>): Promise<AppProcess> => {
-      for (;;) {
-        for (const [process, count] of terms()) if (count > (before.get(process) ?? 0)) return process
-        await sleep(5)
-      }
-    },
+/** Returns how often each process has been elected. */
+function termsOf({ current }: AppProcesses): Map<AppProcess, number> {
+  return new Map(current.map((each) => [each, each.events().filter(({ type }) => type === 'token').length]))
+}
+
+/** Waits until a process is elected more often than before. */
+async function elected(processes: AppProcesses, before = new Map<AppProcess, number>()): Promise<AppProcess> {
+  for (;;) {
+    for (const [process, count] of termsOf(processes)) if (count > (before.get(process) ?? 0)) return process
+    await sleep(5)
   }
 }

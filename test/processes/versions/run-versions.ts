@@ -1,29 +1,23 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { AppProcesses } from '../app/app-processes'
 import type { Connection } from '../app/connection'
+import type { Identity } from '../app/plan'
 import { chaosDatabase } from '../chaos/chaos-database'
 import type { ChaosDialect } from '../chaos/words'
-import { monotonic, periodFromNow, readEvents, type LockEvent } from '../history/events'
+import { beginPeriod, type LockEvent, type Segment } from '../history/events'
 import { History } from '../history/history'
 import { judge, violationsOf } from '../history/referee'
 import { program } from '../program'
 
 /** What one process of a version does. */
-export interface InstanceOrder {
+export interface InstanceOrder extends Identity {
   /** The folder of the unpacked package that it loads. */
   readonly folder: string
   /** Begins the owner of its locks. */
   readonly version: string
-  readonly process: string
   readonly connection: Connection
   readonly names: typeof NAMES
-  readonly seed: number
   readonly milliseconds: number
-  /** The file in which it records what it does. */
-  readonly file: string
 }
 
 /** Locks for runs, for runs with a slot, and for runs that are paused now and then. */
@@ -45,39 +39,24 @@ export async function runVersions(
   { milliseconds, url }: { milliseconds: number; url?: string | undefined },
 ): Promise<VersionsVerdict> {
   const database = await chaosDatabase(db, Object.values(NAMES).flat(), url)
-  const directory = mkdtempSync(join(tmpdir(), 'shedlock-versions-'))
-  const { from, wallFrom } = periodFromNow()
+  const processes = new AppProcesses<InstanceOrder>(1, program(join(__dirname, 'instance.ts')))
+  const ended = beginPeriod()
   try {
-    const versions = Object.keys(folders).flatMap((version) => Array.from({ length: EACH }, () => version))
-    const file = program(join(__dirname, 'instance.ts'))
-    const ended = await Promise.allSettled(
-      versions.map(async (version, index) => {
-        const order: InstanceOrder = {
-          ...{ folder: folders[version] ?? '', version, connection: database.connection(), milliseconds },
-          ...{ names: NAMES, process: String(index), seed: index + 1 },
-          file: join(directory, `${index}.jsonl`),
-        }
-        const child = spawn(process.execPath, [file, JSON.stringify(order)], { stdio: 'inherit' })
-        const [status] = (await once(child, 'exit')) as [number | null]
-        if (status !== 0) throw new Error(`A process of ${version} ended with ${String(status)}.`)
-        return readEvents(order.file)
-      }),
-    )
-    const recorded = ended.flatMap((each) => {
-      if (each.status === 'rejected') throw each.reason as Error
-      return each.value
-    })
+    for (const [version, folder] of Object.entries(folders))
+      for (let count = 0; count < EACH; count++)
+        processes.start({ folder, version, connection: database.connection(), milliseconds, names: NAMES })
+    await Promise.all(processes.current.map((each) => each.exited()))
     // A pause acquires the row without a new token.
     const changes = (await database.witness()).filter(
       (event) => event.type === 'change' && !NAMES.paused.includes(event.name),
     )
-    const segment = { fault: 'none', from, to: monotonic(), wallFrom, wallTo: Date.now() }
-    const events: LockEvent[] = [{ type: 'segment', ...segment }, ...recorded, ...changes]
+    const segment: Segment = { type: 'segment', fault: 'none', ...ended() }
+    const events = [segment, ...processes.events(), ...changes]
     const violations = violationsOf(judge(events)).map(({ rule, what }) => `${rule}: ${what}`)
     return { database: database.version, figures: figuresOf(events), violations }
   } finally {
+    await processes.close()
     await database.close()
-    rmSync(directory, { recursive: true })
   }
 }
 
