@@ -38,7 +38,7 @@ const COLUMNS = ['name', 'lock_until', 'locked_at', 'locked_by'].map((column) =>
  * transactions, but knows nothing about locks.
  */
 export class Database {
-  readonly table: Table
+  readonly table = new Table()
   observer: Witness | undefined
   /** Whether it rejects writes, as a standby does, or, if the dialect cannot detect a standby, as a server with a full disk does. */
   isReadOnly = false
@@ -60,10 +60,7 @@ export class Database {
     private readonly dialect: Dialect & Behaviour,
     private readonly random: Random,
     private readonly rate: number,
-    broken?: (statement: Sql) => Sql,
-  ) {
-    this.table = new Table(broken)
-  }
+  ) {}
 
   /** Returns the time of the database's clock, in milliseconds since 1970 with fractions. */
   now(): number {

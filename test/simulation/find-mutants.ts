@@ -1,9 +1,6 @@
-/**
- * Breaks the lock in one way after another, and prints when the simulation noticed:
- * `npx tsx test/simulation/find-mutants.ts [part of a title …]`. Fails if it did not notice.
- */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import type { Break } from '../../scripts/broken-copy'
 import { program } from '../processes/program'
 import { mutants } from './mutants'
 
@@ -14,21 +11,30 @@ interface Report {
   readonly violation?: { readonly property: string }
 }
 
-const { SECONDS = '60' } = process.env
-const OPTIONS = ['--json', '--seed', '1', '--seconds', SECONDS, '--worlds', '1000']
-
-const parts = process.argv.slice(2)
-for (const mutant of mutants) {
-  if (parts.length > 0 && !parts.some((part) => mutant.breaks.includes(part))) continue
-  const broken = program(join(__dirname, 'main.ts'), [mutant])
-  const { stdout } = spawnSync(process.execPath, [broken, ...OPTIONS], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const { violation, simulated, worlds, seconds } = JSON.parse(stdout) as Report
-  if (!violation) process.exitCode = 1
-  const found = violation ? `${violation.property}, after` : 'NOT NOTICED in'
-  console.log(
-    `${mutant.breaks}: ${found} ${Math.round(simulated / 1_000)} simulated s, ${worlds} worlds, ${Math.round(seconds)} s`,
+/** Simulates one world after another with a broken lock, until that is noticed. */
+export function simulateBroken(broken: Break, seconds: string): Report {
+  const { stdout } = spawnSync(
+    process.execPath,
+    [program(join(__dirname, 'main.ts'), [broken]), '--json', '--seed', '1', '--seconds', seconds],
+    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
   )
+  return JSON.parse(stdout) as Report
+}
+
+/**
+ * Breaks the lock in one way after another, and prints when the simulation noticed:
+ * `npx tsx test/simulation/find-mutants.ts [part of a title …]`. Fails if it did not notice.
+ */
+if (require.main === module) {
+  const parts = process.argv.slice(2)
+  for (const mutant of mutants) {
+    if (parts.length > 0 && !parts.some((part) => mutant.breaks.includes(part))) continue
+    const report = simulateBroken(mutant, process.env['SECONDS'] ?? '60')
+    const { violation, simulated, worlds, seconds } = report
+    if (!violation) process.exitCode = 1
+    const found = violation ? `${violation.property}, after` : 'NOT NOTICED in'
+    console.log(
+      `${mutant.breaks}: ${found} ${Math.round(simulated / 1_000)} simulated s, ${worlds} worlds, ${Math.round(seconds)} s`,
+    )
+  }
 }

@@ -1,4 +1,3 @@
-import type { Sql } from '../../src/sql/internal'
 import { Random } from '../processes/app/random'
 import { Database } from './database'
 import { Faults } from './faults'
@@ -14,8 +13,6 @@ export interface SimulationOptions {
   readonly traced?: boolean
   /** Whether to run the statements of SQLite, whichever the plan names. */
   readonly sqlite?: boolean
-  /** Breaks statements, to show that the simulation notices. */
-  readonly broken?: (statement: Sql) => Sql
 }
 
 export interface Outcome {
@@ -43,7 +40,7 @@ export async function simulate(planned: Plan, options: SimulationOptions = {}): 
   const chance = new Random(plan.seed)
   const dialect = modelDialect(plan.shape)
   const rate = (): number => 1 + (plan.drift / 1e6) * (chance.next() - 0.5)
-  const database = new Database(world, dialect, new Random(plan.seed + 1), rate(), options.broken)
+  const database = new Database(world, dialect, new Random(plan.seed + 1), rate())
   database.conflicts = plan.conflicts / 1_000
   database.busy = plan.conflicts / 2_000
   const witness = new Witness(world, database, plan.drift / 1e6)

@@ -123,7 +123,7 @@ class PatroniNode {
   /** Kills the agent, and the server, which is not its child. */
   async kill(): Promise<void> {
     this.#signalServer('SIGKILL')
-    await this.#agent.stop('SIGKILL')
+    await this.#agent.kill()
   }
 
   freeze(): void {
@@ -239,7 +239,7 @@ async function startStore(): Promise<{ port: number; close(): Promise<void> }> {
   return {
     port,
     close: async () => {
-      await server.stop('SIGKILL')
+      await server.kill()
       directory.remove()
     },
   }

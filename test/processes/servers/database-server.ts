@@ -20,11 +20,10 @@ type Obstacle = readonly [put: readonly string[], remove: readonly string[]]
 export type Obstacles = Readonly<Record<'row' | 'table' | 'limit' | 'read-only', Obstacle>>
 
 /** A server that the harness starts, with the lock table and its user. */
-export abstract class DatabaseServer {
+export abstract class DatabaseServer extends ServerProcess {
   abstract readonly obstacles: Obstacles
   readonly directory: DataDirectory
   readonly data: string
-  readonly #server: ServerProcess
   #clock: string | undefined
   #more: readonly string[] = []
 
@@ -33,12 +32,12 @@ export abstract class DatabaseServer {
     readonly port: number,
     megabytes: number,
   ) {
-    this.directory = new DataDirectory(megabytes)
-    this.data = join(this.directory.path, 'data')
-    this.#server = new ServerProcess(
+    super(
       () => this.spawn(this.#more, clockOf(this.#clock)),
       () => this.execute('select 1'),
     )
+    this.directory = new DataDirectory(megabytes)
+    this.data = join(this.directory.path, 'data')
   }
 
   protected abstract spawn(more: readonly string[], environment: NodeJS.ProcessEnv): ChildProcess
@@ -55,31 +54,10 @@ export abstract class DatabaseServer {
   abstract heldBy(): Promise<string[]>
 
   /** @param clock the error of the server's clock, such as `+2s` @param more options of this start */
-  async start(clock?: string, more: readonly string[] = []): Promise<void> {
+  override async start(clock?: string, more: readonly string[] = []): Promise<void> {
     this.#clock = clock
     this.#more = more
-    await this.#server.start()
-  }
-
-  stop(signal: NodeJS.Signals): Promise<void> {
-    return this.#server.stop(signal)
-  }
-
-  kill(): Promise<void> {
-    return this.stop('SIGKILL')
-  }
-
-  freeze(): void {
-    this.#server.freeze()
-  }
-
-  thaw(): void {
-    this.#server.thaw()
-  }
-
-  /** Starts the server if it has ended by itself. */
-  revive(): Promise<void> {
-    return this.#server.revive()
+    await super.start()
   }
 
   async close(): Promise<void> {

@@ -85,6 +85,10 @@ export class ServerProcess {
     if (this.#child) await end(this.#child, signal)
   }
 
+  kill(): Promise<void> {
+    return this.stop('SIGKILL')
+  }
+
   /** Suspends all of the server's processes. Its connections stay open but are silent. */
   freeze(): void {
     if (this.#child) signalFamily(this.#child, 'SIGSTOP')

@@ -25,19 +25,12 @@ const NAMES = { plain: ['plain-1', 'plain-2'], slot: ['slot-1', 'slot-2'], pause
 /** Processes of each version. */
 const EACH = 2
 
-export interface VersionsVerdict {
-  readonly database: string
-  /** How often each version did what, so that it can be seen that both took part. */
-  readonly figures: Readonly<Record<string, Readonly<Record<string, number>>>>
-  readonly violations: readonly string[]
-}
-
 /** Lets two versions of the package, unpacked in these folders, work on one table. */
 export async function runVersions(
   folders: Readonly<Record<string, string>>,
   db: ChaosDialect,
   { milliseconds, url }: { milliseconds: number; url?: string | undefined },
-): Promise<VersionsVerdict> {
+) {
   const database = await chaosDatabase(db, Object.values(NAMES).flat(), url)
   const processes = new AppProcesses<InstanceOrder>(1, program(join(__dirname, 'instance.ts')))
   const ended = beginPeriod()
@@ -60,7 +53,8 @@ export async function runVersions(
   }
 }
 
-function figuresOf(events: readonly LockEvent[]): VersionsVerdict['figures'] {
+/** Counts how often each version did what, so that it can be seen that both took part. */
+function figuresOf(events: readonly LockEvent[]): Record<string, Record<string, number>> {
   const started = new History(events).of('started')
   const versions = new Map(started.map(({ process, version = '' }) => [process, version]))
   const figures: Record<string, Record<string, number>> = {}

@@ -80,8 +80,7 @@ export class Table {
   /** Whether the rows to read are the current ones. */
   #isCurrent = false
 
-  /** @param broken breaks statements, to show that the simulation notices */
-  constructor(private readonly broken: (statement: Sql) => Sql = (statement) => statement) {
+  constructor() {
     const database = this.#database
     database.exec(`${tableDefinition(sqlite).create};
       create table seen as select * from shedlock;
@@ -155,8 +154,8 @@ export class Table {
   #prepare(statement: Sql): Prepared {
     const known = this.#prepared.get(statement)
     if (known) return known
-    const sent = this.broken(statement)
-    const prepared = this.#prepareText(inSqlite(render(sent, (at) => `:${sent.parameters[at]}`)))
+    const text = render(statement, (at) => `:${statement.parameters[at]}`)
+    const prepared = this.#prepareText(inSqlite(text))
     this.#prepared.set(statement, prepared)
     return prepared
   }
