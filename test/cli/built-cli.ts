@@ -26,13 +26,12 @@ let built: string | undefined
 
 /** Returns the file of the command line, built as it is published. */
 export function builtCli(): string {
-  return (built ??= build())
-}
-
-function build(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'shedlock-cli-'))
-  execFileSync(process.execPath, ['scripts/build-cli.mjs', folder], { cwd: root })
-  return join(folder, 'shedlock.js')
+  if (built === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'shedlock-cli-'))
+    execFileSync(process.execPath, ['scripts/build-cli.mjs', folder], { cwd: root })
+    built = join(folder, 'shedlock.js')
+  }
+  return built
 }
 
 /** For `projectWith`. */
@@ -61,11 +60,17 @@ export interface Started {
 /** Starts the built command line in a process of its own. */
 export function startCli(args: readonly string[], env: Readonly<Record<string, string>>): Started {
   const child = spawn(process.execPath, [builtCli(), ...args], { cwd: root, env: { ...process.env, ...env } })
+  const written = writtenBy(child)
+  const up = once(child.stdout, 'data')
+  return { child, up, ended: once(child, 'exit'), said: (stream) => written[stream] }
+}
+
+/** What it has written so far. */
+function writtenBy(child: ChildProcessWithoutNullStreams) {
   const written = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => (written[name] += text))
-  const up = once(child.stdout, 'data')
-  return { child, up, ended: once(child, 'exit'), said: (stream) => written[stream] }
+  return written
 }
 
 /** Runs the built command line, without blocking the test's own process. */
@@ -83,7 +88,7 @@ function needsProcess(args: readonly string[], { cwd, env, under, input }: RunOp
   return loads || starts || Boolean(cwd ?? under ?? input ?? env?.['NODE_OPTIONS'])
 }
 
-function runInProcess(
+async function runInProcess(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   { cwd = root, under = [], input = '' }: RunOptions,
@@ -91,14 +96,9 @@ function runInProcess(
   const [program = process.execPath, ...rest] = [...under, process.execPath, builtCli(), ...args]
   const child = spawn(program, rest, { cwd, env })
   child.stdin.on('error', () => undefined).end(input)
-  const written = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name].setEncoding('utf8').on('data', (text: string) => (written[name] += text))
-  return new Promise((resolve, reject) => {
-    child.on('error', reject).on('close', (status) => {
-      resolve({ status, ...written })
-    })
-  })
+  const written = writtenBy(child)
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, ...written }
 }
 
 let thread: Worker | undefined

@@ -164,20 +164,3 @@ describeBackends(backends)('pause, resume and check on $name', (backend) => {
     expect(await run('exec', 'job', '--wait', '1ms', '--', 'true')).toMatchObject({ status: 75 })
   })
 })
-
-it.each([
-  [['check', 'job'], 'name=duration'],
-  [['check', 'job=10'], 'no unit'],
-  [['check', 'job=soon', '--url', 'file:x.sqlite'], "'job=soon' is invalid"],
-  [['pause', 'job', '--duration', '8h'], '--reason'],
-  [['pause', 'job', '--reason', 'r'], '--duration'],
-  [['pause', 'job', '--duration', '8', '--reason', 'r'], 'no unit'],
-  [['pause', 'job', '--duration', '0s', '--reason', 'r'], 'longer than 0'],
-  [['pause', 'job', '--duration', '8h', '--reason', ' '], 'It must not be empty'],
-  [['unlock', 'job'], 'use release'],
-  [['exec', 'job', '--', 'true'], '--lock-at-most-for'],
-  [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], 'a time with its zone'],
-] as const)('%j is refused', async (args, message) => {
-  const { status, stderr } = await runCli(args)
-  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(message) })
-})

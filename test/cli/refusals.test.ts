@@ -1,0 +1,97 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from '@jest/globals'
+import { runCli } from './built-cli'
+
+const EXEC = ['exec', 'job', '--lock-at-most-for']
+const PAUSE = ['pause', 'job', '--duration']
+
+it.each([
+  [['frobnicate'], /unknown command 'frobnicate'/],
+  [['unlock', 'job'], /use release/],
+  [['sql', 'db2'], /db2.*Allowed choices are postgres/],
+  [['sql'], /missing required argument 'dialect'/],
+  [['sql', 'postgres', '--table-name', ''], /^shedlock-orm: --table-name: tableName is empty/],
+  [['sql', 'postgres', '--table-name', 'two\nlines'], /control characters/],
+  [['sql', 'mysql', '--column-names', 'lockedAt='], /: --column-names: columnNames.lockedAt is empty/],
+  [['sql', 'mysql', '--column-names', 'until'], /It must be role=name/],
+  [['sql', 'mysql', '--column-names', 'until=x'], /Unknown option 'until' in the columnNames/],
+  [['prisma', 'mongodb'], /mongodb.*Allowed choices/],
+  [['prisma', 'mysql', '--contract'], /--contract .* postgresql only/],
+  [['prisma', 'mysql', '--schema', 'ops'], /no schema, .* in 'ops' .* `npx shedlock-orm sql mysql`/],
+  [['prisma', 'sqlite', '--schema', 'ops', '--migration'], /no schema, .* leave out the model/],
+  [['list', '--url', 'hunter2:admin@db/app'], /^(?!.*hunter2).*does not begin with a known scheme/],
+  [['list'], /set --url, DATABASE_URL .*--env, or --data-source/],
+  [['list', '--url', ''], /^shedlock-orm: No database is named/],
+  [['list', '--data-source', 'missing.js'], /There is no file .*missing\.js/],
+  [['check', 'job'], /name=duration/],
+  [['check', 'job=10'], /no unit/],
+  [['check', 'job=soon', '--url', 'file:x.sqlite'], /'job=soon' is invalid/],
+  [PAUSE.concat('8h'), /--reason/],
+  [['pause', 'job', '--reason', 'r'], /--duration/],
+  [PAUSE.concat('0s', '--reason', 'r'), /longer than 0/],
+  [PAUSE.concat('8h', '--reason', ' '), /It must not be empty/],
+  [['exec', 'job', '--', 'true'], /--lock-at-most-for/],
+  [EXEC.concat('10m'), /command/],
+  [['exec', 'job', 'echo', '-n', 'x'], /come after --: exec <name>/],
+  [EXEC.concat('-5m', '--', 'true'), /negative/],
+  [EXEC.concat('10', '--', 'true'), /no unit – write 10s or 10m/],
+  [EXEC.concat('10m', '--skipped-exit-code', '256', '--', 'true'), /0 to 255/],
+  [
+    EXEC.concat('10m', '--keep-alive-at-most', 'soon', '--url', 'file:x.sqlite', '--', 'true'),
+    /'--keep-alive-at-most <duration>' argument 'soon' is invalid. Write a duration such as 90s/,
+  ],
+  [['exec', 'job', '--wait', '1m', '--slot', '2026-11-21', '--', 'true'], /a time with its zone/],
+])(
+  '%j is refused with exit status 2 and one line, below which may be a hint in brackets',
+  async (args, message) => {
+    const { status, stdout, stderr } = await runCli(args)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr.trim()).toMatch(message)
+    expect(stderr).toMatch(/^.+\n(\(.+\)\n)?$/)
+  },
+)
+
+it('a database that cannot be reached is reported with what to do', async () => {
+  const { status, stderr } = await runCli(['list', '--url', 'postgres://app@127.0.0.1:1/app'])
+  expect(status).toBe(3)
+  expect(stderr).toMatch(/^shedlock-orm: The connection .*ECONNREFUSED.* – start the server, or correct /)
+})
+
+it('a DataSource of a database that has no dialect is refused', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'shedlock-mongodb-')), 'mongodb.cjs')
+  const dataSource = "{ '@instanceof': Symbol.for('DataSource'), options: { type: 'mongodb' } }"
+  writeFileSync(file, `exports.dataSource = ${dataSource}`)
+  expect(await runCli(['list', '--data-source', file])).toMatchObject({
+    status: 2,
+    stderr: "shedlock-orm: A DataSource of type 'mongodb' cannot keep locks.\n",
+  })
+})
+
+/** With characters that should have been escaped: each parser ends the password at another one. */
+const UNESCAPED = ['x@hunter2/y', 'x/y@hunter2', '1/x@hunter2', '1?x@hunter2/y', '1#hunter2@y', '%hunter2']
+
+it.each([
+  ...['hunter2!', ...UNESCAPED].flatMap((password) => [
+    [`--url=postgres://app:${password}@127.0.0.1:1/app`],
+    [`--url=mysql://app:${password}@127.0.0.1:1/app`],
+  ]),
+  ['--url=postgres://app:hunter2!@[bad/app'],
+  ['--url=hunter2!://app:hunter2!@127.0.0.1/app'],
+  ['--urll=postgres://app:x@hunter2@127.0.0.1/app'],
+  ['--url=sqlserver://127.0.0.1:1;user=app;password=hunter2!'],
+  ['--url=sqlserver://127.0.0.1:1;user=app;password={x;hunter2}'],
+  ['--url=sqlserver://127.0.0.1;password={x;hunter2', 'write sqlserver'],
+  ['--url=sqlserver://127.0.0.1;password={x}hunter2;user=sa', 'write sqlserver'],
+  ['--url=sqlserver://127.0.0.1;authentication=ActiveDirectoryDefault', 'use --data-source'],
+  ['--url=mssql://sa:x;hunter2@127.0.0.1/app', 'write sqlserver'],
+  ['--url=mssql://sa:x/y@hunter2@127.0.0.1/app', 'percent-encode'],
+])('no password is printed of %s', async (flag = '', advice = '') => {
+  const { status, stdout, stderr } = await runCli(['list', flag])
+  if (advice === '') expect(status).toBeGreaterThan(1)
+  else expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(advice) })
+  expect(stdout + stderr).not.toContain('hunter2')
+  // One line, and no stack.
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+})
