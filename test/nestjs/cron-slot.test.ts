@@ -1,4 +1,4 @@
-import { applyDecorators, Injectable, Logger } from '@nestjs/common'
+import { Injectable, Logger } from '@nestjs/common'
 import { Cron, Interval } from '@nestjs/schedule'
 import { CronTime } from 'cron'
 import { describe, expect, jest, test } from '@jest/globals'
@@ -8,6 +8,10 @@ import { CronSlots } from '../../src/nestjs/cron-slot'
 import { afterTest } from '../after-test'
 import { providerOf } from '../core/provider-of'
 import { startWith } from './application'
+import { jobClassWith } from './job-class'
+
+/** A class with such a method. */
+const jobWith = (...decorators: MethodDecorator[]) => jobClassWith('legacy')(decorators, () => 'ran')
 
 const BERLIN = { timeZone: 'Europe/Berlin' }
 
@@ -134,40 +138,17 @@ describe('a method without slots is refused at the start', () => {
   const lockProvider = new InMemoryLockProvider()
 
   test.each([{ catchUp: '25h' }, { untilSucceeded: true }])('with %j', async (option) => {
-    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...option })
-    class WithoutCron {
-      @Interval(1_000_000)
-      @locked
-      run(): void {
-        // never called
-      }
-    }
-    class WithoutCronTime {
-      @Cron('0 3 * * *')
-      @locked
-      run(): void {
-        // never called
-      }
-    }
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', ...option }) as MethodDecorator
     const message = expect.stringContaining('needs slots')
     for (const starting of [
-      startWith({ lockProvider, cronTime: CronTime }, WithoutCron),
-      startWith({ lockProvider }, WithoutCronTime),
+      startWith({ lockProvider, cronTime: CronTime }, jobWith(Interval(1_000_000), locked)),
+      startWith({ lockProvider }, jobWith(Cron('0 3 * * *'), locked)),
     ])
       await expect(starting).rejects.toMatchObject({ code: 'INVALID_CONFIGURATION', message })
   })
 })
 
 describe('the slot of @Cron', () => {
-  const classWith = (...decorators: MethodDecorator[]): object => {
-    class Job {
-      @applyDecorators(...decorators)
-      run(): void {
-        // never called
-      }
-    }
-    return new Job()
-  }
   const iso = (slot: number | undefined): string => new Date(slot ?? NaN).toISOString()
 
   // test/core/slot-of.test.ts has other times of other expressions.
@@ -178,12 +159,12 @@ describe('the slot of @Cron', () => {
     ['0 9 * * *', { utcOffset: 0 }, '2026-11-22T12:00:00.000Z', '2026-11-22T09:00:00.000Z'],
   ])('%s %j at %s was due at %s', (expression, options, now, due) => {
     const slots = new CronSlots(CronTime)
-    expect(iso(slots.slotOf(classWith(Cron(expression, options)), 'run', Date.parse(now)))).toBe(due)
+    expect(iso(slots.slotOf(new (jobWith(Cron(expression, options)))(), 'run', Date.parse(now)))).toBe(due)
   })
 
   test('is the time of a @Cron with a single one, and none before it', () => {
     const [slots, due] = [new CronSlots(CronTime), new Date('2026-11-21T12:00:00Z')]
-    const job = classWith(Cron(due))
+    const job = new (jobWith(Cron(due)))()
     expect(slots.slotOf(job, 'run', Number(due) - 1_000)).toBeUndefined()
     expect(slots.slotOf(job, 'run', Number(due) + 1_000)).toBe(Number(due))
   })
@@ -191,7 +172,7 @@ describe('the slot of @Cron', () => {
   test('is that of the decorator by which the scheduler calls', () => {
     const now = Date.parse('2026-11-21T12:00:00Z')
     const slotOf = (...decorators: MethodDecorator[]): number | undefined =>
-      new CronSlots(CronTime).slotOf(classWith(...decorators.reverse()), 'run', now)
+      new CronSlots(CronTime).slotOf(new (jobWith(...decorators))(), 'run', now)
     const [atThree, atFour] = [Cron('0 3 * * *', BERLIN), Cron('0 4 * * *', { timeZone: 'UTC' })]
     expect(slotOf(atThree)).toBeDefined()
     expect(slotOf(Interval(1_000), atThree)).toBeUndefined()

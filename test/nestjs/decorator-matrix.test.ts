@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { applyDecorators, Injectable, SetMetadata, type Provider } from '@nestjs/common'
 import { Interval, ScheduleModule } from '@nestjs/schedule'
 import { describe, expect, test } from '@jest/globals'
-import { activeLock } from '../../src/core/internal'
+import { activeLock, InMemoryLockProvider } from '../../src/core/internal'
 import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { eventually } from '../eventually'
 import { startApplication } from './application'
 import { jobClassWith, type JobClass, type MakeJob } from './job-class'
-import { lockProvider } from './lock-provider'
 
 const every5Milliseconds = Interval(5)
 const lock = SchedulerLock({ name: 'job' }) as MethodDecorator
@@ -50,7 +49,7 @@ describe.each(['legacy', 'standard'])('a scheduled method with %s decorators', (
   test.each(jobs(kind))(
     'runs under its lock, and not when somebody else holds it: %s',
     async (_, job, jobProvider = job) => {
-      const provider = await lockProvider()
+      const provider = new InMemoryLockProvider()
       const application = await startApplication({
         imports: [
           ScheduleModule.forRoot(),

@@ -8,17 +8,21 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { ModuleRef, Reflector } from '@nestjs/core'
-import { describe, expect, test } from '@jest/globals'
+import { Test } from '@nestjs/testing'
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { activeLock, InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
 import {
-  activeLock,
-  InMemoryLockProvider,
-  LockingTaskExecutor,
-  type LockProvider,
-} from '../../src/core/internal'
-import { LockingTaskExecutors, SchedulerLock, SchedulerLockDefaults, ShedLockModule } from '../../src/nestjs'
-import { startApplication, startWith } from './application'
-import { lockProvider } from './lock-provider'
+  LockingTaskExecutors,
+  SchedulerLock,
+  SchedulerLockDefaults,
+  SHED_LOCK_OPTIONS,
+  ShedLockModule,
+} from '../../src/nestjs'
+import { alwaysFree } from '../../src/testing'
+import { afterTest } from '../after-test'
+import { providerOf } from '../core/provider-of'
 import { lockError } from '../lock-error'
+import { startApplication, startWith } from './application'
 
 @Injectable()
 class Reports {
@@ -45,13 +49,15 @@ class Reports {
   }
 }
 
-const start = (lockProvider: LockProvider, ...providers: Provider[]) =>
-  startWith({ lockProvider, defaultLockAtMostFor: '1m' }, ...providers)
+let lockProvider: InMemoryLockProvider
+beforeEach(() => {
+  lockProvider = new InMemoryLockProvider()
+})
 
-async function startReports() {
-  const provider = await lockProvider()
-  return { provider, reports: (await start(provider, Reports)).get(Reports) }
-}
+const ACME = { tenant: 'acme', lock: 'eu-acme' }
+
+const start = (...providers: Provider[]) =>
+  startWith({ lockProvider, defaultLockAtMostFor: '1m' }, ...providers)
 
 function method(owner: { prototype: object }, name: string): (...args: unknown[]) => unknown {
   return (owner.prototype as Record<string, (...args: unknown[]) => unknown>)[name] as never
@@ -59,15 +65,15 @@ function method(owner: { prototype: object }, name: string): (...args: unknown[]
 
 describe('a method with @SchedulerLock', () => {
   test('returns its own value or error, and is given this and its arguments', async () => {
-    const { reports } = await startReports()
+    const reports = (await start(Reports)).get(Reports)
     expect(await reports.report(40, 2)).toBe(42)
-    expect(await reports.perTenant('acme')).toEqual({ tenant: 'acme', lock: 'eu-acme' })
+    expect(await reports.perTenant('acme')).toEqual(ACME)
     await expect(reports.fail()).rejects.toEqual(new RangeError('my own'))
   })
 
   test('returns undefined when it is skipped', async () => {
-    const { provider, reports } = await startReports()
-    await provider.lock({ name: 'eu-acme', lockAtMostFor: '1m' })
+    const reports = (await start(Reports)).get(Reports)
+    await lockProvider.lock({ name: 'eu-acme', lockAtMostFor: '1m' })
     expect(await reports.perTenant('acme')).toBeUndefined()
     expect(await reports.perTenant('other')).toEqual({ tenant: 'other', lock: 'eu-other' })
   })
@@ -113,25 +119,22 @@ describe('a method with @SchedulerLock', () => {
         return activeLock()?.name
       }
     }
-    const provider = await lockProvider()
-    const application = await start(provider, Jobs)
+    const application = await start(Jobs)
     const jobs = await application.get(ModuleRef).resolve(Jobs, undefined, { strict: false })
     expect(await jobs.run()).toBe('job')
   })
 
   test('uses the locks of its own application, when there are two in one process', async () => {
-    const [one, two] = [await lockProvider(), await lockProvider()]
-    const inOne = (await start(one, Reports)).get(Reports)
-    const inTwo = (await start(two, Reports)).get(Reports)
-    await one.lock({ name: 'report', lockAtMostFor: '1m' })
+    const inOne = (await start(Reports)).get(Reports)
+    const inTwo = (await startWith({ lockProvider: new InMemoryLockProvider() }, Reports)).get(Reports)
+    await lockProvider.lock({ name: 'report', lockAtMostFor: '1m' })
     expect([await inOne.report(1, 1), await inTwo.report(1, 1)]).toEqual([undefined, 2])
   })
 
   test('may be in the very class that the lock provider is made from', async () => {
-    const provider = await lockProvider()
     @Injectable()
     class Database {
-      readonly provider = provider
+      readonly provider = lockProvider
 
       @SchedulerLock({ name: 'vacuum' })
       vacuum(): unknown {
@@ -145,10 +148,7 @@ describe('a method with @SchedulerLock', () => {
         ShedLockModule.forRootAsync({
           imports: [{ module: DatabaseModule, providers: [Database], exports: [Database] }],
           inject: [Database],
-          useFactory: (database: Database) => ({
-            lockProvider: database.provider,
-            defaultLockAtMostFor: '1m',
-          }),
+          useFactory: ({ provider }: Database) => ({ lockProvider: provider, defaultLockAtMostFor: '1m' }),
         }),
       ],
     })
@@ -174,20 +174,13 @@ describe('several lock providers', () => {
   class AuditJobs extends Jobs {}
 
   test('are named by the class, the subclass or the method', async () => {
-    const [main, reports, audit] = [await lockProvider(), await lockProvider(), await lockProvider()]
-    const application = await startWith(
-      { lockProvider: main, lockProviders: { reports, audit } },
-      Jobs,
-      AuditJobs,
-    )
-    await audit.lock({ name: 'job', lockAtMostFor: '1m' })
-    const jobs = application.get(Jobs)
-    const auditJobs = application.get(AuditJobs)
-    expect([await jobs.run(), await jobs.audit(), await auditJobs.run()]).toEqual([
-      'job',
-      undefined,
-      undefined,
-    ])
+    const [reports, audit] = [new InMemoryLockProvider(), new InMemoryLockProvider()]
+    const options = { lockProvider, lockProviders: { reports, audit } }
+    const application = await startWith(options, Jobs, AuditJobs)
+    for (const held of [lockProvider, audit]) await held.lock({ name: 'job', lockAtMostFor: '1m' })
+    const [jobs, auditJobs] = [application.get(Jobs), application.get(AuditJobs)]
+    expect(await jobs.run()).toBe('job')
+    expect([await jobs.audit(), await auditJobs.run()]).toEqual([undefined, undefined])
   })
 
   test('are executors that a service can inject', async () => {
@@ -197,8 +190,7 @@ describe('several lock providers', () => {
         @Inject(LockingTaskExecutors) readonly executors: LockingTaskExecutors,
       ) {}
     }
-    const provider = await lockProvider()
-    const { executor, executors } = (await start(provider, Service)).get(Service)
+    const { executor, executors } = (await start(Service)).get(Service)
     expect(executors.get()).toBe(executor)
     expect(await executor.executeWithLock({ name: 'job' }, () => 1)).toEqual({ executed: true, value: 1 })
     expect(() => executors.get('nowhere')).toThrow("no lock provider 'nowhere'")
@@ -224,7 +216,7 @@ describe('a duration that is a function', () => {
     }
   }
   const startWithConfig = (config: object) =>
-    startWith({ lockProvider: new InMemoryLockProvider() }, Configured, { provide: CONFIG, useValue: config })
+    startWith({ lockProvider }, Configured, { provide: CONFIG, useValue: config })
 
   test('is taken from what the application injected, for each run', async () => {
     const config = { REPORT_LOCK: '1h' }
@@ -289,22 +281,34 @@ describe('what can never work is refused', () => {
         // never called
       }
     }
-    const provider = await lockProvider()
-    await expect(startWith({ lockProvider: provider }, Jobs)).rejects.toThrow(refused(message))
+    await expect(startWith({ lockProvider }, Jobs)).rejects.toThrow(refused(message))
   })
 
   test('when the application starts: the module with two configurations', async () => {
-    const provider = await lockProvider()
-    const starting = startApplication({
-      imports: [
-        ShedLockModule.forRoot({ lockProvider: provider }),
-        ShedLockModule.forRoot({ lockProvider: provider, defaultLockAtMostFor: '1m' }),
-      ],
-    })
-    await expect(starting).rejects.toThrow(refused('several configurations'))
+    const imports = [{ lockProvider }, { lockProvider, defaultLockAtMostFor: '1m' }].map((options) =>
+      ShedLockModule.forRoot(options),
+    )
+    await expect(startApplication({ imports })).rejects.toThrow(refused('several configurations'))
   })
 
   test('when the module is configured: no lock provider', () => {
     expect(() => ShedLockModule.forRoot({} as never)).toThrow(refused('lockProvider of ShedLockModule'))
   })
+})
+
+test("Nest's own override takes the locks away from a whole application, whose database a test does not have", async () => {
+  const unreachable = providerOf(() => Promise.reject(new Error('There is no database.')))
+  @Module({
+    imports: [ShedLockModule.forRootAsync({ useFactory: () => ({ lockProvider: unreachable }) })],
+    providers: [Reports],
+  })
+  class AppModule {}
+  const moduleRef = await Test.createTestingModule({ imports: [AppModule] })
+    .overrideProvider(SHED_LOCK_OPTIONS)
+    .useValue({ lockProvider: alwaysFree() })
+    .compile()
+  await moduleRef.init()
+  afterTest(() => moduleRef.close())
+  const reports = moduleRef.get(Reports, { strict: false })
+  expect(await Promise.all([reports.perTenant('acme'), reports.perTenant('acme')])).toEqual([ACME, ACME])
 })

@@ -7,6 +7,7 @@ import { SchedulerLock, ShedLockModule } from '../../src/nestjs'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { startApplication } from './application'
+import { jobClassWith } from './job-class'
 
 const NEW_YEAR = '0 0 1 1 *'
 const AUGUST = new CronTime('0 0 1 8 *', 'UTC')
@@ -86,23 +87,17 @@ describe('the slot is that of the scheduler', () => {
 })
 
 describe('catchUp', () => {
-  const jobOf = (disabled: boolean) => {
-    class Job {
-      @Cron(NEW_YEAR, { timeZone: 'UTC', disabled })
-      @SchedulerLock({ name: 'job', lockAtMostFor: '1m', catchUp: '366d' })
-      run(): void {
-        // only the attempt counts
-      }
-    }
-    return Job
-  }
-
   test.each([
     { disabled: false, cronJobs: true, slots: ['01-01'] },
     { disabled: true, cronJobs: true, slots: [] },
     { disabled: false, cronJobs: false, slots: [] },
   ])('runs only what the scheduler runs: %j', async ({ disabled, cronJobs, slots }) => {
-    const { application, tried } = await start(jobOf(disabled), { cronJobs })
+    const locked = SchedulerLock({ name: 'job', lockAtMostFor: '1m', catchUp: '366d' }) as MethodDecorator
+    const decorators = [Cron(NEW_YEAR, { timeZone: 'UTC', disabled }), locked]
+    const { application, tried } = await start(
+      jobClassWith('legacy')(decorators, () => 'ran'),
+      { cronJobs },
+    )
     await application.close()
     expect(tried).toEqual(slots)
   })

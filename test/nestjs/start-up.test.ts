@@ -3,10 +3,11 @@ import { Cron, Interval, Timeout } from '@nestjs/schedule'
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/internal'
 import { SchedulerLock } from '../../src/nestjs'
+import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
+import { migrated, openMemory } from '../backends/open-database'
 import { providerOf } from '../core/provider-of'
 import { startWith } from './application'
-import { lockProvider } from './lock-provider'
 
 const NEVER = '0 0 31 2 *'
 
@@ -23,7 +24,7 @@ const places = (): string[] => logged.filter((line) => line.startsWith('log Lock
 
 describe('At its start the application says where its locks are', () => {
   test('in which table, for each provider', async () => {
-    const provider = await lockProvider()
+    const provider = typeOrmLockProvider(await openMemory(migrated()))
     await startWith({ lockProvider: provider, lockProviders: { audit: provider } })
     expect(places()).toEqual([
       "log Locks are in the table shedlock (sqlite); the table shedlock (sqlite) for 'audit'",
