@@ -1,25 +1,19 @@
-import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
-import { DataSource } from 'typeorm'
 import { expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
+import { migrated, openDatabase } from '../backends/open-database'
+import { listening } from '../listening'
 import { runCli, startCli } from './built-cli'
 
 describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
   'the page of the command line on $name',
   (backend) => {
     async function newTable() {
-      const database = await backend.create()
-      afterTest(() => database.drop())
-      const dataSource = await new DataSource(database.typeOrm).initialize()
-      afterTest(() => dataSource.destroy())
-      const provider = typeOrmLockProvider(dataSource)
-      await provider.table.create()
-      return { provider, env: { DATABASE_URL: database.url } }
+      const { database, dataSource } = await openDatabase(backend, migrated())
+      return { provider: typeOrmLockProvider(dataSource), env: { DATABASE_URL: database.url } }
     }
 
     /** @returns the address that it prints */
@@ -69,10 +63,7 @@ describeBackends(availableBackends().filter(({ name }) => name === 'sqlite'))(
       expect((await post(ann.address)).status).toBe(303)
       expect((await provider.table.find('job'))?.lockedBy).toContain('paused by ann: r/')
       expect((await runCli(['web', '--write', '--paused-by', ' '], { env })).status).toBe(2)
-      const taken = createServer().listen(0, '127.0.0.1')
-      await once(taken, 'listening')
-      afterTest(() => taken.close())
-      const port = String((taken.address() as AddressInfo).port)
+      const port = String(await listening(createServer()))
       const refused = await runCli(['web', '--port', port], { env })
       expect([refused.status, refused.stderr]).toEqual([
         2,

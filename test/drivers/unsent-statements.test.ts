@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { DataSource } from 'typeorm'
@@ -11,6 +11,7 @@ import { availableBackends, describeBackends, type Backend } from '../backends'
 import { freePort } from '../backends/free-port'
 import { address } from '../backends/server'
 import { prismaClient, typeOrmClient } from '../conformance/sql-clients'
+import { listening } from '../listening'
 import { senderOf } from '../statement-sender'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { ADAPTERS, connect } from '../prisma/adapters'
@@ -131,13 +132,11 @@ async function listener(greet: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     sockets.push(socket.on('error', () => undefined))
     greet(socket)
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
+  })
   afterTest(() => {
-    server.close()
     for (const socket of sockets) socket.destroy()
   })
-  return (server.address() as AddressInfo).port
+  return listening(server)
 }
 
 const at = (url: string, changes: object): string => Object.assign(new URL(url), changes).href

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import fc from 'fast-check'
 import { expect, it } from '@jest/globals'
 import { lockPage, nodeHandler } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
-import { afterTest } from '../after-test'
+import { listening } from '../listening'
 import { HOSTILE } from './hostile'
 import { newProvider } from './open-page'
 
@@ -69,9 +69,7 @@ it('every request that a server of Node accepts is answered', async () => {
     accepted++
     handle(incoming, outgoing).catch((error: unknown) => rejected.push(error))
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  afterTest(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listening(server)
 
   const target = fc.oneof(
     query.map((asked) => `/locks?${asked}`),

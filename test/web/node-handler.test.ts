@@ -7,13 +7,14 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { connect, createServer as createHttp2Server, constants } from 'node:http2'
-import { connect as connectTcp, type AddressInfo, type Server } from 'node:net'
+import { connect as connectTcp } from 'node:net'
 import { parse } from 'node:querystring'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, jest, test } from '@jest/globals'
 import { lockPage, nodeHandler, type LockPageOptions } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
 import { afterTest } from '../after-test'
+import { listening } from '../listening'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { newProvider } from './open-page'
 
@@ -35,13 +36,6 @@ async function mounted(
   })
   const server = createServer(mount(nodeHandler(page)))
   return { provider, seen, page, port: await listening(server) }
-}
-
-async function listening(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  afterTest(() => server.close())
-  return (server.address() as AddressInfo).port
 }
 
 async function send(

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
+import { listening } from '../../listening'
 import { startApp } from './instance'
 import { migratedEnvironment } from './migrated-database'
 import { MONITORS } from './programs'
@@ -24,12 +23,7 @@ async function startMonitor(): Promise<{ url: string; statuses: string[] }> {
       response.end('{}')
     })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  afterTest(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return { url: `127.0.0.1:${(server.address() as AddressInfo).port}`, statuses }
+  return { url: `127.0.0.1:${await listening(server)}`, statuses }
 }
 
 const ROWS: readonly { file: string; job: string; ran: string[]; skipped: string[] }[] = [

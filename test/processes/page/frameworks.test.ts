@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import formbody from '@fastify/formbody'
 import express from 'express'
@@ -9,6 +7,7 @@ import type { RequestHandler } from 'express'
 import fastify, { type FastifyInstance } from 'fastify'
 import { it } from '@jest/globals'
 import { afterTest } from '../../after-test'
+import { listening } from '../../listening'
 import { expectEveryBodyAnswered, type Listen } from '../../web/fuzzed-bodies'
 
 /** Fewer where the time counts. */
@@ -29,10 +28,7 @@ function inExpress(version: keyof typeof VERSIONS, ...parsers: RequestHandler[])
     // Its own error handler prints the errors of the parsers.
     app.set('env', 'test')
     app.use('/locks', ...parsers, handle)
-    const server = createServer(app as RequestListener)
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    afterTest(() => server.close())
-    return (server.address() as AddressInfo).port
+    return listening(createServer(app as RequestListener))
   }
 }
 

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, it } from '@jest/globals'
 import { afterTest } from '../../after-test'
+import { listening } from '../../listening'
 import { HOSTILE } from '../../web/hostile'
 import { servePage, type PageServer } from './page-server'
 import { insertTwelve, OVERDUE_AFTER } from './rows'
@@ -199,19 +198,8 @@ it('loads itself again, but what is typed into the filter stays, and so does the
 })
 
 describe('another site', () => {
-  /** Serves the page of an attacker. */
-  async function serveAttack(html: string): Promise<number> {
-    const evil = createServer((_request, response) => {
-      response.setHeader('content-type', 'text/html')
-      response.end(html)
-    })
-    await once(evil.listen(0, '127.0.0.1'), 'listening')
-    afterTest(() => {
-      evil.closeAllConnections()
-      evil.close()
-    })
-    return (evil.address() as AddressInfo).port
-  }
+  const serveAttack = (html: string): Promise<number> =>
+    listening(createServer((_request, response) => response.setHeader('content-type', 'text/html').end(html)))
 
   it.each(['127.0.0.1', 'localhost'])('on %s cannot change anything', async (host) => {
     const { url, provider } = await serve()

@@ -1,7 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, expect, it } from '@jest/globals'
 import { sentences } from '../../../../site/playground/sentences'
-import { afterFile } from '../../../after-test'
 import { newPage } from '../visitor'
 import { serveSite } from './site-server'
 
@@ -28,17 +27,16 @@ const LISTEN = `
     }
   }`
 
-let site: Awaited<ReturnType<typeof serveSite>>
+let site: string
 
 beforeAll(async () => {
   site = await serveSite()
-  afterFile(() => site.close())
 })
 
 async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const page = await newPage(options)
   await page.addInitScript(LISTEN)
-  await page.goto(site.url)
+  await page.goto(site)
   await page.getByText('The code, and its values to choose').click()
   return page
 }
@@ -200,7 +198,7 @@ it('who wants less motion starts it', async () => {
 
 it('without scripts there is the picture', async () => {
   const page = await newPage({ javaScriptEnabled: false })
-  await page.goto(site.url)
+  await page.goto(site)
   expect(await page.locator('.playground').isVisible()).toBe(false)
   expect(await page.locator('.vp-doc img[src*="/demo"]').isVisible()).toBe(true)
 })

@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import { afterFile } from '../../../after-test'
+import { listening } from '../../../listening'
 
 export const SITE = join(__dirname, '../../../../site/dist')
 
@@ -16,8 +16,11 @@ const TYPES: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 }
 
-/** Serves the built site on loopback as GitHub's Pages does: an address without an ending is that of a page, and 404.html is shown for others. */
-export async function serveSite(): Promise<{ url: string; close: () => void }> {
+/**
+ * Serves the built site on loopback as GitHub's Pages does: an address without an ending is that of a page, and 404.html is shown for
+ * others. @returns its address, for the tests of this file
+ */
+export async function serveSite(): Promise<string> {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '', 'http://localhost').pathname)
     const file = [path, `${path}.html`, `${path}/index.html`]
@@ -28,12 +31,5 @@ export async function serveSite(): Promise<{ url: string; close: () => void }> {
     response.setHeader('content-type', TYPES[extname(shown)] ?? 'text/plain')
     response.end(readFileSync(shown))
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return `http://127.0.0.1:${await listening(server, afterFile)}`
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { sentences } from '../../../../site/playground/sentences'
-import { afterFile } from '../../../after-test'
 import { excessOf, newPage, SCREENS, tooWideAt, violations } from '../visitor'
 import { serveSite, SITE } from './site-server'
 
@@ -17,11 +16,10 @@ const PAGES = [
 const read = (file: string): string => readFileSync(join(SITE, file), 'utf8')
 const llmsLinks = (): URL[] =>
   [...read('llms.txt').matchAll(/\]\((.*?)\)/g)].map(([, link = '']) => new URL(link))
-let site: Awaited<ReturnType<typeof serveSite>>
+let site: string
 
 beforeAll(async () => {
   site = await serveSite()
-  afterFile(() => site.close())
 })
 
 /** A page at the end of what it loads, and what it did not find. */
@@ -32,7 +30,7 @@ async function visit(
   const page = await newPage(options)
   const missing: string[] = []
   page.on('response', (response) => response.ok() || missing.push(response.url()))
-  await page.goto(site.url + path, { waitUntil: 'networkidle' })
+  await page.goto(site + path, { waitUntil: 'networkidle' })
   return { page, missing }
 }
 
@@ -69,7 +67,7 @@ it('at 1,280 pixels no program and no table for users is cut', async () => {
   const forUsers = paths.filter((path) => !/\/(docs\/(api|maintainers)\/|[A-Z]+$)/.test(path))
   expect(forUsers.length).toBeGreaterThan(25)
   for (const path of forUsers) {
-    await page.goto(site.url + path)
+    await page.goto(site + path)
     expect([path, await cut(page, '.vp-doc :is(pre, table)')]).toEqual([path, []])
   }
 })
