@@ -1,17 +1,29 @@
-import { Agent, request, type IncomingMessage } from 'node:http'
+import { Agent, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { expect } from '@jest/globals'
-import { lockPage, nodeHandler } from '../../src/web'
+import { lockPage, nodeHandler, type LockPageOptions } from '../../src/web'
 import type { NodeRequest } from '../../src/web/node-handler'
 import { afterTest } from '../after-test'
 import { newProvider } from './open-page'
 
-/** The page's handler, which counts its rejections. */
-export type Handle = ReturnType<typeof nodeHandler<NodeRequest>>
+type AppRequest = NodeRequest & { readonly user?: string }
 
-/** Mounts the handler in a server. @param left what a parser may leave as the body of the next request @returns the server's port */
+/** The page's handler, which counts its rejections. */
+export type Handle = ReturnType<typeof nodeHandler<AppRequest>>
+
+/** Stands for the sign-in of an app, which leaves the visitor in the framework's request. */
+export function signIn(
+  request: { readonly headers: IncomingHttpHeaders },
+  _: unknown,
+  next: () => void,
+): void {
+  Object.assign(request, { user: request.headers['x-user'] })
+  next()
+}
+
+/** Mounts the handler in a server, behind the sign-in. @param left what a parser may leave as the body of the next request @returns the server's port */
 export type Listen = (handle: Handle, left: () => unknown) => Promise<number>
 
 /** Names and values that mean something to JavaScript, to a parser or to the page. */
@@ -65,10 +77,11 @@ const parsedBody = fc.oneof(
 
 /** The answers that a parser, or a framework, may give before the page is called. */
 const OF_PARSERS = [400, 413, 415]
+const ANN = { 'x-user': 'ann' }
 const FORM = { type: 'application/x-www-form-urlencoded', body: 'for=1h&reason=migration' }
 
 /**
- * Sends bodies to the page, for visitors who may see it and for others. Each request must be answered by the page or by a parser, and
+ * Sends bodies to the page, of a visitor whom the app has signed in, who may do everything, and of others. Each request must be answered by the page or by a parser, and
  * the handler must never reject.
  *
  * @param ofForm the status for a right form in the end
@@ -76,9 +89,9 @@ const FORM = { type: 'application/x-www-form-urlencoded', body: 'for=1h&reason=m
 export async function expectEveryBodyAnswered(listen: Listen, numRuns: number, ofForm = 303): Promise<void> {
   const provider = await newProvider()
   const rejected: unknown[] = []
-  let mayEnter = false
   let left: unknown
-  const handle = nodeHandler(lockPage<NodeRequest>(provider, { authorize: () => mayEnter, readOnly: false }))
+  const authorize: LockPageOptions<AppRequest>['authorize'] = (_, { user }) => user !== undefined && { user }
+  const handle = nodeHandler(lockPage(provider, { authorize, readOnly: false }))
   const port = await listen(
     (...parameters) => {
       const answered = handle(...parameters)
@@ -90,8 +103,8 @@ export async function expectEveryBodyAnswered(listen: Listen, numRuns: number, o
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   afterTest(() => agent.destroy())
 
-  const send = async ({ type, body }: typeof FORM, action: string, name = 'job') => {
-    const headers = { 'content-type': type, 'sec-fetch-site': 'same-origin' }
+  const send = async ({ type, body }: typeof FORM, user: object, action: string, name = 'job') => {
+    const headers = { 'content-type': type, 'sec-fetch-site': 'same-origin', ...user }
     const path = `/locks?action=${action}&name=${name}`
     // A request without an answer would hang the test.
     const signal = AbortSignal.timeout(30_000)
@@ -108,17 +121,17 @@ export async function expectEveryBodyAnswered(listen: Listen, numRuns: number, o
       fc.boolean(),
       sentBody,
       parsedBody,
-      async (action, permission, body, parsed) => {
-        mayEnter = permission
+      async (action, mayEnter, body, parsed) => {
         left = parsed
-        const status = await send(body, action)
+        const status = await send(body, mayEnter ? ANN : {}, action)
         expect(rejected).toEqual([])
         expect([...OF_PARSERS, ...(mayEnter ? [303, 404, 409] : [403])]).toContain(status)
       },
     ),
     { seed: 20_261_123, numRuns },
   )
-  mayEnter = true
   left = { for: '1h', reason: 'migration' }
-  expect(await send(FORM, 'pause', 'other')).toBe(ofForm)
+  expect(await send(FORM, ANN, 'pause', 'other')).toBe(ofForm)
+  const owner = (await provider.table.find('other'))?.lockedBy
+  if (ofForm === 303) expect(owner).toMatch(/^paused by ann: migration/)
 }

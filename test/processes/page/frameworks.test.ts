@@ -8,7 +8,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { it } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { listening } from '../../listening'
-import { expectEveryBodyAnswered, type Listen } from '../../web/fuzzed-bodies'
+import { expectEveryBodyAnswered, signIn, type Listen } from '../../web/fuzzed-bodies'
 
 /** Fewer where the time counts. */
 const BODIES = Number(process.env['BODIES'] ?? 1_000)
@@ -27,6 +27,7 @@ function inExpress(version: keyof typeof VERSIONS, ...parsers: RequestHandler[])
     const app = VERSIONS[version]()
     // Its own error handler prints the errors of the parsers.
     app.set('env', 'test')
+    app.use(signIn)
     app.use('/locks', ...parsers, handle)
     return listening(createServer(app as RequestListener))
   }
@@ -56,6 +57,7 @@ const inFastify =
   (parse: (server: FastifyInstance, left: () => unknown) => unknown): Listen =>
   async (handle, left) => {
     const server = fastify()
+    server.addHook('onRequest', signIn)
     void parse(server, left)
     server.all('/locks', handle)
     afterTest(() => server.close())
