@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import {
   entries,
@@ -16,6 +17,11 @@ import {
 /** All that is published, beside the declarations. */
 const PUBLISHED = readFileSync(join(__dirname, 'published-files.txt'), 'utf8').trim().split('\n')
 
+/** In bytes, as they were when somebody last looked. To accept others: UPDATE_SIZES=1 npm run check:package -- tarball */
+const SIZES = join(__dirname, 'sizes.json')
+/** How much more is no reason to look. */
+const ROOM = 1.1
+
 const app = join(temporaryFolder(), 'app')
 const inApp = join(app, 'node_modules', manifest.name)
 
@@ -29,6 +35,15 @@ function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => statSync(join(folder, path)).isFile())
     .map((path) => path.replaceAll('\\', '/'))
+}
+
+/** All that an app gets that imports this entry point, without its peers. */
+async function minified(file: string): Promise<number> {
+  const { outputFiles } = await build({
+    ...{ entryPoints: [file], bundle: true, minify: true, write: false },
+    ...{ platform: 'node', packages: 'external', format: file.endsWith('.mjs') ? 'esm' : 'cjs' },
+  })
+  return outputFiles[0]?.contents.byteLength ?? NaN
 }
 
 /** That these entries load, through `require` and `import`, with the same names. */
@@ -59,6 +74,24 @@ describe('the packed package', () => {
     const sources = filesIn(join(root, 'src')).filter((path) => /^(?!cli\/).*\.ts$/.test(path))
     const declarations = sources.map((path) => `dist/${path.replace(/\.ts$/, '.d.ts')}`)
     expect(filesIn(inApp).sort()).toEqual([...PUBLISHED, ...declarations].sort())
+  })
+
+  test('has not grown by a tenth since sizes.json', async () => {
+    const files = filesIn(inApp).map((path) => statSync(join(inApp, path)).size)
+    const sizes: Record<string, number> = {
+      packed: statSync(tarball).size,
+      unpacked: files.reduce((sum, size) => sum + size, 0),
+      files: files.length,
+    }
+    for (const [name, target] of Object.entries(manifest.exports))
+      if (typeof target !== 'string')
+        for (const [how, { default: file }] of Object.entries(target))
+          sizes[`${how} ${name}`] = await minified(join(inApp, file))
+    const noted = JSON.parse(readFileSync(SIZES, 'utf8')) as Record<string, number>
+    if (process.env['UPDATE_SIZES']) writeFileSync(SIZES, `${JSON.stringify(sizes, undefined, 2)}\n`)
+    expect(Object.keys(sizes)).toEqual(Object.keys(noted))
+    const grown = Object.entries(noted).filter(([what, before]) => !((sizes[what] ?? NaN) < before * ROOM))
+    expect(grown.map(([what, before]) => [what, before, sizes[what]])).toEqual([])
   })
 
   test('has classes that have kept their names', () => {
