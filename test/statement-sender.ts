@@ -1,4 +1,4 @@
-import type { Sql, SqlClient, SqlRow, SqlSession, SqlValues } from '../src/sql/internal'
+import type { Sql, SqlClient, SqlRow, SqlSession, SqlValues, StatementResult } from '../src/sql/internal'
 
 /** Sends single statements, each on a session of its own. */
 export interface StatementSender {
@@ -18,17 +18,23 @@ export function clientOf(sender: StatementSender): SqlClient {
   return { connect: () => Promise.resolve(session) }
 }
 
-export function senderOf(client: SqlClient): StatementSender {
-  const send = async (...statement: Parameters<SqlSession['execute']>) => {
-    const session = await client.connect()
-    try {
-      return await session.execute(...statement)
-    } finally {
-      await session.release?.()
-    }
+/** Sends one statement on a session of its own. */
+export async function sendTo(
+  client: SqlClient,
+  ...statement: Parameters<SqlSession['execute']>
+): Promise<StatementResult> {
+  const session = await client.connect()
+  try {
+    return await session.execute(...statement)
+  } finally {
+    await session.release?.()
   }
+}
+
+export function senderOf(client: SqlClient): StatementSender {
   return {
-    execute: async (statement, values) => Number((await send(statement, values, 'changed')).changed ?? NaN),
-    query: async (statement, values) => (await send(statement, values, 'rows')).rows,
+    execute: async (statement, values) =>
+      Number((await sendTo(client, statement, values, 'changed')).changed ?? NaN),
+    query: async (statement, values) => (await sendTo(client, statement, values, 'rows')).rows,
   }
 }

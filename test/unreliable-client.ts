@@ -6,6 +6,7 @@ import {
   type StatementResult,
 } from '../src/sql/internal'
 import { promiseWithResolvers } from './promise-with-resolvers'
+import { sendTo } from './statement-sender'
 
 type Send = () => Promise<StatementResult>
 
@@ -39,14 +40,7 @@ export class UnreliableClient implements SqlClient {
   constructor(client: SqlClient) {
     this.#session = {
       execute: (statement, values, wants) => {
-        const send = async (): Promise<StatementResult> => {
-          const session = await client.connect()
-          try {
-            return await session.execute(statement, values, wants)
-          } finally {
-            await session.release?.()
-          }
-        }
+        const send = (): Promise<StatementResult> => sendTo(client, statement, values, wants)
         // On SQL Server, writes are queries whose rows contain what they changed.
         const isWrite = wants === 'changed' || /\b(insert|update) /.test(statement.pieces.join('?'))
         if (isWrite) return this.#write(send, values)

@@ -1,16 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/internal'
+import { temporaryFolder } from '../temporary-folder'
 import { runCli } from './built-cli'
 
 const migrations = join(__dirname, '..', '..', 'migrations')
-let folder: string
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'shedlock-print-'))
-})
+const folder = temporaryFolder()
 
 describe('shedlock-orm sql', () => {
   it.each(Object.keys(dialects))('prints the migration of %s', async (dialect) => {

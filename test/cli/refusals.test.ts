@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import { temporaryFolder } from '../temporary-folder'
 import { runCli } from './built-cli'
 
 const EXEC = ['exec', 'job', '--lock-at-most-for']
@@ -60,7 +60,7 @@ it('a database that cannot be reached is reported with what to do', async () => 
 })
 
 it('a DataSource of a database that has no dialect is refused', async () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'shedlock-mongodb-')), 'mongodb.cjs')
+  const file = join(temporaryFolder(), 'mongodb.cjs')
   const dataSource = "{ '@instanceof': Symbol.for('DataSource'), options: { type: 'mongodb' } }"
   writeFileSync(file, `exports.dataSource = ${dataSource}`)
   expect(await runCli(['list', '--data-source', file])).toMatchObject({

@@ -1,16 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, stop } from 'esbuild'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
+import { temporaryFolder } from '../temporary-folder'
 import { pages } from './documents'
 import { onAFile } from './on-a-file'
 import { programs } from './programs'
@@ -22,7 +15,7 @@ const pagesToRun = [...new Set(toRun.map(({ page }) => page))]
 /** What the programs take for granted, and what generated clients are to the types: one compiler reads the types of Prisma once. */
 const TYPES = ['../test/documentation/taken-for-granted.ts', '../test/prisma/types/clients.ts']
 // Inside of the project, so that what the programs import is found.
-const folder = mkdtempSync(join(root, '.programs-'))
+const folder = temporaryFolder(join(root, '.programs-'))
 /** Each page has a folder of its own, so that it may have files of its own. */
 const folderOf = (page: string): string => join(folder, page.replace(/\.md$/, ''))
 const pathOf = ({ page, file }: { page: string; file: string }): string => join(folderOf(page), file)
@@ -58,10 +51,6 @@ beforeAll(() => {
   node(root, join(root, 'scripts/build-entries.mjs'), join(installed, 'dist'))
   copyFileSync(join(root, 'package.json'), join(installed, 'package.json'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-})
-
-afterAll(() => {
-  rmSync(folder, { recursive: true, force: true })
 })
 
 test('all that stands in the documentation compiles; generated clients fit the types, and those of a transaction do not', () => {

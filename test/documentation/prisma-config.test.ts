@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { temporaryFolder } from '../temporary-folder'
 import { programs } from './programs'
 
 const root = join(__dirname, '../..')
@@ -11,16 +12,9 @@ loadConfigFromFile({ configRoot: process.cwd() }).then(({ config, error }) => {
   if (error) throw new Error(JSON.stringify(error))
   console.log(JSON.stringify([config.tables, config.migrations.initShadowDb.includes('shedlock')]))
 })`
-let folder: string
-
-beforeEach(() => {
-  folder = mkdtempSync(join(root, '.programs-'))
-})
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
 
 it('Prisma reads what docs/prisma.md says of an external table, beside the file that `prisma init` writes', () => {
+  const folder = temporaryFolder(join(root, '.programs-'))
   // As `prisma init` of 7.10 names it. Without what the page adds, Prisma drops the table.
   writeFileSync(join(folder, 'prisma7.config.ts'), "export default { schema: 'prisma/schema.prisma' }")
   const table = join(folder, 'node_modules/shedlock-orm/migrations/postgres')

@@ -1,27 +1,19 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { temporaryFolder } from '../temporary-folder'
 
 const script = join(__dirname, '../../scripts/before-release.mjs')
 const READY = { version: '1.2.3', repository: 'github:ann/locks', author: 'Ann' }
-let folder: string
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'shedlock-release-'))
-})
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
-const git = (...args: string[]): void => {
-  const who = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org']
-  execFileSync('git', [...who, ...args], { cwd: folder, stdio: 'ignore' })
-}
 
 /** A checkout, and what is said of it. */
 function check(manifest: object, changelog: string, isOnMain: boolean, env: Record<string, string> = {}) {
+  const folder = temporaryFolder()
+  const git = (...args: string[]): void => {
+    const who = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org']
+    execFileSync('git', [...who, ...args], { cwd: folder, stdio: 'ignore' })
+  }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(folder, 'CHANGELOG.md'), changelog)
   git('init', '--initial-branch', 'main')

@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from '@jest/globals'
 import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { builtCli } from '../cli/built-cli'
 import { eventually } from '../eventually'
+import { temporaryFolder } from '../temporary-folder'
 
 const root = join(__dirname, '..', '..')
 const backends = availableBackends().filter(({ shared }) => shared)
@@ -24,8 +24,7 @@ describeBackends(backends)('instances that start together on an empty database: 
     afterTest(() => database.drop())
     // The database that is empty is a file that is not there.
     if (backend.dialect === 'sqlite') rmSync(database.url.replace('file:', ''), { force: true })
-    folder = mkdtempSync(join(tmpdir(), 'shedlock-migrate-'))
-    afterTest(() => rmSync(folder, { recursive: true }))
+    folder = temporaryFolder()
     writeFileSync(join(folder, 'begun'), '')
     writeFileSync(join(folder, 'done'), '')
   })

@@ -19,8 +19,9 @@ async function startedTwice(
   work: number,
   test: (one: Instance, two: Instance) => Promise<void>,
 ): Promise<void> {
-  const database = await migratedDatabase()
-  const environment = { DATABASE_URL: database.url, WORK: String(work), PORT: '0', NODE_PATH: own }
+  const closers: (() => unknown)[] = []
+  const { environment: database } = await migratedDatabase((close) => closers.unshift(close))
+  const environment = { ...database, WORK: String(work), PORT: '0', NODE_PATH: own }
   const start = (): Instance => new Instance(compiled, [`${name}/main.js`], environment)
   const [one, two] = [start(), start()]
   try {
@@ -30,7 +31,7 @@ async function startedTwice(
     await test(one, two)
   } finally {
     await Promise.all([one.stop(), two.stop()])
-    await database.drop()
+    for (const close of closers) await close()
   }
 }
 

@@ -5,7 +5,7 @@ import { afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
 import { listening } from '../../listening'
 import { startApp } from './instance'
-import { migratedEnvironment } from './migrated-database'
+import { migratedDatabase } from './migrated-database'
 import { MONITORS } from './programs'
 
 const PINGS: Readonly<Record<string, string>> = { '/start': 'in_progress', '/fail': 'error', '': 'ok' }
@@ -36,7 +36,7 @@ const ROWS: readonly { file: string; job: string; ran: string[]; skipped: string
 test.each(ROWS)('$file, of a job that $job: a run is reported as $ran, a skip as $skipped', async (row) => {
   const { url, statuses } = await startMonitor()
   const environment = {
-    ...(await migratedEnvironment(afterTest)),
+    ...(await migratedDatabase(afterTest)).environment,
     ...{ SENTRY_DSN: `http://key@${url}/1`, PING_URL: `http://${url}/ping` },
     ...(row.job === 'fails' && { JOB_FAILS: 'yes' }),
   }

@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { DataSource } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { afterFile, afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
 import { startApp, type Instance } from './instance'
-import { migratedEnvironment } from './migrated-database'
+import { migratedDatabase } from './migrated-database'
 import { many } from './programs'
 
 const LONG = { timeout: 60_000 }
@@ -13,9 +13,7 @@ let database: { DATABASE_URL: string }
 let observer: DataSource
 
 beforeAll(async () => {
-  database = await migratedEnvironment(afterFile)
-  observer = await new DataSource({ type: 'postgres', url: database.DATABASE_URL }).initialize()
-  afterFile(() => observer.destroy())
+  ;({ environment: database, observer } = await migratedDatabase(afterFile))
 })
 beforeEach(() => observer.query('delete from shedlock'))
 

@@ -7,7 +7,7 @@ import { afterFile } from '../../after-test'
 import { eventually } from '../../eventually'
 import { canFakeTime, clockOf } from '../fake-time'
 import { startApp, type Instance } from './instance'
-import { migratedEnvironment } from './migrated-database'
+import { migratedDatabase } from './migrated-database'
 import { APPS, own, root } from './programs'
 
 const page = readFileSync(join(root, 'docs/schedulers.md'), 'utf8')
@@ -61,7 +61,7 @@ describe(`two instances${canFakeTime ? ', one of which is five seconds behind,' 
   const said = (beginning: string): string[] => instances.flatMap((each) => each.said(beginning))
 
   beforeAll(async () => {
-    const environment = await migratedEnvironment(afterFile)
+    const { environment } = await migratedDatabase(afterFile)
     const files = [...APPS.schedulers.keys(), 'nestjs'].filter((file) => !file.startsWith('jobs/'))
     instances.push(startApp('schedulers', files, environment, afterFile))
     // For as long as the other will be behind: no slot of that one is then before the first one here.

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
-import { afterTest } from '../../after-test'
+import { temporaryFolder } from '../../temporary-folder'
 import { root } from './programs'
 
 const example = join(root, 'examples/stackblitz')
@@ -18,8 +18,7 @@ const manifest = (folder: string) =>
 
 test('the example for StackBlitz runs each tick once, on sql.js', async () => {
   // Where it finds this package by its name.
-  const folder = mkdtempSync(join(root, '.programs-'))
-  afterTest(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(join(root, '.programs-'))
   copyFileSync(join(example, 'main.mjs'), join(folder, 'main.mjs'))
   const env = { ...process.env, TICKS: '3' }
   const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { env })

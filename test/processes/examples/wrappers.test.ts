@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { afterTest } from '../../after-test'
 import { eventually } from '../../eventually'
 import { startApp } from './instance'
-import { migratedEnvironment } from './migrated-database'
+import { migratedDatabase } from './migrated-database'
 
 const LONG = { timeout: 120_000 }
 const LOCKS = ['nothing', 'nothing, above'].concat(
@@ -15,7 +15,7 @@ test.each([
   { agent: 'without Sentry', hasSentry: false, environment: {} },
   { agent: 'with Sentry', hasSentry: true, environment: { SENTRY: 'yes' } },
 ])('two Nest apps run each fire once, however wrapped, $agent', async ({ hasSentry, environment }) => {
-  const all = { ...environment, ...(await migratedEnvironment(afterTest)) }
+  const all = { ...environment, ...(await migratedDatabase(afterTest)).environment }
   const instances = [1, 2].map(() => startApp('wrappers', ['wrapped'], all, afterTest))
   const ranOf = (lock: string): string[] => instances.flatMap((each) => each.said(`ran ${lock}`))
   await eventually(() => {
@@ -38,7 +38,8 @@ test.each([
 })
 
 test('a transaction commits before its lock is released, and delays the release in the wrong order', async () => {
-  const instance = startApp('wrappers', ['invoices'], await migratedEnvironment(afterTest), afterTest)
+  const { environment } = await migratedDatabase(afterTest)
+  const instance = startApp('wrappers', ['invoices'], environment, afterTest)
   await eventually(() => expect(instance.lines).toContain('done'), LONG)
   for (const name of ['typeorm-transactional', 'Prisma in nestjs-cls']) {
     expect(instance.lines).toContain(`committed ${name} true`)

@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterFile } from '../../after-test'
 import { unpack } from '../versions/pack-revision'
+
+export { temporaryFolder } from '../../temporary-folder'
 
 export const root = join(__dirname, '../../..')
 export const installed = (path: string): string => join(root, 'node_modules', path)
@@ -33,13 +33,6 @@ export function npm(cwd: string, ...args: string[]): void {
   execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
     ...{ cwd, stdio: ['ignore', 'ignore', 'inherit'], shell: process.platform === 'win32' },
   })
-}
-
-/** An empty folder, which goes when the test file is done. */
-export function temporaryFolder(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'shedlock-package-')))
-  afterFile(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }
 
 /** Packed once for all test files, by `global-setup.ts`. */

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DataSource } from 'typeorm'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../../src/typeorm/internal'
 import { afterFile, afterTest } from '../../after-test'
 import { builtCli, runCli } from '../../cli/built-cli'
+import { temporaryFolder } from '../../temporary-folder'
 import { openTerminal } from './terminal'
 
 const LONG_NAME = 'import-customers-of-every-tenant-into-the-data-warehouse-in-eu-1'
@@ -14,14 +13,10 @@ const REASON =
 let url: string
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'shedlock-terminal-'))
-  const database = join(folder, 'locks.sqlite')
+  const database = join(temporaryFolder(), 'locks.sqlite')
   url = `file:${database}`
   const dataSource = await new DataSource({ type: 'better-sqlite3', database }).initialize()
-  afterFile(async () => {
-    await dataSource.destroy()
-    rmSync(folder, { recursive: true })
-  })
+  afterFile(() => dataSource.destroy())
   const lockedBy = 'nightly-worker-deployment-7d9f8b6c5-x2x4z/1'
   const provider = typeOrmLockProvider(dataSource, { lockedBy })
   await provider.table.create()

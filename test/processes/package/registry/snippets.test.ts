@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, test } from '@jest/globals'
-import { afterFile } from '../../../after-test'
 import { pages } from '../../../documentation/documents'
 import { programs } from '../../../documentation/programs'
 import { generateClients } from '../../../prisma/generate-clients'
-import { installed, installInto, node, npm, root, tarball } from '../packed-package'
+import { installed, installInto, node, npm, root, tarball, temporaryFolder } from '../packed-package'
 
 /** The lowest that docs/works-with.md names, and the newest. */
 const VERSIONS = ['5.2', '7']
@@ -23,9 +22,7 @@ let app: string
 beforeAll(async () => {
   await generateClients()
   // Inside of the project, so that the frameworks are found; the package itself is the packed one.
-  const folder = mkdtempSync(join(root, '.programs-'))
-  afterFile(() => rmSync(folder, { recursive: true }))
-  app = join(folder, 'app')
+  app = join(temporaryFolder(join(root, '.programs-')), 'app')
   installInto(app)
   const compilers = VERSIONS.map((version) => `typescript-${version}@npm:typescript@${version}`)
   npm(app, 'install', '--prefer-offline', '--omit=peer', tarball, ...compilers)
