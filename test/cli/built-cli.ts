@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll } from '@jest/globals'
-
-export const root = join(__dirname, '..', '..')
+import { root } from '../project'
 
 export interface Finished {
   readonly status: number | null

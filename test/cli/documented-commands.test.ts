@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { documents } from '../documentation/documents'
+import { read } from '../project'
 import { runCli } from './built-cli'
 
-const root = join(__dirname, '..', '..')
-const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  scripts: Record<string, string>
-}
-const texts = documents(root).map((document) => readFileSync(join(root, document), 'utf8'))
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+const texts = documents().map(read)
 
 const BLOCK = /^ *```(.*?)\n(.*?)^ *```$/gms
 

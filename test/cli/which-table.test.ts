@@ -7,7 +7,8 @@ import { describePlace, dialects, tableDefinition, type LockTableOptions } from 
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
-import { ALL_PACKAGES, projectWith, root, runCli } from './built-cli'
+import { root } from '../project'
+import { ALL_PACKAGES, projectWith, runCli } from './built-cli'
 
 const PAUSE = ['pause', 'job', '--duration', '8h', '--reason', 'r']
 const UNKNOWN = "shedlock-orm: Lock 'job' has never been acquired – check the name of the job.\n"

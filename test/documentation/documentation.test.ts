@@ -3,13 +3,13 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path'
 import { build, stop } from 'esbuild'
 import { beforeAll, expect, test } from '@jest/globals'
+import { read, root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 import { pages } from './documents'
 import { onAFile } from './on-a-file'
 import { programs } from './programs'
 
-const root = join(__dirname, '../..')
-const all = pages(root).flatMap((page) => programs(root, page))
+const all = pages().flatMap(programs)
 const toRun = all.filter(({ run }) => run)
 const pagesToRun = [...new Set(toRun.map(({ page }) => page))]
 /** What the programs take for granted, and what generated clients are to the types: one compiler reads the types of Prisma once. */
@@ -61,8 +61,8 @@ test('all that stands in the documentation compiles; generated clients fit the t
 test('pages import only what is exported', () => {
   const imports = /import (?:type )?\{([^}]*)\} from '(shedlock-orm[^']*)'/g
   const missing = [...new Set(all.map(({ page }) => page))].flatMap((page) =>
-    [...readFileSync(join(root, page), 'utf8').matchAll(imports)].flatMap(([, names = '', entry = '']) => {
-      const report = readFileSync(join(root, `api/${entry.replace('/', '.')}.txt`), 'utf8')
+    [...read(page).matchAll(imports)].flatMap(([, names = '', entry = '']) => {
+      const report = read(`api/${entry.replace('/', '.')}.txt`)
       return names
         .split(',')
         .map((name) => name.trim().replace(/^type | as .*/g, ''))

@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { root } from '../project'
 
 /** All that is written for people, as paths from the root; not the API reference, which is generated. */
-export function documents(root: string): string[] {
+export function documents(): string[] {
   const inside = (folder: string): string[] =>
     readdirSync(join(root, folder), { recursive: folder !== '', encoding: 'utf8' })
       .map((file) => join(folder, file).replaceAll('\\', '/'))
@@ -11,6 +12,6 @@ export function documents(root: string): string[] {
 }
 
 /** Of these, the pages whose TypeScript is checked. */
-export function pages(root: string): string[] {
-  return documents(root).filter((file) => file === 'README.md' || file.startsWith('docs/'))
+export function pages(): string[] {
+  return documents().filter((file) => file === 'README.md' || file.startsWith('docs/'))
 }

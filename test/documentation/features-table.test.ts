@@ -1,9 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import { read, root } from '../project'
 
-const root = join(__dirname, '../..')
-const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 /** The first cell of each row and the last, which names the tests. */
 const rowsOf = (page: string) =>
   read(page)

@@ -1,11 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { EXECUTOR_OPTIONS, LOCK_OPTIONS } from '../../src/core/internal'
 import { SQL_LOCK_PROVIDER_OPTIONS } from '../../src/sql/internal'
-
-const root = join(__dirname, '../..')
-const read = (page: string): string => readFileSync(join(root, page), 'utf8')
+import { read } from '../project'
 
 it('the README has at most 1,200 words', () => {
   expect(read('README.md').split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(1_200)

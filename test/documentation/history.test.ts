@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { runInThisContext } from 'node:vm'
 import { DataSource, EntitySchema, LessThan } from 'typeorm'
 import ts from 'typescript'
@@ -10,8 +8,9 @@ import {
   type LockingTaskExecutorListener,
 } from '../../src/core/internal'
 import { eventually } from '../eventually'
+import { read } from '../project'
 
-const page = readFileSync(join(__dirname, '../../docs/guides/operating.md'), 'utf8')
+const page = read('docs/guides/operating.md')
 // That of Prisma only has to compile.
 const [ofTypeOrm = ''] = /^const history: .*?^\}$/ms.exec(page) ?? []
 const [entity = ''] = /new EntitySchema\(.*?^\}\)$/ms.exec(page) ?? []

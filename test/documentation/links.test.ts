@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import { read, root } from '../project'
 import { documents } from './documents'
 
-const root = join(__dirname, '../..')
-const all = documents(root)
+const all = documents()
 
 /** As GitHub and npm make them: no punctuation, blanks are dashes. */
 function anchors(file: string): string[] {
@@ -17,7 +17,7 @@ function anchors(file: string): string[] {
 }
 
 function text(file: string): string {
-  return readFileSync(join(root, file), 'utf8').replace(/^```.*?^```$/gms, '')
+  return read(file).replace(/^```.*?^```$/gms, '')
 }
 
 it.each(all)('the links of %s lead somewhere', (document) => {
@@ -33,7 +33,7 @@ it.each(all)('the links of %s lead somewhere', (document) => {
 
 /** Folders and files that a text names as code, and those of src that the page about the architecture draws. */
 it.each(all)('the paths that %s names are there', (document) => {
-  const whole = readFileSync(join(root, document), 'utf8')
+  const whole = read(document)
   const named = text(document).matchAll(/`((?:src|test|docs|scripts|site|bench|examples)\/[\w./-]+)`/g)
   const drawn = whole.matchAll(/^ .* {2}((?:core|sql|typeorm|prisma)\/[\w-]+\.ts)/gm)
   const paths = [...[...named].map(([, path]) => path), ...[...drawn].map(([, path]) => `src/${path}`)]
@@ -43,7 +43,7 @@ it.each(all)('the paths that %s names are there', (document) => {
 })
 
 it('docs/README.md, which is the sidebar of the site, has every page', () => {
-  const contents = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  const contents = read('docs/README.md')
   const pages = all.filter((document) => /^docs\/(?!README)/.test(document))
   expect(pages.length).toBeGreaterThan(15)
   expect(pages.filter((page) => !contents.includes(`](${page.slice('docs/'.length)})`))).toEqual([])

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { statementShapes, type StatementShapes } from '../../bench/statement-shapes'
 import { dialects } from '../../src/sql/internal'
+import { read } from '../project'
 
-const docs = join(__dirname, '../../docs')
-const { databases, measured } = JSON.parse(readFileSync(join(docs, 'performance/results.json'), 'utf8')) as {
+const { databases, measured } = JSON.parse(read('docs/performance/results.json')) as {
   databases: Record<string, { statements: StatementShapes }>
   measured: { date: string; commit: string }
 }
@@ -25,7 +23,7 @@ describe('docs/performance.md', () => {
   )
 
   it('is drawn from the results', () => {
-    const page = readFileSync(join(docs, 'performance.md'), 'utf8')
+    const page = read('docs/performance.md')
     expect(page.includes('has changed since these measurements')).toBe(CHANGED_SINCE.length > 0)
     expect(page).toContain(measured.date)
     expect(page).toContain(measured.commit)

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
+import { root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 import { programs } from './programs'
 
-const root = join(__dirname, '../..')
-const config = programs(root, 'docs/prisma.md').find(({ text }) => text.includes('externalTables'))
+const config = programs('docs/prisma.md').find(({ text }) => text.includes('externalTables'))
 const LOAD = `const { loadConfigFromFile } = require('@prisma/config')
 loadConfigFromFile({ configRoot: process.cwd() }).then(({ config, error }) => {
   if (error) throw new Error(JSON.stringify(error))

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { read } from '../project'
 
 /** TypeScript from a page. */
 export interface Program {
@@ -26,24 +25,25 @@ const BLOCK = /^( *)```ts(?: (no-run|fragment))?\n(.*?)^ *```$/gms
  * The `ts` blocks under one heading are one program; a block that begins with `// name.ts` is a file of that name. A block
  * that is marked `fragment` stands alone, and takes the names of `taken-for-granted.ts` for granted.
  */
-export function programs(root: string, page: string): Program[] {
-  const markdown = readFileSync(join(root, page), 'utf8')
+export function programs(page: string): Program[] {
   let line = 1
-  return markdown.split(/^(?=## )/m).flatMap((section) => {
-    const heading = /^## (.*)/.exec(section)?.[1] ?? 'top'
-    const blocks = blocksOf(section, line)
-    line += section.split('\n').length - 1
-    const alone = blocks.filter(({ file, mark }) => file !== undefined || mark === 'fragment')
-    const together = blocks.filter((block) => !alone.includes(block))
-    const of = (block: Block, rest: Partial<Program> = {}): Program => ({
-      ...{ page, heading, text: block.text, run: false, ...rest },
-      file: block.file ?? `line-${block.line}.mts`,
+  return read(page)
+    .split(/^(?=## )/m)
+    .flatMap((section) => {
+      const heading = /^## (.*)/.exec(section)?.[1] ?? 'top'
+      const blocks = blocksOf(section, line)
+      line += section.split('\n').length - 1
+      const alone = blocks.filter(({ file, mark }) => file !== undefined || mark === 'fragment')
+      const together = blocks.filter((block) => !alone.includes(block))
+      const of = (block: Block, rest: Partial<Program> = {}): Program => ({
+        ...{ page, heading, text: block.text, run: false, ...rest },
+        file: block.file ?? `line-${block.line}.mts`,
+      })
+      const [first] = together
+      const text = together.map((block) => block.text).join('\n')
+      const run = together.every(({ mark }) => mark === undefined)
+      return [...alone.map((block) => of(block)), ...(first ? [of(first, { text, run })] : [])]
     })
-    const [first] = together
-    const text = together.map((block) => block.text).join('\n')
-    const run = together.every(({ mark }) => mark === undefined)
-    return [...alone.map((block) => of(block)), ...(first ? [of(first, { text, run })] : [])]
-  })
 }
 
 function blocksOf(section: string, firstLine: number): Block[] {

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { read } from '../project'
 import { CLIENTS, RUNTIMES, WORKER } from '../processes/package/registry/runtimes'
 
 const [heading = [], , ...rows] =
-  readFileSync(join(__dirname, '../../docs/runtimes.md'), 'utf8')
+  read('docs/runtimes.md')
     .split('\n\n')
     .filter((part) => part.startsWith('|'))
     .map((table) => table.split('\n').map((line) => line.split('|').map((cell) => cell.trim())))

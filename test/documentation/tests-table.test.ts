@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { mutations } from '../../scripts/mutations'
+import { read, root } from '../project'
 
-const root = join(__dirname, '../..')
-const page = join(root, 'docs/maintainers/tests.md')
+const PAGE = 'docs/maintainers/tests.md'
 const files = ['test', 'src/testing']
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
@@ -12,7 +12,7 @@ const files = ['test', 'src/testing']
   .filter((file) => /\.(test|tsx?|mts)$/.test(file) && !/node_modules|generated|tests-table/.test(file))
 const tests = files
   .filter((file) => /(\.test|-cases)\.ts$/.test(file))
-  .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }))
+  .map((file) => ({ file, text: read(file) }))
 /** `UPDATE_TABLES=1 npx jest test/documentation/tests-table` writes what follows. The rules before it are written by hand. */
 const BEGIN = '## Options and error codes\n'
 
@@ -23,14 +23,14 @@ const OBJECT =
 /** Each option, and each error code, with what a test looks like that uses it. */
 function namesAndUses(): [name: string, use: RegExp][] {
   const options = readdirSync(join(root, 'api'))
-    .flatMap((file) => [...readFileSync(join(root, 'api', file), 'utf8').matchAll(OBJECT)])
+    .flatMap((file) => [...read(`api/${file}`).matchAll(OBJECT)])
     .flatMap(([object]) => {
       // What is further to the right is part of the value of an option.
       const [indent = ''] = /(?<=\n) +/.exec(object) ?? []
       return [...object.matchAll(new RegExp(`^${indent}readonly ([a-z]\\w*)\\??:`, 'gim'))]
     })
     .map(([, name = '']) => name)
-  const errors = readFileSync(join(root, 'src/core/errors.ts'), 'utf8')
+  const errors = read('src/core/errors.ts')
   const codes = [...errors.matchAll(/^ {2}\| '([A-Z_]+)'$/gm)].map(([, code = '']) => code)
   expect(options.length).toBeGreaterThan(30)
   expect(codes.length).toBeGreaterThan(5)
@@ -58,13 +58,13 @@ it('the page names a test of each option and each error code', () => {
   const unused = names.filter(([, use]) => !tests.some(({ text }) => text.search(use) >= 0))
   expect(unused.map(([name]) => name)).toEqual([])
   if (process.env['UPDATE_TABLES']) {
-    const [rules = ''] = readFileSync(page, 'utf8').split(BEGIN)
+    const [rules = ''] = read(PAGE).split(BEGIN)
     writeFileSync(
-      page,
+      join(root, PAGE),
       `${rules}${BEGIN}\n${names.map(([name, use]) => `- \`${name}\`: ${linkTo(name, use)}\n`).join('')}`,
     )
   }
-  const listed = readFileSync(page, 'utf8').matchAll(/^- `(\w+)`: \[.*\]\(\.\.\/\.\.\/(.+)\)$/gm)
+  const listed = read(PAGE).matchAll(/^- `(\w+)`: \[.*\]\(\.\.\/\.\.\/(.+)\)$/gm)
   const files = new Map([...listed].map(([, name, file]) => [name, file]))
   const text = (name: string) => tests.find(({ file }) => file === files.get(name))?.text ?? ''
   expect([...files.keys()]).toEqual(names.map(([name]) => name))
@@ -72,7 +72,7 @@ it('the page names a test of each option and each error code', () => {
 })
 
 it('the page names the tests of each rule, and those that notice its mutants', () => {
-  const rules = [...readFileSync(page, 'utf8').matchAll(/^- \*\*(\d+)\.\*\* [^:]+: (.+)$/gm)]
+  const rules = [...read(PAGE).matchAll(/^- \*\*(\d+)\.\*\* [^:]+: (.+)$/gm)]
   const named = new Map(
     rules.map(([, rule, list = '']) => [
       Number(rule),

@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from '@jest/globals'
 import { pictures } from '../../scripts/timeline-pictures'
 import { CASES, timeline, type Case } from '../../scripts/timelines'
+import { read, root } from '../project'
 
-const docs = join(__dirname, '../../docs')
-const page = readFileSync(join(docs, 'guides/durations.md'), 'utf8')
+const page = read('docs/guides/durations.md')
 let drawn: ReadonlyMap<string, string>
 
 beforeAll(async () => {
@@ -14,10 +14,10 @@ beforeAll(async () => {
 
 it('each picture is as npm run timelines draws it, and stands in the page', () => {
   for (const [file, text] of drawn) {
-    expect(readFileSync(join(docs, 'durations', file), 'utf8')).toBe(text)
+    expect(read(`docs/durations/${file}`)).toBe(text)
     expect(page).toMatch(new RegExp(`!\\[[^\\]]+\\]\\(../durations/${file}\\)`))
   }
-  expect(readdirSync(join(docs, 'durations')).sort()).toEqual([...drawn.keys()].sort())
+  expect(readdirSync(join(root, 'docs/durations')).sort()).toEqual([...drawn.keys()].sort())
 })
 
 /** What each instance does, a character for a minute. */

@@ -1,12 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { dialects } from '../../src/sql/internal'
+import { read, root } from '../project'
 
-const root = join(__dirname, '../..')
-const read = (page: string): string => readFileSync(join(root, 'docs', page), 'utf8')
-const worksWith = read('works-with.md')
+const worksWith = read('docs/works-with.md')
 
 describe('docs/works-with.md', () => {
   it('has the tables that npm run works-with writes', () => {
@@ -23,7 +20,9 @@ describe('docs/works-with.md', () => {
   })
 
   it.each(
-    [...read('schedulers.md').matchAll(/^\| (\S.*?) +\| (\d+\.\d+\.\d+) +\|/gm)].map(([, ...cells]) => cells),
+    [...read('docs/schedulers.md').matchAll(/^\| (\S.*?) +\| (\d+\.\d+\.\d+) +\|/gm)].map(
+      ([, ...cells]) => cells,
+    ),
   )('has the scheduler of docs/schedulers.md: %s', (scheduler = '', version = '') => {
     const rows = worksWith.split('\n').filter((line) => line.startsWith(`| ${scheduler} `))
     const versions = rows.flatMap((row) => row.split('|')[2]?.split(',') ?? [])
@@ -31,7 +30,7 @@ describe('docs/works-with.md', () => {
   })
 
   it.each(
-    [...read('compatible-servers.md').matchAll(/^- \*\*(\S.*?)\*\* \(.*; run\)/gm)].map(
+    [...read('docs/compatible-servers.md').matchAll(/^- \*\*(\S.*?)\*\* \(.*; run\)/gm)].map(
       ([, ...cells]) => cells,
     ),
   )('has the server of docs/compatible-servers.md: %s', (server = '') => {

@@ -7,9 +7,9 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { builtCli } from '../cli/built-cli'
 import { eventually } from '../eventually'
+import { root } from '../project'
 import { temporaryFolder } from '../temporary-folder'
 
-const root = join(__dirname, '..', '..')
 const backends = availableBackends().filter(({ shared }) => shared)
 const EXEC = ['exec', 'migrate', '--wait', '5m', '--create-table', '--slot', '2026-11-21T10:00:00Z']
 

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from '@jest/globals'
 import * as core from '../../src/core'
@@ -174,7 +173,7 @@ const FAULTS: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
   },
 }
 
-const page = programs(join(__dirname, '../..'), 'docs/guides/a-storage-of-your-own.md')
+const page = programs('docs/guides/a-storage-of-your-own.md')
 const [storage = ''] = page
   .map(({ text }) => text)
   .join('\n')

@@ -8,7 +8,7 @@ import { installed, installInto, node, npm, root, tarball, temporaryFolder } fro
 
 /** The lowest that docs/works-with.md names, and the newest. */
 const VERSIONS = ['5.2', '7']
-const all = pages(root).flatMap((page) => programs(root, page))
+const all = pages().flatMap(programs)
 /** The files that the README asks for: they are beside each page. */
 const shared = [
   ...all.filter(({ page, file }) => page === 'README.md' && file.endsWith('.ts')),
