@@ -1,13 +1,10 @@
 import { LockError, type LockingTaskExecutor } from '../../src/core/internal'
-import type { faultyExecutor } from './faulty-executor'
+import { provider, storage } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 
-/** Makes every event happen, with an executor of these faulty locks. */
-export async function everyEvent(
-  executor: LockingTaskExecutor,
-  { storage, provider }: ReturnType<typeof faultyExecutor>,
-): Promise<unknown[]> {
+/** Makes every event happen, with an executor of the faulty provider. */
+export async function everyEvent(executor: LockingTaskExecutor): Promise<unknown[]> {
   const outcomes: unknown[] = []
   const run = async (work: Promise<unknown>) =>
     outcomes.push(await work.catch((error: unknown) => String(error)))

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import {
   acquisitionOf,
   HeldLock,
@@ -8,16 +8,11 @@ import {
   type LockingTaskExecutorListener,
 } from '../../src/core/internal'
 import { lockError } from '../lock-error'
+import { useVirtualTime } from './virtual-time'
 
 const MINUTE = 60_000
 
-beforeEach(() => {
-  jest.useFakeTimers()
-})
-
-afterEach(() => {
-  jest.useRealTimers()
-})
+useVirtualTime()
 
 /** A storage's answer for a minute, which extends and releases whatever is asked. */
 function acquisition(more: Partial<Acquisition> = {}) {
@@ -163,15 +158,17 @@ describe('an unlock', () => {
 })
 
 describe('the signal of a lock', () => {
-  it('is always the same', () => {
+  it('is always the same', async () => {
     const lock = lockOf(acquisition())
     expect(lock.signal).toBe(lock.signal)
+    await lock.unlock()
   })
 
-  it('aborts with the reason of another signal that has aborted already', () => {
+  it('aborts with the reason of another signal that has aborted already', async () => {
     const lock = lockOf(acquisition())
     lock.stopWith(AbortSignal.abort('why'))
     expect(lock.signal.reason).toBe('why')
+    await lock.unlock()
   })
 
   it('aborts with the end of the lock, if that came first', async () => {

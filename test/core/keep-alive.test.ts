@@ -1,22 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { LockError } from '../../src/core/internal'
-import { faultyExecutor } from './faulty-executor'
+import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { useVirtualTime } from './virtual-time'
 
 const MINUTE = 60_000
 const job = { name: 'job', lockAtMostFor: '10m' }
 const gone = new LockError('DATABASE_ERROR', 'gone')
 
-let { storage, provider, executor, heard } = faultyExecutor()
-
-beforeEach(() => {
-  jest.useFakeTimers()
-  ;({ storage, provider, executor, heard } = faultyExecutor())
-})
-
-afterEach(() => {
-  expect(jest.getTimerCount()).toBe(0)
-  jest.useRealTimers()
-})
+useVirtualTime()
+useFaultyExecutor()
 
 function extensions(): number {
   return provider.calls.filter((call) => call === 'extend').length

@@ -1,21 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { HeldLock, LockError, type TaskContext } from '../../src/core/internal'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { faultyExecutor } from './faulty-executor'
+import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { useVirtualTime } from './virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let { storage, provider, executor, heard } = faultyExecutor()
 
-beforeEach(() => {
-  jest.useFakeTimers()
-  ;({ storage, provider, executor, heard } = faultyExecutor())
-})
-
-afterEach(() => {
-  expect(jest.getTimerCount()).toBe(0)
-  jest.useRealTimers()
-})
+useVirtualTime()
+useFaultyExecutor()
 
 describe('the signal of a task', () => {
   it('aborts when the lease is over, and not before', async () => {

@@ -1,5 +1,5 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import {
   LockingTaskExecutor,
   loggingListener,
@@ -9,16 +9,11 @@ import {
 import { lockError } from '../lock-error'
 import { everyEvent, outcomes } from './every-event'
 import { EVENTS, recorder } from './recorder'
-import { faultyExecutor } from './faulty-executor'
+import { provider, useFaultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let faulty = faultyExecutor()
-let { provider } = faulty
 
-beforeEach(() => {
-  faulty = faultyExecutor()
-  ;({ provider } = faulty)
-})
+useFaultyExecutor()
 
 const events = [
   ...['onLockAttempt', 'onLockAcquired', 'onTaskStarted', 'onLockExtended', 'onTaskFinished'],
@@ -52,9 +47,8 @@ describe('a listener', () => {
       }
       const failing = Object.fromEntries(EVENTS.map((event) => [event, fail])) as LockingTaskExecutorListener
       const { listener, heard } = recorder()
-      expect(
-        await everyEvent(new LockingTaskExecutor(provider, { listeners: [failing, listener] }), faulty),
-      ).toEqual(outcomes)
+      const executor = new LockingTaskExecutor(provider, { listeners: [failing, listener] })
+      expect(await everyEvent(executor)).toEqual(outcomes)
       expect(heard).toEqual(events)
     },
   )
@@ -86,9 +80,8 @@ describe('node:diagnostics_channel', () => {
       subscribe(channelOf(event), note)
       return () => unsubscribe(channelOf(event), note)
     })
-    expect(
-      await everyEvent(new LockingTaskExecutor(provider, { listeners: [recorder().listener] }), faulty),
-    ).toEqual(outcomes)
+    const executor = new LockingTaskExecutor(provider, { listeners: [recorder().listener] })
+    expect(await everyEvent(executor)).toEqual(outcomes)
     expect(heard).toEqual(events)
     expect(subscribers.every((stop) => stop())).toBe(true)
   })
@@ -107,7 +100,7 @@ describe('loggingListener', () => {
     const logger = { debug: at('debug'), warn: at('warn'), error: at('error') }
     // As an app leaves methods out.
     const listener = { ...loggingListener(logger) }
-    await everyEvent(new LockingTaskExecutor(provider, { listeners: [listener] }), faulty)
+    await everyEvent(new LockingTaskExecutor(provider, { listeners: [listener] }))
     listener.onExtendFailed({
       name: 'job',
       configuration: { ...job, lockAtMostFor: 1 },

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import {
   activeLock,
   assertLocked,
@@ -8,13 +8,11 @@ import {
 } from '../../src/core/internal'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { faultyExecutor } from './faulty-executor'
+import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const other = { name: 'other', lockAtMostFor: '10m' }
-
-let { storage, provider, executor, heard } = faultyExecutor()
 
 /** Another storage, in which the lock is held. */
 function elsewhere(): InMemoryLockProvider {
@@ -23,9 +21,7 @@ function elsewhere(): InMemoryLockProvider {
   return other
 }
 
-beforeEach(() => {
-  ;({ storage, provider, executor, heard } = faultyExecutor())
-})
+useFaultyExecutor()
 
 afterEach(() => {
   jest.useRealTimers()
@@ -155,17 +151,6 @@ describe('a failed unlock', () => {
 })
 
 describe('a task inside a task', () => {
-  it('holds both locks when the names differ, and the inner one is freed first', async () => {
-    await executor.executeWithLock(job, async () => {
-      await executor.executeWithLock(other, () => {
-        expect(storage.isLocked('job') && storage.isLocked('other')).toBe(true)
-        expect(activeLock()?.name).toBe('other')
-      })
-      expect(storage.isLocked('other')).toBe(false)
-      expect(activeLock()?.name).toBe('job')
-    })
-  })
-
   it('runs at once if it has the same name, without another acquisition', async () => {
     const result = await executor.executeWithLock(job, () => executor.executeWithLock(job, () => 'inner'))
     expect(result).toEqual({ executed: true, value: { executed: true, value: 'inner' } })

@@ -1,18 +1,15 @@
 import { once } from 'node:events'
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import { assertLocked, leaderElection, LockingTaskExecutor } from '../../src/core/internal'
+import { describe, expect, it } from '@jest/globals'
+import { activeLock, assertLocked, leaderElection, LockingTaskExecutor } from '../../src/core/internal'
 import { afterTest } from '../after-test'
 import { lockError } from '../lock-error'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { faultyExecutor } from './faulty-executor'
+import { executor, provider, useFaultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const other = { ...job, name: 'other' }
-let { provider, executor } = faultyExecutor()
 
-beforeEach(() => {
-  ;({ provider, executor } = faultyExecutor())
-})
+useFaultyExecutor()
 
 describe('assertLocked', () => {
   it('without a name checks the innermost lock, even if it is lost and the outer lock is held', async () => {
@@ -39,6 +36,7 @@ describe('assertLocked', () => {
       await executor.executeWithLock({ ...job, name: 'inner' }, () => {
         assertLocked('job')
         assertLocked('inner')
+        expect(activeLock()?.name).toBe('inner')
         expect(() => assertLocked('other')).toThrow(expect.objectContaining({ lockName: 'other' }))
       })
       expect(() => assertLocked('inner')).toThrow(notLocked)

@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { assertLocked, LockError, LockingTaskExecutor, type LockProvider } from '../../src/core/internal'
 import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 import { recorder } from './recorder'
 import { eventually } from '../eventually'
-import { faultyExecutor } from './faulty-executor'
+import { executor, heard, provider, storage, useFaultyExecutor } from './faulty-executor'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let { storage, provider, executor, heard } = faultyExecutor()
 
-beforeEach(() => {
-  ;({ storage, provider, executor, heard } = faultyExecutor())
-})
+useFaultyExecutor()
 
 afterEach(() => {
   jest.useRealTimers()
@@ -142,10 +139,10 @@ describe('shutdown', () => {
       asked.resolve()
       return Promise.resolve({ reason: 'held' })
     })
-    executor = new LockingTaskExecutor(stalled, { listeners: [listener] })
-    const run = executor.executeWithLock({ ...job, wait: '1h' }, () => 'not run')
+    const waiting = new LockingTaskExecutor(stalled, { listeners: [listener] })
+    const run = waiting.executeWithLock({ ...job, wait: '1h' }, () => 'not run')
     await asked.promise
-    expect(await executor.shutdown()).toEqual([])
+    expect(await waiting.shutdown()).toEqual([])
     expect(await run).toEqual({ executed: false, reason: 'shutdown' })
     expect(events).toEqual(['onLockAttempt job', 'onLockNotAcquired job shutdown'])
   })
@@ -153,14 +150,14 @@ describe('shutdown', () => {
   it('leaves the rest of the timeout to releases in the background', async () => {
     const gate = promiseWithResolvers()
     const drain = jest.fn<NonNullable<LockProvider['drain']>>().mockResolvedValue()
-    executor = new LockingTaskExecutor(providerOf((wanted) => storage.acquire(wanted), drain))
-    const run = executor.executeWithLock(job, () => gate.promise)
+    const drained = new LockingTaskExecutor(providerOf((wanted) => storage.acquire(wanted), drain))
+    const run = drained.executeWithLock(job, () => gate.promise)
     await locked()
-    expect(await executor.shutdown({ timeout: '20ms' })).toEqual(['job'])
-    expect(await executor.shutdown({ timeout: 0 })).toEqual(['job'])
+    expect(await drained.shutdown({ timeout: '20ms' })).toEqual(['job'])
+    expect(await drained.shutdown({ timeout: 0 })).toEqual(['job'])
     gate.resolve()
     await run
-    await executor.shutdown({ timeout: '1h' })
+    await drained.shutdown({ timeout: '1h' })
     const [first, second, last] = drain.mock.calls.map(([timeout]) => Number(timeout))
     expect(first).toBeLessThan(20)
     expect(second).toBe(0)

@@ -1,24 +1,17 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider, LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { eventually } from '../eventually'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { faultyExecutor } from './faulty-executor'
+import { provider as faulty, storage, useFaultyExecutor } from './faulty-executor'
 import { providerOf } from './provider-of'
+import { useVirtualTime } from './virtual-time'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 
 describe('a lock with wait', () => {
-  let { storage, provider: faulty } = faultyExecutor()
-
-  beforeEach(() => {
-    jest.useFakeTimers()
-    ;({ storage, provider: faulty } = faultyExecutor())
-  })
-
-  afterEach(() => {
-    jest.useRealTimers()
-  })
+  useVirtualTime()
+  useFaultyExecutor()
 
   it('is acquired when the holder unlocks, and its lease begins then', async () => {
     const holder = await storage.lock(job)

@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor, type TaskResult } from '../../src/core/internal'
-import { faultyExecutor } from './faulty-executor'
+import { executor, provider, storage, useFaultyExecutor } from './faulty-executor'
 
 /** For the compiler: whether two types are one. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- compared as a whole, so `any` is not all
@@ -8,11 +8,8 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 
 const job = { name: 'job', lockAtMostFor: '10m' }
 const invalid = expect.objectContaining({ code: 'INVALID_CONFIGURATION' })
-let { storage, provider, executor } = faultyExecutor()
 
-beforeEach(() => {
-  ;({ storage, provider, executor } = faultyExecutor())
-})
+useFaultyExecutor()
 
 describe('wrap', () => {
   it('passes this and arguments to the name and the task, takes their types from the task, and gives the value', async () => {

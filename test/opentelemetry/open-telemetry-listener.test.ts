@@ -6,16 +6,16 @@ import { openTelemetryListener } from '../../src/opentelemetry'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { migrated, openMemory } from '../backends/open-database'
 import { everyEvent } from '../core/every-event'
-import { faultyExecutor } from '../core/faulty-executor'
+import { provider, useFaultyExecutor } from '../core/faulty-executor'
 import { exportedMetrics, type Exported } from './exported-metrics'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
-let faulty = faultyExecutor()
 let meterProvider: Exported['meterProvider']
 let exported: Exported['exported']
 
+useFaultyExecutor()
+
 beforeEach(() => {
-  faulty = faultyExecutor()
   ;({ meterProvider, exported } = exportedMetrics())
 })
 
@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 
 const listenedTo = (options: object = { meterProvider }) =>
-  new LockingTaskExecutor(faulty.provider, { listeners: [openTelemetryListener(options)] })
+  new LockingTaskExecutor(provider, { listeners: [openTelemetryListener(options)] })
 
 /** All values as `metric{attributes}`: numbers, and for the histogram how often it was recorded. */
 async function measured(): Promise<Record<string, number>> {
@@ -40,7 +40,7 @@ async function measured(): Promise<Record<string, number>> {
 
 describe('the OpenTelemetry listener', () => {
   it('measures each event, by the names of ShedLock', async () => {
-    await everyEvent(listenedTo(), faulty)
+    await everyEvent(listenedTo())
     expect(await measured()).toEqual({
       'shedlock.lock.attempts{job}': 5,
       'shedlock.lock.acquired{job}': 3,
