@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import type { LockRecord, SqlLockProvider } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
+import { lockRow } from './lock-row'
 
 /** How a Java service says it, with the database's clock: what differs between the databases. */
 const JAVA = {
@@ -26,12 +26,6 @@ const JAVA = {
 const backends = availableBackends().filter(({ name }) =>
   ['sqlite', 'postgres', 'mariadb', 'mysql'].includes(name),
 )
-
-async function onlyLock(provider: SqlLockProvider): Promise<LockRecord> {
-  const [lock] = await provider.table.list()
-  if (!lock) throw new Error('There is no lock')
-  return lock
-}
 
 describeBackends(backends)('beside a Java service on $name', (backend) => {
   let dataSource: DataSource
@@ -112,7 +106,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
         await dataSource.query(
           `insert into shedlock (name, lock_until, locked_at, locked_by) values ('job', ${until}, ${now}, 'java')`,
         )
-        const seen = await onlyLock(provider)
+        const seen = await lockRow(provider, 'job')
         const ends = (change: number) => ({ ...seen, lockUntil: new Date(seen.lockUntil.getTime() + change) })
         expect(await provider.table.release(ends(-2))).toBe(false)
         expect(await provider.table.release(ends(2))).toBe(false)
@@ -127,7 +121,7 @@ describeBackends(backends)('beside a Java service on $name', (backend) => {
     await dataSource.query(
       `insert into shedlock (name, lock_until, locked_at, locked_by) values ('job', '${forEver}', ${now}, 'java')`,
     )
-    const seen = await onlyLock(provider)
+    const seen = await lockRow(provider, 'job')
     const earlier = { ...seen, lockUntil: new Date(seen.lockUntil.getTime() - 60_000) }
     expect(await provider.table.release(earlier)).toBe(false)
     expect(await provider.table.release(seen)).toBe(true)

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { LockError, LockingTaskExecutor } from '../../src/core/internal'
 import { createShedLockMigration, typeOrmLockProvider, type DataSourceLike } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
-import { openDatabase } from '../backends/open-database'
+import { migrated, openDatabase } from '../backends/open-database'
 import { lockError } from '../lock-error'
 
 const job = { name: 'job', lockAtMostFor: '10m' }
@@ -55,26 +55,14 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   let database: TestDatabase
   let dataSource: DataSource
   beforeEach(async () => {
-    ;({ database, dataSource } = await openDatabase(backend))
+    ;({ database, dataSource } = await openDatabase(backend, migrated()))
   })
 
-  const createTable = (columns: Readonly<Record<string, string>> = {}): Promise<unknown> => {
-    const time = backend.dialect === 'postgres' ? 'timestamp(3)' : 'datetime(3)'
-    const all = {
-      name: 'varchar(64) primary key',
-      lock_until: `${time} not null`,
-      locked_at: `${time} not null`,
-      locked_by: 'varchar(255) not null',
-      ...columns,
-    }
-    const list = Object.entries(all).flatMap(([name, type]) => (type === '' ? [] : [`${name} ${type}`]))
-    return dataSource.query(`create table shedlock (${list.join(', ')})`)
-  }
+  const rename = (column: string) => dataSource.query(`alter table shedlock rename column ${column} to other`)
 
   it('creates a provider before the DataSource is initialised, and rejects locks until then', async () => {
     const later = new DataSource(database.typeOrm)
     const provider = typeOrmLockProvider(later)
-    await createTable()
     const task = jest.fn()
     await expect(new LockingTaskExecutor(provider).executeWithLock(job, task)).rejects.toEqual(
       lockError('INVALID_CLIENT', /not initialised, or was destroyed – await dataSource.initialize\(\)/),
@@ -86,7 +74,6 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   })
 
   it('rejects locks that are being acquired while the DataSource is destroyed', async () => {
-    await createTable()
     const provider = typeOrmLockProvider(dataSource, { timeLimit: '1s' })
     await (await provider.lock(job))?.unlock()
     let isDestroyed = false
@@ -110,7 +97,6 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   })
 
   it('rejects an extension and an unlock after the DataSource was destroyed', async () => {
-    await createTable()
     const provider = typeOrmLockProvider(dataSource)
     const lock = await provider.lock(job)
     await dataSource.destroy()
@@ -128,7 +114,7 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   it.each(backend.name === 'sqlite' ? columns : columns.slice(-1))(
     'rejects with TABLE_MISMATCH if column %s is missing, and runs no task',
     async (column) => {
-      await createTable({ [column]: '', other: 'varchar(1)' })
+      await rename(column)
       const task = jest.fn()
       const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource))
       await expect(executor.executeWithLock(job, task)).rejects.toEqual(
@@ -144,10 +130,9 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   )
 
   it('rejects with TABLE_MISMATCH after a column was renamed', async () => {
-    await createTable()
     const provider = typeOrmLockProvider(dataSource)
     await (await provider.lock(job))?.unlock()
-    await dataSource.query('alter table shedlock rename column locked_by to owner')
+    await rename('locked_by')
     await expect(provider.lock(job)).rejects.toThrow(lockError('TABLE_MISMATCH', /no column 'locked_by'/))
   })
 })
