@@ -3,10 +3,11 @@ import { LockingTaskExecutor } from '../../src/core/internal'
 import { MOST_PREPARED } from '../../src/drivers/statement-names'
 import { guard, lockStatementName, prismaLockProvider } from '../../src/prisma/internal'
 import { refusalOfName } from '../../src/prisma/native-code'
-import { dialects, tableDefinition, type SqlLockProvider } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
+import { migrated, openDatabase, type OpenDatabase } from '../backends/open-database'
+import { everyQuestion } from '../conformance/every-question'
+import { observeLockTable } from '../conformance/lock-table-observer'
 import { prismaBackends, type PrismaTestDatabase, type TestClient } from './clients'
-import { openPrisma } from './lock-table'
 
 const backends = prismaBackends().filter(({ adapter, dialect }) => adapter === 'pg' && dialect === 'postgres')
 
@@ -14,27 +15,18 @@ const backends = prismaBackends().filter(({ adapter, dialect }) => adapter === '
 describeBackends(backends)('lockStatementName on $name', (backend) => {
   const job = { name: 'job', lockAtMostFor: '1m' }
   const named = { statementNameGenerator: lockStatementName }
-  let database: PrismaTestDatabase
+  let opened: OpenDatabase<PrismaTestDatabase>
+  let table: ReturnType<typeof observeLockTable>
   let prisma: TestClient
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   const warnings = () => warn.mock.calls.map(([warning]) => warning)
 
   beforeEach(async () => {
-    ;({ database } = await openPrisma(backend))
-    prisma = await database.connect({ max: 1, ...named })
+    opened = await openDatabase(backend, migrated())
+    table = observeLockTable(opened.dataSource, backend.dialect)
+    prisma = await opened.database.connect({ max: 1, ...named })
   })
 
-  const everyQuestion = async (provider: SqlLockProvider): Promise<void> => {
-    const lock = await provider.lock(job)
-    expect(lock).toBeDefined()
-    expect(await provider.lock(job)).toBeUndefined()
-    await lock?.extend('2m')
-    expect(await lock?.fencingToken()).toBeGreaterThan(0)
-    await lock?.unlock()
-    const slot = Date.now() + 1000
-    await (await provider.lock({ ...job, slot }))?.unlock()
-    expect(await provider.lock({ ...job, slot })).toBeUndefined()
-  }
   const prepared = async (client = prisma): Promise<string[]> => {
     const rows = await client.$queryRawUnsafe('select name from pg_prepared_statements order by name')
     return (rows as { name: string }[]).map(({ name }) => name)
@@ -42,7 +34,7 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
 
   it('lets the server keep the statements of locks, and no others', async () => {
     const provider = prismaLockProvider(prisma)
-    await everyQuestion(provider)
+    await everyQuestion(provider, table)
     const names = await prepared()
     expect(names.length).toBeGreaterThanOrEqual(5)
     expect(names.filter((name) => !name.startsWith('shedlock_'))).toEqual([])
@@ -53,7 +45,7 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
   })
 
   it('leaves the guard without a name', async () => {
-    const pool = await database.connect({ max: 3, ...named })
+    const pool = await opened.database.connect({ max: 3, ...named })
     const executor = new LockingTaskExecutor(prismaLockProvider(prisma))
     await executor.executeWithLock(job, () =>
       pool.$transaction(async (transaction) => {
@@ -66,9 +58,9 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
   it('names no more when there is a table for each tenant, and locks go on without', async () => {
     for (let tenant = 0; tenant < 12; tenant++) {
       const tableName = `tenant_${tenant}`
-      for (const statement of tableDefinition(dialects[backend.dialect], { tableName }).up)
-        await prisma.$executeRawUnsafe(statement)
-      await everyQuestion(prismaLockProvider(prisma, { tableName }))
+      const ofTenant = observeLockTable(opened.dataSource, backend.dialect, { tableName })
+      await ofTenant.createTable()
+      await everyQuestion(prismaLockProvider(prisma, { tableName }), ofTenant)
     }
     const { length } = await prepared()
     expect(length).toBeGreaterThan(MOST_PREPARED / 2)
@@ -78,10 +70,10 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
 
   it('is left out when a name was refused, with one warning', async () => {
     const provider = prismaLockProvider(prisma)
-    await everyQuestion(provider)
+    await everyQuestion(provider, table)
     await prisma.$executeRawUnsafe('discard all')
-    await everyQuestion(provider)
-    await everyQuestion(provider)
+    await everyQuestion(provider, table)
+    await everyQuestion(provider, table)
     expect(await prepared()).toEqual([])
     expect(warnings()).toEqual([
       expect.stringMatching(/without names from now on.*"shedlock_\w+" does not exist – /),
@@ -89,11 +81,11 @@ describeBackends(backends)('lockStatementName on $name', (backend) => {
   })
 
   it('knows a name that another has used, and nothing that leaves the outcome open', async () => {
-    const taken = await database.connect({
+    const taken = await opened.database.connect({
       max: 1,
       statementNameGenerator: ({ sql }: { sql: string }) => (sql === 'select 1' ? 'shedlock_x' : ''),
     })
-    const twoTexts = await database.connect({ max: 1, statementNameGenerator: () => 'shedlock_y' })
+    const twoTexts = await opened.database.connect({ max: 1, statementNameGenerator: () => 'shedlock_y' })
     await taken.$executeRawUnsafe('prepare shedlock_x as select 2')
     await twoTexts.$queryRawUnsafe('/* request 1 */ select 1')
     const refusal = (client: TestClient, sql: string) =>

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals'
 import { dialects, SqlLockProvider, type DialectName } from '../../src/sql/internal'
 import { describeBackends } from '../backends'
 import { everyClient, openedClient } from '../conformance/every-client'
+import { everyQuestion } from '../conformance/every-question'
 import { lockError } from '../lock-error'
 import { clientOf, senderOf } from '../statement-sender'
 
@@ -50,14 +51,5 @@ const readers = typeOrms.filter(({ dialect }) => dialect in READING)
 describeBackends(readers)('$title whose app reads values in its own way', (each) => {
   const client = openedClient(each, {}, READING[each.dialect])
 
-  it.each([{}, { slot: new Date() }])('keeps its locks: %j', async (slot) => {
-    const configuration = { ...job, ...slot, name: Object.keys(slot).join() || 'job' }
-    const provider = client.createProvider()
-    const lock = await provider.lock(configuration)
-    expect(await provider.lock(configuration)).toBeUndefined()
-    await lock?.extend('20m')
-    expect(await lock?.fencingToken()).toEqual(expect.any(Number))
-    await lock?.unlock()
-    expect(await client.table.isHeld(configuration.name)).toBe(false)
-  })
+  it('keeps its locks', () => everyQuestion(client.createProvider(), client.table))
 })

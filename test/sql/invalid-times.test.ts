@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it } from '@jest/globals'
-import { type DialectName } from '../../src/sql/internal'
+import { dialects, tableDefinition, type DialectName } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
@@ -43,17 +43,6 @@ const INVALID: Readonly<Partial<Record<DialectName, readonly InvalidTime[]>>> = 
     NULL,
   ],
 }
-/** As our migrations make them, but for the nulls. */
-const TIME: Readonly<Partial<Record<DialectName, string>>> = {
-  postgres: 'timestamp(3)',
-  mssql: 'datetime2(3)',
-}
-const UTF8MB4 = 'character set utf8mb4 collate utf8mb4_bin'
-const BINARY: Readonly<Partial<Record<DialectName, string>>> = {
-  mysql: UTF8MB4,
-  mariadb: UTF8MB4,
-  mssql: 'collate Latin1_General_100_BIN2',
-}
 
 describeBackends(availableBackends().filter(({ dialect, name }) => dialect in INVALID && name !== 'sqljs'))(
   'a row with an invalid time on $name',
@@ -62,12 +51,9 @@ describeBackends(availableBackends().filter(({ dialect, name }) => dialect in IN
 
     beforeEach(async () => {
       ;({ dataSource } = await openDatabase(backend))
-      const type = TIME[backend.dialect] ?? 'datetime(3)'
-      const text = backend.dialect === 'mssql' ? 'nvarchar' : 'varchar'
-      const binary = BINARY[backend.dialect] ?? ''
-      await dataSource.query(
-        `create table shedlock (name ${text}(64) ${binary} not null primary key, lock_until ${type} null, locked_at ${type} null, locked_by ${text}(255) null)`,
-      )
+      // As the migration makes it, but for the nulls.
+      for (const statement of tableDefinition(dialects[backend.dialect]).up)
+        await dataSource.query(statement.replaceAll(/(lock\w+\W .*) not null/g, '$1 null'))
     })
 
     it.each(INVALID[backend.dialect] ?? [])(

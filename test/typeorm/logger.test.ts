@@ -5,6 +5,7 @@ import { afterFile, afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { renameTable } from '../backends/rename-table'
+import { blockRow } from '../sql/block-row'
 
 const job = { name: 'job', lockAtMostFor: '1h' }
 const thrown = (message: string): never => {
@@ -83,16 +84,13 @@ describeBackends(backends)("TypeORM's logger on $name", (backend) => {
   it('logs a statement that took long', async () => {
     const { dataSource, calls } = await logged(1)
     const provider = await warmProvider(dataSource)
-    const blocked = opened.dataSource.createQueryRunner()
-    await blocked.startTransaction()
-    await blocked.query("update shedlock set locked_by = locked_by where name = 'job'")
+    const unblock = await blockRow(opened.dataSource, 'job')
     calls.length = 0
     const locking = provider.lock(job)
     await opened.dataSource.query(
       backend.dialect === 'postgres' ? 'select pg_sleep(0.1)' : 'select sleep(0.1)',
     )
-    await blocked.commitTransaction()
-    await blocked.release()
+    await unblock()
     await (await locking)?.unlock()
     expect(calls).toContainEqual(['logQuerySlow', true])
   })

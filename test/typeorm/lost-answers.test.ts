@@ -15,6 +15,7 @@ import { TcpProxy } from '../processes/servers/tcp-proxy'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
+import { blockRow } from '../sql/block-row'
 
 /** Only writes contain the owner. */
 const lockedBy = 'the holder of lost answers'
@@ -25,7 +26,6 @@ const servers = availableBackends().filter(({ name }) => ['postgres', 'mariadb']
 
 describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (backend) => {
   let opened: OpenDatabase
-  let observer: DataSource
   let table: ReturnType<typeof observeLockTable>
   const open = (options: object = {}): Promise<DataSource> => opened.connect(options, afterTest)
   const throughProxy = async (): Promise<{ dataSource: DataSource; proxy: TcpProxy }> => {
@@ -36,21 +36,10 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
 
   beforeAll(async () => {
     opened = await openDatabase(backend, {}, afterFile)
-    observer = opened.dataSource
-    table = observeLockTable(observer, backend.dialect)
+    table = observeLockTable(opened.dataSource, backend.dialect)
     await table.createTable()
   })
 
-  /** Keeps the row in another transaction until it is called. */
-  const blockRow = async (name: string): Promise<() => Promise<void>> => {
-    const blocker = observer.createQueryRunner()
-    await blocker.startTransaction()
-    await blocker.query(`select * from shedlock where name = '${name}' for update`)
-    return async () => {
-      await blocker.commitTransaction()
-      await blocker.release()
-    }
-  }
   const lockedAt = async (name: string) => (await table.findRow(name))?.lockedAt
   /** Waits until the lock is acquired after all, and free again. */
   const expectFreed = async (name: string, before: number | undefined): Promise<void> => {
@@ -82,7 +71,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
   it('frees the lock whose statement waited for the row longer than the time limit', async () => {
     const provider = typeOrmLockProvider(await open(), { timeLimit: '1s' })
     await (await provider.lock({ name: 'slow', lockAtMostFor }))?.unlock()
-    const unblock = await blockRow('slow')
+    const unblock = await blockRow(opened.dataSource, 'slow')
     await expect(provider.lock({ name: 'slow', lockAtMostFor })).rejects.toEqual(lockError('TIMEOUT'))
     const before = await lockedAt('slow')
     await unblock()
@@ -98,7 +87,7 @@ describeBackends(servers)('TypeORM on $name, when an answer is late or lost', (b
     const provider = typeOrmLockProvider(dataSource, { lockedBy })
     await (await provider.lock({ name: name === 'new' ? 'known' : name, lockAtMostFor }))?.unlock()
     const before = await lockedAt(name)
-    const unblock = waits ? await blockRow(name) : undefined
+    const unblock = waits ? await blockRow(opened.dataSource, name) : undefined
     const cut = proxy.cutAfter(A_WRITE, name === 'new' && backend.dialect !== 'postgres' ? 2 : 1)
     await expect(provider.lock({ name, lockAtMostFor })).rejects.toEqual(lockError('DATABASE_ERROR'))
     await cut

@@ -9,6 +9,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { hasPgBouncer, hasPreparingPgBouncer, startPgBouncer } from '../backends/pgbouncer'
 import { address } from '../backends/server'
+import { everyQuestion } from '../conformance/every-question'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { itIf } from '../it-if'
 import { Log } from './log'
@@ -45,25 +46,10 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     )
     return rows.map(({ name }) => name)
   }
-  /** Everything that is asked about one lock, twice; with a slot too. */
-  const everyQuestion = async (provider = provide()): Promise<void> => {
-    for (const withSlot of [false, true]) {
-      const before = await table.findRow('job')
-      const slot = withSlot && before ? before.lockedAt + 1 : undefined
-      const lock = await provider.lock({ ...job, slot })
-      expect(lock).toBeDefined()
-      expect(await table.isHeld('job')).toBe(true)
-      expect(await provider.lock({ ...job, slot })).toBeUndefined()
-      await lock?.extend('20m')
-      expect(await lock?.fencingToken()).toBe((await table.findRow('job'))?.lockedAt)
-      await lock?.unlock()
-      expect(await table.isHeld('job')).toBe(false)
-    }
-  }
 
   it('are prepared once for each kind of statement, also after the table has changed', async () => {
     const provider = provide()
-    await everyQuestion(provider)
+    await everyQuestion(provider, table)
     const names = await prepared()
     expect(names.length).toBeGreaterThanOrEqual(5)
     for (const change of [
@@ -72,7 +58,7 @@ describeBackends(backends)('the named statements on $name', (backend) => {
       'analyze shedlock',
     ]) {
       await observer.query(change)
-      await everyQuestion(provider)
+      await everyQuestion(provider, table)
     }
     expect((await prepared()).toSorted()).toEqual(names.toSorted())
     expect(warnings.seen).toEqual([])
@@ -81,14 +67,9 @@ describeBackends(backends)('the named statements on $name', (backend) => {
   it('stop being named at a limit for each connection, for example with a table for each tenant', async () => {
     for (let tenant = 0; tenant < 12; tenant++) {
       const tableName = `tenant_${tenant}`
-      await observeLockTable(observer, backend.dialect, { tableName }).createTable()
-      for (let time = 0; time < 2; time++) {
-        const lock = await provide({ tableName }).lock(job)
-        expect(await provide({ tableName }).lock(job)).toBeUndefined()
-        await lock?.extend('20m')
-        await lock?.fencingToken()
-        await lock?.unlock()
-      }
+      const ofTenant = observeLockTable(observer, backend.dialect, { tableName })
+      await ofTenant.createTable()
+      for (let time = 0; time < 2; time++) await everyQuestion(provide({ tableName }), ofTenant)
     }
     const names = await prepared()
     expect(names).toHaveLength(MOST_PREPARED)
@@ -108,13 +89,13 @@ describeBackends(backends)('the named statements on $name', (backend) => {
     'are sent without names when that of an %s is forgotten by %s, and one warning is logged',
     async (_, statement, question) => {
       const provider = provide()
-      await everyQuestion(provider)
+      await everyQuestion(provider, table)
       const lock = await provider.lock(job)
       assert(lock)
       await dataSource.query(statement)
       await question(lock)
       await lock.unlock()
-      await everyQuestion(provider)
+      await everyQuestion(provider, table)
       expect(warnings.seen).toEqual([expect.stringMatching(REFUSED)])
       expect(await prepared()).toEqual([])
     },
@@ -132,7 +113,7 @@ describeBackends(backends)('the named statements on $name', (backend) => {
   })
 
   it('have no names with namedStatements: false, nor where a connection shows nothing of pg, such as that of Aurora', async () => {
-    await everyQuestion(provide({ namedStatements: false }))
+    await everyQuestion(provide({ namedStatements: false }), table)
     const createQueryRunner = () => {
       const queryRunner = dataSource.createQueryRunner()
       return {
@@ -142,7 +123,7 @@ describeBackends(backends)('the named statements on $name', (backend) => {
       }
     }
     const aurora = Object.assign(Object.create(dataSource) as DataSource, { createQueryRunner })
-    await everyQuestion(typeOrmLockProvider(aurora))
+    await everyQuestion(typeOrmLockProvider(aurora), table)
     expect(await prepared()).toEqual([])
     expect(() => provide({ namedStatements: 'no' as never })).toThrow('namedStatements must be true or false')
   })

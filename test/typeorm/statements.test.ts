@@ -1,4 +1,4 @@
-import type { DataSource, QueryRunner } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { beforeAll, expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { afterFile } from '../after-test'
@@ -7,6 +7,7 @@ import { openDatabase } from '../backends/open-database'
 import { observeLockTable } from '../conformance/lock-table-observer'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
+import { blockRow } from '../sql/block-row'
 import { Log } from './log'
 
 /** Round trips of a lock in its steady state. */
@@ -59,25 +60,12 @@ describeBackends(servers)('the statements on $name', (backend) => {
     }
   })
 
-  /** Locks the row of the job in another transaction. */
-  const blockRow = async (): Promise<QueryRunner> => {
-    const blocker = observer.createQueryRunner()
-    await blocker.startTransaction()
-    await blocker.query(
-      backend.dialect === 'mssql'
-        ? `select * from shedlock with (xlock) where name = 'job'`
-        : `select * from shedlock where name = 'job' for update`,
-    )
-    return blocker
-  }
-
   it('refuse at once, without waiting for the lock of the row', async () => {
     const provider = typeOrmLockProvider(dataSource, { timeLimit: '10s' })
     const lock = await provider.lock(job)
-    const blocker = await blockRow()
+    const unblock = await blockRow(observer, 'job')
     expect(await provider.lock(job)).toBeUndefined()
-    await blocker.rollbackTransaction()
-    await blocker.release()
+    await unblock()
     await lock?.unlock()
   })
 
@@ -104,16 +92,15 @@ describeBackends(servers)('the statements on $name', (backend) => {
     async () => {
       const provider = typeOrmLockProvider(dataSource, { timeLimit: '1m' })
       await (await provider.lock(job))?.unlock()
-      const blocker = await blockRow()
+      const unblock = await blockRow(observer, 'job')
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      const unblock = async (): Promise<number> => {
+      const clockBefore = async (): Promise<number> => {
         await eventually(async () => expect(await observer.query<unknown[]>(waits)).toHaveLength(1))
         const now = await table.clock()
-        await blocker.commitTransaction()
-        await blocker.release()
+        await unblock()
         return now
       }
-      const [lock, before] = await Promise.all([provider.lock(job), unblock()])
+      const [lock, before] = await Promise.all([provider.lock(job), clockBefore()])
       const row = await table.findRow('job')
       expect(row?.lockedAt).toBeGreaterThanOrEqual(before)
       expect(row?.lockUntil).toBeGreaterThanOrEqual(before + 600_000)
