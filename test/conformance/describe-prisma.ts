@@ -7,6 +7,7 @@ import {
   type PrismaTestDatabase,
   type TestClient,
 } from '../prisma/clients'
+import { promiseWithResolvers } from '../promise-with-resolvers'
 import { describeSuites } from './describe-suites'
 import type { Observer } from './sql-environment'
 import { OFFSETS } from './zone-offsets'
@@ -89,32 +90,25 @@ function observeBy(client: TestClient): Observer {
 }
 
 /** Prisma's transactions end with their callback; this one ends with `commit` or `rollback`. */
-function begin(prisma: TestClient, options: object) {
-  const rollback = new Error('rolled back')
-  return new Promise<{
-    query(sql: string): Promise<unknown>
-    commit(): Promise<void>
-    rollback(): Promise<void>
-  }>((resolve, reject) => {
-    const ended = prisma.$transaction(
-      (client: RawClientLike) =>
-        new Promise<void>((commit, fail) => {
-          resolve({
-            query: async (sql) => client.$queryRawUnsafe(sql),
-            commit: async () => {
-              commit()
-              await ended
-            },
-            rollback: async () => {
-              fail(rollback)
-              await ended.catch((error: unknown) => {
-                if (error !== rollback) throw error
-              })
-            },
-          })
-        }),
-      { timeout: 60_000, ...options },
-    )
-    ended.catch(reject)
-  })
+async function begin(prisma: TestClient, options: object) {
+  const rolledBack = new Error('rolled back')
+  const begun = promiseWithResolvers<RawClientLike>()
+  const ending = promiseWithResolvers<'commit' | 'rollback'>()
+  const work = async (client: RawClientLike): Promise<void> => {
+    begun.resolve(client)
+    if ((await ending.promise) === 'rollback') throw rolledBack
+  }
+  const ended = prisma.$transaction(work, { timeout: 60_000, ...options })
+  const client = await Promise.race([begun.promise, ended.then(() => begun.promise)])
+  const end = async (how: 'commit' | 'rollback'): Promise<void> => {
+    ending.resolve(how)
+    await ended.catch((error: unknown) => {
+      if (error !== rolledBack) throw error
+    })
+  }
+  return {
+    query: async (sql: string): Promise<unknown> => client.$queryRawUnsafe(sql),
+    commit: () => end('commit'),
+    rollback: () => end('rollback'),
+  }
 }

@@ -1,10 +1,11 @@
-import { DataSource } from 'typeorm'
+import type { DataSource } from 'typeorm'
 import { beforeAll } from '@jest/globals'
 import { prismaLockProvider } from '../../src/prisma/internal'
 import type { DialectName, SqlClient, SqlLockProvider, SqlLockProviderOptions } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { afterBlock } from '../after-test'
+import { afterBlock, afterTest } from '../after-test'
 import { availableBackends, type Backend, type TestDatabase } from '../backends'
+import { openDatabase, type OpenDatabase } from '../backends/open-database'
 import { prismaBackends, type PrismaTestDatabase } from '../prisma/clients'
 import { observeLockTable } from './lock-table-observer'
 import { onEachConnection, prismaSettings, typeOrmSettings, type SessionSettings } from './session-settings'
@@ -19,7 +20,6 @@ export interface OpenClient {
   readonly table: ReturnType<typeof observeLockTable>
   readonly observer: DataSource
   createProvider(options?: SqlLockProviderOptions): SqlLockProvider
-  close(): Promise<void>
 }
 
 /** One ORM on one backend. */
@@ -31,8 +31,9 @@ export interface ClientCase {
   /**
    * @param settings of every session of the client under test, such as `{ sql_mode: 'ANSI_QUOTES' }`
    * @param options of the pool or the driver, as this ORM takes them
+   * @param after when it is closed
    */
-  open(settings?: SessionSettings, options?: object): Promise<OpenClient>
+  open(settings?: SessionSettings, options?: object, after?: typeof afterTest): Promise<OpenClient>
 }
 
 /** TypeORM and Prisma on every backend that several connections can share. */
@@ -42,20 +43,18 @@ export function everyClient(): ClientCase[] {
   const prisma = prismaBackends().filter(({ shared, adapter }) => shared && adapter !== 'libsql')
   return [
     ...typeOrm.map((backend) =>
-      clientCase('TypeORM', backend, async ({ typeOrm }, settings, options) => {
+      clientCase('TypeORM', backend, async ({ connect }, settings, options) => {
         const { dialect } = backend
-        const rest = { ...typeOrmSettings(dialect, settings), ...options }
-        const dataSource = await new DataSource({ ...typeOrm, ...rest }).initialize()
+        const dataSource = await connect({ ...typeOrmSettings(dialect, settings), ...options })
         onEachConnection(dataSource, dialect, settings)
         return {
           sqlClient: typeOrmClient(dataSource, dialect),
           createProvider: (wanted) => typeOrmLockProvider(dataSource, wanted),
-          disconnect: () => dataSource.destroy(),
         }
       }),
     ),
     ...prisma.map((backend) =>
-      clientCase('Prisma', backend, async (database: PrismaTestDatabase, settings, options) => {
+      clientCase<PrismaTestDatabase>('Prisma', backend, async ({ database }, settings, options) => {
         const { dialect } = backend
         const prisma = await database.connect({ ...prismaSettings(dialect, settings), ...options })
         return {
@@ -70,34 +69,40 @@ export function everyClient(): ClientCase[] {
 /** One that is open for all tests of a `describe`. */
 export function openedClient(
   each: Pick<ClientCase, 'open'>,
-  ...options: Parameters<ClientCase['open']>
-): Omit<OpenClient, 'close'> {
+  settings?: SessionSettings,
+  options?: object,
+): OpenClient {
   const after = afterBlock()
   let client: OpenClient
   beforeAll(async () => {
-    client = await each.open(...options)
-    after(() => client.close())
+    client = await each.open(settings, options, after)
   })
   return new Proxy({} as OpenClient, { get: (_, member) => Reflect.get(client, member) as unknown })
 }
 
-type Connected = Pick<OpenClient, 'sqlClient' | 'createProvider'> & { disconnect?: () => Promise<void> }
-
 function clientCase<Database extends TestDatabase>(
   orm: ClientCase['orm'],
   backend: Pick<Backend, 'name' | 'dialect'> & { create(): Promise<Database> },
-  connect: (database: Database, settings: SessionSettings, options: object) => Promise<Connected>,
+  connect: (
+    opened: OpenDatabase<Database>,
+    settings: SessionSettings,
+    options: object,
+  ) => Promise<Pick<OpenClient, 'sqlClient' | 'createProvider'>>,
 ): ClientCase {
   const { name, dialect } = backend
   return {
     ...{ title: `${orm} on ${name}`, backend: name, dialect, orm },
-    open: async (settings = {}, options = {}) => {
-      const database = await backend.create()
-      const observer = await new DataSource(database.typeOrm).initialize()
+    open: async (settings = {}, options = {}, after = afterTest) => {
+      const opened = await openDatabase(backend, {}, after)
+      const observer = opened.dataSource
       const table = observeLockTable(observer, dialect)
       await table.createTable()
-      const { disconnect, createProvider, sqlClient } = await connect(database, settings, options)
+      const { createProvider, sqlClient } = await connect(opened, settings, options)
       const providers: SqlLockProvider[] = []
+      // As an app does: a release in the background would make Prisma connect again, and keep that pool open.
+      after(async () => {
+        for (const provider of providers) await provider.drain('5s')
+      })
       return {
         ...{ sqlClient, executor: senderOf(sqlClient), table, observer },
         createProvider: (wanted) => {
@@ -105,13 +110,6 @@ function clientCase<Database extends TestDatabase>(
           const provider = createProvider({ timeLimit: '1m', ...wanted })
           providers.push(provider)
           return provider
-        },
-        close: async () => {
-          // As an app does: a release in the background would make Prisma connect again, and keep that pool open.
-          for (const provider of providers) await provider.drain('5s')
-          await disconnect?.()
-          await observer.destroy()
-          await database.drop()
         },
       }
     },

@@ -7,12 +7,19 @@ import {
   type LockTableOptions,
   type Sql,
 } from '../../src/sql/internal'
-import type { LockRow } from './sql-lock-provider-environment'
 import { drivers } from '../../src/drivers/internal'
 
 /** A TypeORM DataSource, or what behaves like one. */
 export interface Observer {
   query<T>(sql: string, parameters?: unknown[]): Promise<T>
+}
+
+/** A row of the lock table, whose times are milliseconds since 1970 in UTC. */
+export interface LockRow {
+  readonly name: string
+  readonly lockUntil: number
+  readonly lockedAt: number
+  readonly lockedBy: string
 }
 
 interface TimeSql {

@@ -1,6 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { afterTest } from '../after-test'
-import { everyClient, type OpenClient } from './every-client'
+import { everyClient } from './every-client'
 import { describeBackends } from '../backends'
 
 const COUNT_CHANGED_ROWS = {
@@ -12,16 +11,9 @@ const COUNT_CHANGED_ROWS = {
 const clients = everyClient().filter(({ backend }) => backend === 'mariadb')
 
 describeBackends(clients)('a session of $title', (each) => {
-  let client: OpenClient
-  const open = async (...options: Parameters<typeof each.open>): Promise<void> => {
-    const opened = await each.open(...options)
-    afterTest(() => opened.close())
-    client = opened
-  }
-
   it('that counts changed rows only finds its lock when an extension changes nothing', async () => {
     // Time stands still in the session, so that each lease ends in the same millisecond.
-    await open({ timestamp: 1_700_000_000 }, COUNT_CHANGED_ROWS[each.orm])
+    const client = await each.open({ timestamp: 1_700_000_000 }, COUNT_CHANGED_ROWS[each.orm])
     const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1m' })
     await lock?.extend('1m')
     expect(lock?.remaining()).toBeGreaterThan(0)
@@ -29,7 +21,7 @@ describeBackends(clients)('a session of $title', (each) => {
   })
 
   it('that pads columns of type char recognises names and owners', async () => {
-    await open({ sql_mode: 'PAD_CHAR_TO_FULL_LENGTH' })
+    const client = await each.open({ sql_mode: 'PAD_CHAR_TO_FULL_LENGTH' })
     const binary = 'character set utf8mb4 collate utf8mb4_bin not null'
     await client.observer.query(
       `alter table shedlock modify name char(64) ${binary}, modify locked_by char(255) ${binary}`,
@@ -45,7 +37,7 @@ describeBackends(clients)('a session of $title', (each) => {
   })
 
   it('that the server closed while the task blocked its thread does not keep the lock from being freed', async () => {
-    await open({ wait_timeout: 1 })
+    const client = await each.open({ wait_timeout: 1 })
     const lock = await client.createProvider().lock({ name: 'job', lockAtMostFor: '1h' })
     // So that the client hears of the closed connection by the answer to its next statement.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500)

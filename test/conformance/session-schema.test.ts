@@ -27,7 +27,6 @@ describeBackends(clients)('one provider means one table, whatever a session of $
   const open = async (poolSize: number) => {
     const opened = await each.open({}, { poolSize })
     client = opened
-    afterTest(() => opened.close())
     await client.observer.query(`create schema ${tenant}`)
     afterTest(() => opened.observer.query(`drop schema ${tenant}${isPostgres ? ' cascade' : ''}`))
     other = observeLockTable(client.observer, each.dialect, { schema: tenant })

@@ -8,7 +8,8 @@ import {
 } from '../../src/core/internal'
 import type { LockProviderEnvironment } from '../../src/testing'
 import { newConfiguration } from '../../src/testing/expectations'
-import type { LockRow, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+import type { LockRow } from './lock-table-observer'
+import type { SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 
 /** Acquires a lock as an app does by hand. */
 export async function acquireLock(provider: LockProvider, configuration: LockConfiguration): Promise<Lock> {

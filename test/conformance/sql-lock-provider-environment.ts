@@ -2,16 +2,7 @@ import type { LockProvider } from '../../src/core/internal'
 import type { LockTableOptions } from '../../src/sql/internal'
 import type { LockProviderEnvironment } from '../../src/testing'
 import type { Counter } from '../../src/testing/race-cases'
-
-/** A row of the lock table. */
-export interface LockRow {
-  readonly name: string
-  /** Milliseconds since 1970 in UTC, as stored. */
-  readonly lockUntil: number
-  /** Milliseconds since 1970 in UTC, as stored. */
-  readonly lockedAt: number
-  readonly lockedBy: string
-}
+import type { observeLockTable } from './lock-table-observer'
 
 /** An open transaction of the app, on the same client that `provider` uses. */
 export interface CallerTransaction {
@@ -25,21 +16,10 @@ export interface CallerTransaction {
 }
 
 /** What the cases for SQL need. */
-export interface SqlLockProviderEnvironment extends LockProviderEnvironment {
+export interface SqlLockProviderEnvironment
+  extends LockProviderEnvironment, Omit<ReturnType<typeof observeLockTable>, 'isHeld'> {
   /** Why some members cannot be called: the reasons with which their cases are skipped. */
   readonly reasons: Partial<Record<Ability, string>>
-  /** Reads the database's clock: whole milliseconds since 1970. */
-  clock(): Promise<number>
-  /** Reads a row directly, not through the provider; `undefined` if it does not exist. */
-  findRow(name: string): Promise<LockRow | undefined>
-  /** Inserts a row directly, not through the provider. */
-  insertRow(row: LockRow): Promise<void>
-  /** Deletes a row directly, not through the provider. */
-  deleteRow(name: string): Promise<void>
-  /** Creates the lock table, as a migration would. */
-  createTable(): Promise<void>
-  /** Drops the lock table. */
-  dropTable(): Promise<void>
   /** Creates a counter that starts at 0, in a row of its own. Reading and writing it are deliberately separate statements. */
   createCounter(): Promise<Counter>
   /** Returns an environment for the same database with a different, new lock table. */

@@ -11,7 +11,8 @@ import {
 import { acquireLock, acquireNewLock, expectLockError, expectRow } from './sql-expectations'
 import type { LockTableOptions } from '../../src/sql/internal'
 import { hostileNames } from '../sql/hostile-names'
-import type { LockRow, SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
+import type { LockRow } from './lock-table-observer'
+import type { SqlCases, SqlLockProviderEnvironment } from './sql-lock-provider-environment'
 
 const TABLES: readonly LockTableOptions[] = [
   hostileNames,

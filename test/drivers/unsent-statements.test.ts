@@ -14,7 +14,7 @@ import { prismaClient, typeOrmClient } from '../conformance/sql-clients'
 import { listening } from '../listening'
 import { senderOf } from '../statement-sender'
 import { promiseWithResolvers } from '../promise-with-resolvers'
-import { ADAPTERS, connect } from '../prisma/adapters'
+import { adapterFor, connect } from '../prisma/adapters'
 
 /** A client with a pool of one connection. */
 interface Client {
@@ -58,9 +58,7 @@ const CLIENTS: Record<string, (url: string, server: Server) => Client | Promise<
     return { client, hold }
   },
   Prisma: async (url, { name, dialect }) => {
-    const adapter = ADAPTERS.find(({ backend }) => backend === name)
-    if (!adapter) throw new Error('no adapter')
-    const prisma = await connect(adapter, url, {
+    const prisma = await connect(adapterFor(name), url, {
       max: 1,
       connectionTimeoutMillis: LIMIT,
       connectionLimit: 1,

@@ -20,38 +20,34 @@ export interface TestClient extends PrismaClientLike {
 /** A provider of Prisma's schemas for which a client is generated. */
 export type TestProvider = 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlserver' | 'sqlite'
 
-/** How Prisma reaches a backend. */
+/** How Prisma reaches some backends. */
 export interface Adapter {
   readonly name: string
-  readonly backend: string
+  readonly backends: RegExp
   readonly provider: TestProvider
   /** Loads what it needs only now: all of them together take half a second in each test file. */
   make(url: string, options: Readonly<Record<string, unknown>>): unknown
 }
 
-const POSTGRES = [
-  'postgres',
-  'postgres16',
-  'postgres17',
-  'postgres18',
-  'pgbouncer',
-  'odyssey',
-  'pgpool',
-  'haproxy',
-]
-const MYSQL = ['mariadb', 'mariadb11', 'mysql', 'mysqlrouter']
+const POSTGRES = /^(postgres|pgbouncer|odyssey|pgpool|haproxy)/
 
 export const ADAPTERS: readonly Adapter[] = [
-  ...POSTGRES.map((backend) => ({ name: 'pg', backend, provider: 'postgresql', make: pg }) as const),
-  ...MYSQL.map((backend) => ({ name: 'mariadb', backend, provider: 'mysql', make: mariaDb }) as const),
-  { name: 'pglite', backend: 'pglite', provider: 'postgresql', make: pgliteAdapter },
-  { name: 'pg', backend: 'cockroachdb', provider: 'cockroachdb', make: pg },
-  { name: 'mssql', backend: 'mssql', provider: 'sqlserver', make: mssql },
-  { name: 'better-sqlite3', backend: 'sqlite', provider: 'sqlite', make: betterSqlite3 },
-  { name: 'better-sqlite3', backend: 'sqlite-memory', provider: 'sqlite', make: betterSqlite3 },
-  { name: 'libsql', backend: 'sqlite', provider: 'sqlite', make: libsql },
-  { name: 'libsql', backend: 'sqlite-memory', provider: 'sqlite', make: () => libsql(':memory:') },
+  { name: 'pg', backends: POSTGRES, provider: 'postgresql', make: pg },
+  { name: 'mariadb', backends: /^(mariadb|mysql)/, provider: 'mysql', make: mariaDb },
+  { name: 'pglite', backends: /^pglite$/, provider: 'postgresql', make: pgliteAdapter },
+  { name: 'pg', backends: /^cockroachdb$/, provider: 'cockroachdb', make: pg },
+  { name: 'mssql', backends: /^mssql$/, provider: 'sqlserver', make: mssql },
+  { name: 'better-sqlite3', backends: /^sqlite/, provider: 'sqlite', make: betterSqlite3 },
+  { name: 'libsql', backends: /^sqlite$/, provider: 'sqlite', make: libsql },
+  { name: 'libsql', backends: /^sqlite-memory$/, provider: 'sqlite', make: () => libsql(':memory:') },
 ]
+
+/** The first one for a backend. */
+export function adapterFor(backend: string): Adapter {
+  const adapter = ADAPTERS.find(({ backends }) => backends.test(backend))
+  if (!adapter) throw new Error(`Prisma has no adapter for ${backend}.`)
+  return adapter
+}
 
 interface Options extends Readonly<Record<string, unknown>> {
   /** Of the adapter itself; the others are those of the driver or its pool. */

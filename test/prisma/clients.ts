@@ -17,7 +17,7 @@ export interface PrismaTestDatabase extends TestDatabase {
 
 export function prismaBackends(backends: readonly Backend[] = availableBackends()): PrismaBackend[] {
   return backends.flatMap((backend) =>
-    ADAPTERS.filter((adapter) => adapter.backend === backend.name).map((adapter) => ({
+    ADAPTERS.filter((adapter) => adapter.backends.test(backend.name)).map((adapter) => ({
       ...backend,
       adapter: adapter.name,
       provider: adapter.provider,

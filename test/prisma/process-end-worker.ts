@@ -1,12 +1,10 @@
 import type { LockError } from '../../src/core/internal'
 import { shedlock } from '../../src/prisma/internal'
-import { ADAPTERS, connect } from './adapters'
+import { adapterFor, connect } from './adapters'
 
 /** An app that ends after a lock whose acquisition got no answer. It prints what it did. */
 async function main(backend: string, url: string, timeout: string | undefined): Promise<void> {
-  const adapter = ADAPTERS.find((each) => each.backend === backend)
-  if (!adapter) throw new Error(`no adapter for ${backend}`)
-  const prisma = (await connect(adapter, url)).$extends(shedlock({ timeLimit: '30s' }))
+  const prisma = (await connect(adapterFor(backend), url)).$extends(shedlock({ timeLimit: '30s' }))
   const job = { name: 'warm', lockAtMostFor: '5m' }
   await prisma.$executeWithLock(job, () => undefined)
   const cut = prisma.$executeWithLock({ ...job, name: 'to be cut' }, () => 'not run')

@@ -10,7 +10,7 @@ import { availableBackends, describeBackends } from '../backends'
 import { migrated } from '../backends/open-database'
 import { eventually } from '../eventually'
 import { itIf } from '../it-if'
-import { ADAPTERS, connect } from '../prisma/adapters'
+import { adapterFor, connect } from '../prisma/adapters'
 
 const JOB = { name: 'job', lockAtMostFor: '1h' }
 
@@ -38,9 +38,7 @@ async function prisma(file: string, options: object): Promise<App> {
   // The migration, which is a command of Prisma's own.
   const migrate = async () => (await typeOrm(file, options)).disconnect()
   await migrate()
-  const adapter = ADAPTERS.find(({ name }) => name === 'better-sqlite3')
-  if (!adapter) throw new Error('there is no such adapter')
-  const client = await connect(adapter, `file:${file}`)
+  const client = await connect(adapterFor('sqlite'), `file:${file}`)
   await client.$connect()
   afterTest(() => client.$disconnect())
   return { provider: prismaLockProvider(client), disconnect: () => client.$disconnect(), connect: migrate }

@@ -1,7 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { raw } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
-import { afterTest } from '../after-test'
 import { describeBackends } from '../backends'
 import { everyClient } from '../conformance/every-client'
 import { eventually } from '../eventually'
@@ -31,7 +30,6 @@ const clients = everyClient().filter(({ backend }) => backend in PREVENT)
 describeBackends(clients)('a trigger that prevents updates by $title', (each) => {
   it('is reported by an extension, a release and an operator, as long as the lock is held', async () => {
     const client = await each.open({}, each.dialect === 'mariadb' ? COUNT_CHANGED_ROWS[each.orm] : {})
-    afterTest(() => client.close())
     const provider = client.createProvider()
     const lock = await provider.lock(JOB)
     const short = await provider.lock({ name: 'short', lockAtMostFor: '1s' })
@@ -55,7 +53,6 @@ const onMariaDb = everyClient().filter(({ backend }) => backend === 'mariadb')
 describeBackends(onMariaDb)('a session by $title that has switched autocommit off', (each) => {
   const open = async () => {
     const client = await each.open({}, ONE_CONNECTION[each.orm])
-    afterTest(() => client.close())
     const switchTo = (autocommit: 0 | 1) => client.executor.execute(raw(`set autocommit = ${autocommit}`), {})
     return { client, switchTo, provider: client.createProvider() }
   }

@@ -5,7 +5,7 @@ import { guard as guardInPrisma, prismaLockProvider, type RawClientLike } from '
 import { placeholderOf } from '../../../src/prisma/prisma-client'
 import type { SqlLockProvider } from '../../../src/sql/internal'
 import { guard, typeOrmLockProvider } from '../../../src/typeorm/internal'
-import { ADAPTERS, connect } from '../../prisma/adapters'
+import { adapterFor, connect } from '../../prisma/adapters'
 import { WORKER } from '../servers/tcp-proxy'
 import { dataSourceOptions, SERIALIZABLE_MYSQL, SERIALIZABLE_POSTGRES, type Connection } from './connection'
 
@@ -89,9 +89,7 @@ function forgetTransaction(dataSource: DataSource): void {
 
 async function openPrisma({ connection, timeLimit }: ClientOptions): Promise<Client> {
   const { dialect } = connection
-  const adapter = ADAPTERS.find(({ backend }) => backend === dialect)
-  if (!adapter) throw new Error(`Prisma has no adapter for ${dialect}.`)
-  const prisma = await connect(adapter, connection.url, adapterOptions(connection))
+  const prisma = await connect(adapterFor(dialect), connection.url, adapterOptions(connection))
   const queries = (client: RawClientLike): Pick<Client, 'query'> => ({
     query: async (statement, values = []) => {
       const text = spelled(statement, placeholderOf(dialect))
