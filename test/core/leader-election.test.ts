@@ -6,13 +6,12 @@ import {
   type LeaderElection,
   type LockProvider,
 } from '../../src/core/internal'
+import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
 import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 type Callbacks = Parameters<typeof leaderElection>[2]
-
-const elections: LeaderElection[] = []
 
 /** How often the leader's lock was extended. */
 let extended = 0
@@ -21,13 +20,12 @@ function stand(provider: LockProvider, callbacks: Callbacks, lockAtMostFor = '1h
   const listeners = [{ onLockExtended: () => (extended += 1) }]
   const configuration = { name: 'leader', lockAtMostFor, interval: 5, listeners }
   const election = leaderElection(provider, configuration, callbacks)
-  elections.push(election)
+  afterTest(() => election.shutdown())
   return election
 }
 
-afterEach(async () => {
+afterEach(() => {
   jest.useRealTimers()
-  await Promise.all(elections.splice(0).map((election) => election.shutdown()))
 })
 
 it('one process leads, and the next one only when it has stepped down and ended its work', async () => {

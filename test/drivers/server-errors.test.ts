@@ -5,6 +5,8 @@ import { dialects, render, sql, type DialectName } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase, type OpenDatabase } from '../backends/open-database'
+import { everyQuestion } from '../conformance/every-question'
+import { observeLockTable } from '../conformance/lock-table-observer'
 import { itIf } from '../it-if'
 import { lockError } from '../lock-error'
 import { Log } from '../typeorm/log'
@@ -99,11 +101,7 @@ describeBackends(cases)('A server on $name', ({ dialect, raise, ...backend }) =>
   // It is PostgreSQL's, but for what keeps a guarded transaction's row.
   itIf(dialect === 'postgres', 'PostgreSQL')("takes CockroachDB's dialect", async () => {
     const provider = typeOrmLockProvider(dataSource, { dialect: 'cockroachdb' })
-    const held = await provider.lock(job)
-    expect(await provider.lock(job)).toBeUndefined()
-    await held?.extend('2m')
-    await held?.unlock()
-    expect(await provider.lock(job)).toBeDefined()
+    await everyQuestion(provider, observeLockTable(dataSource, dialect))
   })
 
   const [lostRace, unknown, poolerErrors] =

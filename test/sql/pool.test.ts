@@ -29,12 +29,15 @@ class CountingPool implements SqlClient {
   left = 0
   stopped = 0
   unusable: SqlClient['unusable']
+  /** Is awaited before a session is opened. */
+  opening: () => Promise<unknown> = () => Promise.resolve()
   /** What reads find instead. */
   read: StatementResult | undefined
   /** How each write is answered. */
   write: () => Promise<StatementResult> = () => Promise.resolve({ rows: [], changed: 1 })
 
   async connect() {
+    await this.opening()
     this.opened++
     const session = await network.connect()
     return {
@@ -75,8 +78,10 @@ const thenSilent = (first: () => Promise<StatementResult>) => {
 const readOnly = failed('READ_ONLY', 'the server is read-only')
 const drivenOut = failed(undefined, 'Query read timeout')
 const refusing = (message: string, code?: string) => ({
-  connect: () => Promise.reject(new DriverError(code, message, false)),
+  opening: () => Promise.reject(new DriverError(code, message, false)),
 })
+const refusedForGood = () => Promise.reject(new DriverError(undefined, 'wrong password', false, true))
+const opened = () => Promise.resolve()
 const destroyed = () => new LockError('INVALID_CLIENT', 'destroyed')
 
 /** SQLite's, but an acquisition sends nothing before its write. */
@@ -123,16 +128,15 @@ describe('the connections of a pool', () => {
   })
 
   it('show the table again after an error that could not be explained', async () => {
-    const connect = pool.connect.bind(pool)
     pool.write = () => {
-      pool.connect = () => Promise.reject(new DriverError(undefined, 'wrong password', false, true))
+      pool.opening = refusedForGood
       return failed('NO_SUCH_TABLE', 'no such table')()
     }
     await expect(provider.lock(job)).rejects.toMatchObject({
       code: 'DATABASE_ERROR',
       message: expect.stringContaining('no such table'),
     })
-    Object.assign(pool, { connect, write: answered, sent: 0 })
+    Object.assign(pool, { opening: opened, write: answered, sent: 0 })
     expect(await provider.lock(job)).toBeDefined()
     expect(pool.sent).toBeGreaterThan(1)
   })
@@ -186,12 +190,11 @@ describe('the connections of a pool', () => {
     'are given up at most twice by one call: %#',
     async (write) => {
       const lock = await provider.lock(job)
-      const connect = pool.connect.bind(pool)
       // Those that could not be opened do not count.
       Object.assign(pool, refusing('ECONNREFUSED'))
       await failing(provider.lock(job))
       await failing(provider.lock(job))
-      Object.assign(pool, { connect, write })
+      Object.assign(pool, { opening: opened, write })
       expect(await failing(Promise.resolve(lock?.unlock()))).toMatchObject({ code: 'TIMEOUT' })
       expect(pool.ended).toBe(2)
     },
@@ -274,18 +277,14 @@ describe('the connections of a pool', () => {
   })
 
   it('go back if they arrive too late, and nothing is sent', async () => {
-    const connect = pool.connect.bind(pool)
-    pool.connect = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 6 * SECOND))
-      return connect()
-    }
+    pool.opening = () => new Promise((resolve) => setTimeout(resolve, 6 * SECOND))
     expect(await failing(provider.lock(job))).toMatchObject({ code: 'TIMEOUT' })
     await jest.advanceTimersByTimeAsync(30 * SECOND)
     expect(pool).toMatchObject({ opened: 1, sent: 0, released: 1, ended: 0, stopped: 1 })
   })
 
   it('that cannot be opened for good are asked for once', async () => {
-    pool.connect = () => Promise.reject(new DriverError(undefined, 'wrong password', false, true))
+    pool.opening = refusedForGood
     expect(await failing(provider.lock(job), 0)).toMatchObject({ code: 'DATABASE_ERROR' })
   })
 
@@ -302,10 +301,10 @@ describe('the connections of a pool', () => {
       const lock = await provider.lock(job)
       const times: number[] = []
       Object.assign(pool, fault)
-      const connect = pool.connect.bind(pool)
-      pool.connect = () => {
+      const { opening } = pool
+      pool.opening = () => {
         times.push(performance.now())
-        return connect()
+        return opening()
       }
       await failing(Promise.resolve(lock?.unlock()))
       const seen = times.slice(1).map((time, index) => Math.round(time - (times[index] ?? 0)))

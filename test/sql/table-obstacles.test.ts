@@ -2,6 +2,8 @@ import { expect, it } from '@jest/globals'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends } from '../backends'
 import { migrated, openDatabase } from '../backends/open-database'
+import { everyQuestion } from '../conformance/every-question'
+import { observeLockTable } from '../conformance/lock-table-observer'
 
 type Obstacle = readonly [what: string, statements: readonly string[]]
 
@@ -94,11 +96,7 @@ describeBackends(availableBackends().filter(({ name }) => name in HARMLESS))(
       for (const statement of HARMLESS[backend.name] ?? []) await dataSource.query(statement)
       const provider = typeOrmLockProvider(dataSource)
       expect(await provider.table.check()).toEqual([])
-      const job = { name: 'job', lockAtMostFor: '1m' }
-      const lock = await provider.lock(job)
-      expect(await provider.lock(job)).toBeUndefined()
-      await lock?.unlock()
-      expect(await provider.lock(job)).toBeDefined()
+      await everyQuestion(provider, observeLockTable(dataSource, backend.dialect))
     })
   },
 )
