@@ -1,11 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { everyClient } from './every-client'
+import { COUNT_CHANGED_ROWS } from './session-settings'
 import { describeBackends } from '../backends'
-
-const COUNT_CHANGED_ROWS = {
-  TypeORM: { extra: { flags: ['-FOUND_ROWS'] } },
-  Prisma: { foundRows: false },
-} as const
 
 // MySQL's clients are the same.
 const clients = everyClient().filter(({ backend }) => backend === 'mariadb')

@@ -30,6 +30,12 @@ export function prismaSettings(dialect: DialectName, settings: SessionSettings):
   return isMySqlLike(dialect) ? { initSql: setStatement(settings) } : { options: startOptions(settings) }
 }
 
+/** Options of drivers for MySQL, which by default count the rows that a statement finds, for those that it changes. */
+export const COUNT_CHANGED_ROWS = {
+  TypeORM: { extra: { flags: ['-FOUND_ROWS'] } },
+  Prisma: { foundRows: false },
+} as const
+
 interface MySqlPool {
   getConnection(done: (error: unknown, connection: MySqlConnection) => void): void
   on(event: 'connection', listener: (connection: MySqlConnection) => void): void

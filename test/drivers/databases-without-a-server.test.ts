@@ -13,15 +13,21 @@ const TAKEN: Answer = { changed: 1 }
 /** Of a batch. */
 const outcome = (value: string): Answer => ({ rows: [{ outcome: value }] })
 
-const column = (column_name: string, column_type: string, max_length: number | null, unique_keys = 0) => ({
-  ...{ column_name, column_type, max_length, nullable: 0, unique_keys },
-})
+type Type = readonly [column_type: string, max_length: number | null]
+/** What a catalog says of the columns that the migration makes. */
+const columnsOf = (names: readonly string[], name: Type, time: Type, lockedBy: Type, unique_keys = 1) =>
+  [name, time, time, lockedBy].map(([column_type, max_length], index) => ({
+    ...{ column_name: names[index] ?? '', column_type, max_length, nullable: 0 },
+    unique_keys: index === 0 ? unique_keys : 0,
+  }))
+const NAMES = ['name', 'lock_until', 'locked_at', 'locked_by']
+const CAPITALS = NAMES.map((name) => name.toUpperCase())
 
 /** What one driver is given and sends. */
 interface Driver {
   /** Part of the statement that reads the table's columns. */
   readonly catalog: string
-  readonly columns: readonly ReturnType<typeof column>[]
+  readonly columns: ReturnType<typeof columnsOf>
   /** The answers to an acquisition, and how its statements are sent: a read and an update, or one batch. */
   readonly acquired?: readonly Answer[]
   readonly held?: Answer
@@ -40,12 +46,7 @@ interface Driver {
 const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
   hana: {
     catalog: 'sys.table_columns',
-    columns: [
-      column('NAME', 'NVARCHAR', 64, 1),
-      column('LOCK_UNTIL', 'TIMESTAMP', 27),
-      column('LOCKED_AT', 'TIMESTAMP', 27),
-      column('LOCKED_BY', 'NVARCHAR', 255),
-    ],
+    columns: columnsOf(CAPITALS, ['NVARCHAR', 64], ['TIMESTAMP', 27], ['NVARCHAR', 255]),
     by: [true, true],
     update: /^update "SHEDLOCK" set "LOCK_UNTIL" = case when "LOCK_UNTIL" > add_nano100\(/,
     refusal: { code: 258, message: 'insufficient privilege' },
@@ -54,12 +55,7 @@ const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
   },
   oracle: {
     catalog: 'all_tab_columns',
-    columns: [
-      column('NAME', 'VARCHAR2', 64, 2),
-      column('LOCK_UNTIL', 'TIMESTAMP(3)', 0),
-      column('LOCKED_AT', 'TIMESTAMP(3)', 0),
-      column('LOCKED_BY', 'VARCHAR2', 255),
-    ],
+    columns: columnsOf(CAPITALS, ['VARCHAR2', 64], ['TIMESTAMP(3)', 0], ['VARCHAR2', 255], 2),
     by: [true, true],
     update: /^update "ANY"."SHEDLOCK" set "LOCK_UNTIL" = .* \+ numtodsinterval\(:1 \/ 1000, 'second'\)/,
     refusal: { code: 'ORA-01031', message: 'insufficient privileges' },
@@ -67,12 +63,7 @@ const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
   },
   spanner: {
     catalog: 'information_schema',
-    columns: [
-      column('name', 'STRING(64)', 64, 1),
-      column('lock_until', 'TIMESTAMP', null),
-      column('locked_at', 'TIMESTAMP', null),
-      column('locked_by', 'STRING(255)', 255),
-    ],
+    columns: columnsOf(NAMES, ['STRING(64)', 64], ['TIMESTAMP', null], ['STRING(255)', 255]),
     by: ['read', 'transaction'],
     update: /^update `shedlock` set .* interval @param0 millisecond\)/,
     refusal: { code: 7, message: 'PERMISSION_DENIED' },
@@ -81,12 +72,7 @@ const DRIVERS: Record<keyof typeof FAKE_CLIENTS, Driver> = {
   },
   mssql: {
     catalog: 'sys.columns',
-    columns: [
-      column('name', 'nvarchar', 64, 1),
-      column('lock_until', 'datetime2(3)', 7),
-      column('locked_at', 'datetime2(3)', 7),
-      column('locked_by', 'nvarchar', 255),
-    ],
+    columns: columnsOf(NAMES, ['nvarchar', 64], ['datetime2(3)', 7], ['nvarchar', 255]),
     acquired: [outcome('acquired')],
     held: outcome('held'),
     by: ['batch'],

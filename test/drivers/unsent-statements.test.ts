@@ -28,7 +28,9 @@ const requireUntyped = createRequire(__filename)
 
 type Server = Pick<Backend, 'name' | 'dialect'>
 
-const CLIENTS: Record<string, (url: string, server: Server) => Client | Promise<Client>> = {
+type Title = 'pg' | 'mysql2' | 'Prisma' | 'TypeORM'
+
+const CLIENTS: Record<Title, (url: string, server: Server) => Client | Promise<Client>> = {
   pg: (url) => {
     const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: LIMIT })
     afterTest(() => pool.end())
@@ -97,13 +99,7 @@ const CLIENTS: Record<string, (url: string, server: Server) => Client | Promise<
   },
 }
 
-async function open(title: string, url: string, server: Server): Promise<Client> {
-  const make = CLIENTS[title]
-  if (!make) throw new Error(`no client '${title}'`)
-  return make(url, server)
-}
-
-const BACKENDS: Record<string, string[]> = {
+const BACKENDS: Record<string, Title[]> = {
   postgres: ['pg', 'Prisma', 'TypeORM'],
   // MySQL's clients are the same.
   mariadb: ['mysql2', 'Prisma', 'TypeORM'],
@@ -155,30 +151,30 @@ describeBackends(cases)('A statement for $name by $client', ({ client: title, ur
       ],
       ['by a user whom the server refuses, which no attempt changes', () => ({ username: 'nobody' }), true],
     ])('was not sent %s', async (_, changes, lasts) => {
-      const { client } = await open(title, at(url, { password: 'wrong', ...(await changes()) }), server)
+      const { client } = await CLIENTS[title](at(url, { password: 'wrong', ...(await changes()) }), server)
       // Prisma's adapters and their pools hide some reasons.
       const expected = title === 'Prisma' ? {} : { lasts }
       expect(await failure(client)).toMatchObject({ name: 'DriverError', sent: false, ...expected })
     })
 
   it('was not sent while the only connection of the pool is in use', async () => {
-    const { client, hold } = await open(title, url, server)
+    const { client, hold } = await CLIENTS[title](url, server)
     await hold()
     expect(await failure(client)).toEqual(NOT_SENT)
   })
 
   it('was sent if the connection ends later', async () => {
-    const { client } = await open(title, url, server)
+    const { client } = await CLIENTS[title](url, server)
     expect(await failure(client, endOf(server.dialect))).toEqual(SENT)
   })
 })
 
 const POSTGRES = { name: 'postgres', dialect: 'postgres' } as const
-const openOn = (title: string, port: number): Promise<Client> =>
-  open(title, `postgres://nobody@127.0.0.1:${port}/none`, POSTGRES)
+const openOn = (title: Title, port: number) =>
+  CLIENTS[title](`postgres://nobody@127.0.0.1:${port}/none`, POSTGRES)
 const CANNOT_CONNECT_NOW = 'SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0'
 
-it.each(['pg', 'Prisma'])('A statement was not sent by %s while PostgreSQL starts', async (title) => {
+it.each<Title>(['pg', 'Prisma'])('A statement was not sent by %s while PostgreSQL starts', async (title) => {
   const port = await listener((socket) => {
     const length = Buffer.alloc(4)
     length.writeUInt32BE(CANNOT_CONNECT_NOW.length + 4)

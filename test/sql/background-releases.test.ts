@@ -308,8 +308,7 @@ it('drain() waits for the releases', async () => {
   await jest.advanceTimersByTimeAsync(SECOND)
   expect(isDrained).toBe(false)
   gate.resolve()
-  await jest.advanceTimersByTimeAsync(1)
-  await drained
+  await settle(drained)
   expect(await held()).toEqual([])
   expect(jest.getTimerCount()).toBe(0)
 })
@@ -342,8 +341,7 @@ it('drain() waits for and ends the releases of an executor whose acquisition was
   await failed
   // Releases get through, and find nothing.
   network.gate = {}
-  await jest.advanceTimersByTimeAsync(20 * SECOND)
-  await drained
+  await settle(drained, 20 * SECOND)
   const sent = network.sent.length
   // The acquisition, and releases while drain() waited.
   expect(sent).toBeGreaterThan(1)
@@ -358,8 +356,7 @@ it('drain() releases what it can as soon as the database answers again', async (
   const drained = provider.drain(30 * SECOND)
   await jest.advanceTimersByTimeAsync(28 * SECOND)
   network.fault = undefined
-  await jest.advanceTimersByTimeAsync(2 * SECOND)
-  await drained
+  await settle(drained, 2 * SECOND)
   expect(await held()).toEqual([])
 })
 
@@ -370,16 +367,13 @@ it('drain() releases an acquisition that arrives shortly after a release found n
   expect(network.sent).toHaveLength(2)
   await network.deliver()
   expect(await held()).toEqual(['job 0'])
-  await jest.advanceTimersByTimeAsync(SECOND)
-  await drained
+  await settle(drained, SECOND)
   expect(await held()).toEqual([])
 })
 
 it('drain() does not wait for an acquisition that may still arrive, once two releases found nothing', async () => {
   await acquireUnanswered('request lost', 3)
-  const drained = provider.drain()
-  await jest.advanceTimersByTimeAsync(SECOND)
-  await drained
+  await settle(provider.drain(), SECOND)
   expect(network.sent).toHaveLength(3 + 2 * 3)
 })
 
@@ -387,9 +381,7 @@ it('drain() gives up after its timeout, and nothing is sent afterwards until the
   const lock = await provider.lock(job('mine'))
   await acquireUnanswered('answer lost', 3)
   network.gate.writes = new Promise(() => undefined)
-  const drained = provider.drain(SECOND)
-  await jest.advanceTimersByTimeAsync(SECOND)
-  await drained
+  await settle(provider.drain(SECOND), SECOND)
   network.gate = {}
   network.fault = 'request lost'
   await expectFailure(lock?.unlock(), FAILED)

@@ -1,21 +1,12 @@
+import assert from 'node:assert/strict'
 import { expect, it } from '@jest/globals'
 import { dialects, render } from '../../src/sql/internal'
-import { availableBackends, describeBackends, type Backend } from '../backends'
+import { availableBackends, describeBackends } from '../backends'
 import { openDatabase } from '../backends/open-database'
 
 interface Judged {
   readonly wrong: readonly string[]
   readonly right: readonly string[]
-}
-
-/** Checks how values of a setting are judged, and returns the rows in which the server reports it. */
-async function judgedSetting(backend: Backend, name: string, { wrong, right }: Judged): Promise<object[]> {
-  const setting = dialects[backend.dialect].table.settings?.find((each) => each.name === name)
-  if (!setting) throw new Error(`There is no setting '${name}'.`)
-  for (const value of wrong) expect(value).toMatch(setting.wrong)
-  for (const value of right) expect(value).not.toMatch(setting.wrong)
-  const { dataSource } = await openDatabase(backend)
-  return dataSource.query<object[]>(render(setting.read))
 }
 
 /** Under which a crash of the server may forget a lock. They are the server's own, so that no test sets them. */
@@ -48,8 +39,13 @@ describeBackends(
 )('A setting of $name that a lock needs', (backend) => {
   it.each(Object.entries(FAILOVER[backend.dialect === 'postgres' ? 'postgres' : 'mysql'] ?? {}))(
     '%s is read and judged',
-    async (name, judged) => {
-      const rows = await judgedSetting(backend, name, judged)
+    async (name, { wrong, right }) => {
+      const setting = dialects[backend.dialect].table.settings?.find((each) => each.name === name)
+      assert(setting)
+      for (const value of wrong) expect(value).toMatch(setting.wrong)
+      for (const value of right) expect(value).not.toMatch(setting.wrong)
+      const { dataSource } = await openDatabase(backend)
+      const rows = await dataSource.query<object[]>(render(setting.read))
       // Without its plugin there is no consistency of a group.
       for (const row of rows) expect(String(Object.values(row).at(-1))).toMatch(/^[\w ,]+$/)
     },

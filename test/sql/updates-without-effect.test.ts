@@ -3,6 +3,7 @@ import { raw } from '../../src/sql/internal'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { describeBackends } from '../backends'
 import { everyClient } from '../conformance/every-client'
+import { COUNT_CHANGED_ROWS } from '../conformance/session-settings'
 import { eventually } from '../eventually'
 import { lockError } from '../lock-error'
 
@@ -20,15 +21,10 @@ const PREVENT: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** By default these drivers count the rows that were found, although the trigger has kept their values. */
-const COUNT_CHANGED_ROWS = {
-  TypeORM: { extra: { flags: ['-FOUND_ROWS'] } },
-  Prisma: { foundRows: false },
-} as const
-
 const clients = everyClient().filter(({ backend }) => backend in PREVENT)
 describeBackends(clients)('a trigger that prevents updates by $title', (each) => {
   it('is reported by an extension, a release and an operator, as long as the lock is held', async () => {
+    // The trigger keeps the values of the rows that are found.
     const client = await each.open({}, each.dialect === 'mariadb' ? COUNT_CHANGED_ROWS[each.orm] : {})
     const provider = client.createProvider()
     const lock = await provider.lock(JOB)

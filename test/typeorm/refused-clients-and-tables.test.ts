@@ -58,8 +58,6 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
     ;({ database, dataSource } = await openDatabase(backend, migrated()))
   })
 
-  const rename = (column: string) => dataSource.query(`alter table shedlock rename column ${column} to other`)
-
   it('creates a provider before the DataSource is initialised, and rejects locks until then', async () => {
     const later = new DataSource(database.typeOrm)
     const provider = typeOrmLockProvider(later)
@@ -112,27 +110,20 @@ describeBackends(backends)('TypeORM on $name', (backend) => {
   const columns = ['name', 'lock_until', 'locked_at', 'locked_by']
   // One is enough where the driver's error is to be read.
   it.each(backend.name === 'sqlite' ? columns : columns.slice(-1))(
-    'rejects with TABLE_MISMATCH if column %s is missing, and runs no task',
+    'rejects with TABLE_MISMATCH if column %s is missing, also if it was there before, and runs no task',
     async (column) => {
-      await rename(column)
-      const task = jest.fn()
-      const executor = new LockingTaskExecutor(typeOrmLockProvider(dataSource))
-      await expect(executor.executeWithLock(job, task)).rejects.toEqual(
-        lockError(
-          'TABLE_MISMATCH',
-          new RegExp(
-            `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`,
-          ),
-        ),
+      const earlier = typeOrmLockProvider(dataSource)
+      await (await earlier.lock(job))?.unlock()
+      await dataSource.query(`alter table shedlock rename column ${column} to other`)
+      const missing = new RegExp(
+        `'shedlock' has no column '${column}' – add it as '[^']+ not null', or correct columnNames`,
       )
+      const task = jest.fn()
+      for (const provider of [earlier, typeOrmLockProvider(dataSource)])
+        await expect(new LockingTaskExecutor(provider).executeWithLock(job, task)).rejects.toEqual(
+          lockError('TABLE_MISMATCH', missing),
+        )
       expect(task).not.toHaveBeenCalled()
     },
   )
-
-  it('rejects with TABLE_MISMATCH after a column was renamed', async () => {
-    const provider = typeOrmLockProvider(dataSource)
-    await (await provider.lock(job))?.unlock()
-    await rename('locked_by')
-    await expect(provider.lock(job)).rejects.toThrow(lockError('TABLE_MISMATCH', /no column 'locked_by'/))
-  })
 })
