@@ -122,10 +122,7 @@ export class Witness {
     handle.isOver = true
     const { owner: run, outcome } = handle
     const succeeded = outcome === 'unlocked' ? undefined : outcome === 'succeeded'
-    this.record(handle.process, {
-      ...{ type: 'ended', at: this.world.now, run },
-      ...(succeeded !== undefined && { succeeded }),
-    })
+    this.record(handle.process, { type: 'ended', at: this.world.now, run, succeeded })
   }
 
   onChange({ before, after }: Change, { process, values }: Request, now: number): void {

@@ -32,9 +32,9 @@ const random = new Random(plan.seed)
 const stop = new AbortController()
 
 const { lookup } = dns
-let address = '127.0.0.1'
+let addressOfHost = '127.0.0.1'
 dns.lookup = ((host: string, ...rest: Parameters<typeof lookup> extends [string, ...infer R] ? R : never) =>
-  lookup(host === HOST ? address : host, ...rest)) as typeof lookup
+  lookup(host === HOST ? addressOfHost : host, ...rest)) as typeof lookup
 
 function send(message: MessageFromProcess): void {
   process.send?.(message)
@@ -147,14 +147,7 @@ async function execute(
     const result = await executor.executeWithLock(configuration, async (context) => {
       const run = (own.run = hold(name, context.lock))
       if (slot !== undefined)
-        record({
-          type: 'slot',
-          at: monotonic(),
-          run,
-          name,
-          slot: Number(slot),
-          until: untilSucceeded ?? false,
-        })
+        record({ type: 'slot', at: monotonic(), run, name, slot: Number(slot), until: untilSucceeded })
       let succeeded = false
       try {
         own.outcome = await task(context, run)
@@ -299,14 +292,14 @@ async function connected(): Promise<Client> {
 async function main(): Promise<void> {
   // Register these first, because the harness may end before the process has connected.
   process.on('disconnect', () => process.exit(1))
-  const { work, orm, address: at } = plan
-  record({ type: 'started', at: monotonic(), orm, ...(at !== undefined && { address: at }) })
+  const { work, orm, address } = plan
+  record({ type: 'started', at: monotonic(), orm, address })
   const opening = connected()
   process.on('message', (message: MessageToProcess) => {
     if (message.type === 'ambush') phases.lay(message.ambush)
     else if (message.type === 'done') acted?.()
     else if (message.type === 'stop') stop.abort()
-    else if (message.type === 'name leads to') address = message.host
+    else if (message.type === 'name leads to') addressOfHost = message.host
     else void opening.then((client) => occupy(client, message.connections, message.milliseconds))
   })
   const client = await opening

@@ -3,9 +3,10 @@ import { DataSource, type DataSourceOptions } from 'typeorm'
 import { servers } from '../../backends/servers'
 import { dataSourceOptions, type Connection } from '../app/connection'
 import type { LockEvent } from '../history/events'
+import { around } from '../servers/around'
 import { TcpProxy } from '../servers/tcp-proxy'
 import { runAll, type Run } from '../servers/database-server'
-import { around, OWN_SERVERS } from './own-server'
+import { OWN_SERVERS } from './own-server'
 import { wordsOf, type ChaosDialect } from './words'
 
 /** A setting that apps use: a statement that waits for a row or the table gets an error. */

@@ -5,8 +5,25 @@ import type { Random } from '../app/random'
 import { canFakeTime } from '../fake-time'
 import { LATEST_DELIVERY, type RequestAboutLock, type TcpProxy } from '../servers/tcp-proxy'
 import type { ChaosDatabase } from './chaos-database'
-import type { Fault } from './fault'
-import { LOCK_AT_MOST_FOR, TIME_LIMIT, type WorkerWishes } from './worker-pool'
+import { LOCK_AT_MOST_FOR, TIME_LIMIT, type WorkerPool, type WorkerWishes } from './worker-pool'
+
+/** What a fault may manipulate. */
+export interface Surroundings {
+  readonly database: ChaosDatabase
+  readonly workers: WorkerPool
+  readonly random: Random
+}
+
+export interface Fault {
+  readonly name: string
+  /** Whether no process can acquire a lock while the fault lasts. */
+  readonly blocks?: boolean
+  /** Whether the fault destroys rows of held locks. */
+  readonly destroys?: boolean
+  /** Returns why the fault cannot be injected into this database; `undefined` if it can. */
+  missing?(database: ChaosDatabase): string | undefined
+  inject(surroundings: Surroundings): Promise<void>
+}
 
 const ASLEEP: readonly Phase[] = [
   'checked',

@@ -1,6 +1,7 @@
 import { BREAKS, type BreakName } from '../app/breaks'
 import { ormsOf } from '../app/client'
 import { COMMON, number, oneOf, parse } from '../options'
+import { FAULTS } from './faults'
 import { CHAOS_DIALECTS } from './words'
 
 const BREAK_NAMES = Object.keys(BREAKS) as BreakName[]
@@ -23,7 +24,7 @@ export function parseOptions(args: readonly string[]) {
     /** The URL of an existing server. Default: the harness starts a server that faults may kill, if it can. */
     url: values.url,
     /** The faults to inject. If empty, all that are possible on the database. */
-    faults: values.fault,
+    faults: values.fault.map(oneOf(FAULTS.map(({ name }) => name))),
     keep: values.keep,
     minutes: number(values.minutes ?? '10'),
     seed: number(values.seed),

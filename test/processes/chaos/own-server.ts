@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hasPgBouncer, startPgBouncer } from '../../backends/pgbouncer'
 import { startAlone } from '../servers/alone'
+import { around } from '../servers/around'
 import { DataDirectory } from '../servers/data-directory'
 import { MySqlServer } from '../servers/mysql-server'
 import type { ChaosDatabase } from './chaos-database'
@@ -17,20 +18,6 @@ export interface OwnServer {
   /** Starts a pooler that reassigns the server connection after each transaction, if there is one. */
   startPooler?(role: string): Promise<{ url: string; stop(): Promise<void> }>
   close(): Promise<void>
-}
-
-/** Runs a step before the work, and a step that undoes it afterwards, even if the work fails. */
-export async function around(
-  before: () => unknown,
-  work: () => unknown,
-  after: () => unknown,
-): Promise<void> {
-  await before()
-  try {
-    await work()
-  } finally {
-    await after()
-  }
 }
 
 async function own(dialect: 'postgres' | 'mariadb' | 'mysql'): Promise<OwnServer> {

@@ -6,6 +6,7 @@ import type { Orm } from '../app/client'
 import { JOBS, MINUTE } from '../app/jobs'
 import { Random } from '../app/random'
 import { beginPeriod, monotonic, type LockEvent, type Segment } from '../history/events'
+import { oneOf } from '../options'
 import { clientOptions, type Settings } from './client'
 import type { Cluster } from './cluster'
 
@@ -106,9 +107,7 @@ export async function failoverRun(
  */
 function faultsOf(cluster: Cluster, requested: readonly string[]): string[] {
   const known = Object.keys(cluster.faults)
-  for (const fault of requested)
-    if (!known.includes(fault)) throw new Error(`'${fault}' is not one of the faults ${known.join(', ')}.`)
-  if (requested.length > 0) return [...requested]
+  if (requested.length > 0) return requested.map(oneOf(known))
   const [kill = '', change = '', ...others] = known
   return others.flatMap((other) => [kill, change, other])
 }

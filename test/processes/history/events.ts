@@ -21,7 +21,7 @@ export function beginPeriod(): () => Period {
  * was sent, and `at` when its answer arrived.
  */
 export type ProcessEntry =
-  | { type: 'started'; at: number; orm: string; address?: number; version?: string }
+  | { type: 'started'; at: number; orm: string; address?: number | undefined; version?: string }
   /** The lock was acquired. Its holder considers it held until `until`. */
   | {
       type: 'acquired'
@@ -45,18 +45,18 @@ export type ProcessEntry =
     }
   | { type: 'failed'; at: number; asked: number; name: string; error: string }
   /** The run is for this slot, which may be run again `until` a run of it has succeeded. */
-  | { type: 'slot'; at: number; run: string; name: string; slot: number; until?: boolean }
+  | { type: 'slot'; at: number; run: string; name: string; slot: number; until?: boolean | undefined }
   | { type: 'token'; at: number; run: string; token: number }
   /** The process still considers the lock held, whatever it knew about the end of its lease. */
   | { type: 'held'; at: number; run: string }
   /** An extension was requested. */
   | { type: 'extending'; at: number; run: string; lockAtMostFor: number }
   /** An extension succeeded. Its `lockAtLeastFor`, if any, counts from the acquisition. */
-  | { type: 'extended'; at: number; run: string; until: number; lockAtLeastFor?: number }
+  | { type: 'extended'; at: number; run: string; until: number; lockAtLeastFor?: number | undefined }
   /** The lease was over and the process was awake, but the task's signal did not abort in time. */
   | { type: 'unaborted'; at: number; run: string }
   /** The task has ended. `lost`: its signal said that the lock was lost. */
-  | { type: 'ended'; at: number; run: string; succeeded?: boolean; lost?: boolean }
+  | { type: 'ended'; at: number; run: string; succeeded?: boolean | undefined; lost?: boolean }
   /** The lock was released without a failure. */
   | { type: 'unlocked'; at: number; run: string }
   /** Whether the executor's caller got the task's own value or error. */

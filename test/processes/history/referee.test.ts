@@ -12,23 +12,14 @@ type Case = readonly [what: string, ...parts: Parts]
 
 type Acquired = Extract<ProcessEntry, { type: 'acquired' }>
 const acquired = (id: string, at: number, until: number, more: Partial<Acquired> = {}): Acquired => ({
-  ...{
-    type: 'acquired',
-    at,
-    asked: at,
-    run: id,
-    name: 'job',
-    until,
-    lockAtMostFor: until - at,
-    notBefore: at,
-  },
+  ...{ type: 'acquired', at, asked: at, run: id, name: 'job', until },
+  ...{ lockAtMostFor: until - at, notBefore: at },
   ...more,
 })
 /** Of another lock: without any acquisition, a history breaks the rule of liveness. */
 const other = [acquired('z', 1_000, 1_001, { name: 'other' })]
 const ended = (id: string, at: number, succeeded?: boolean): ProcessEntry => ({
-  ...{ type: 'ended', at, run: id },
-  ...(succeeded !== undefined && { succeeded }),
+  ...{ type: 'ended', at, run: id, succeeded },
 })
 const unlocked = (id: string, at: number): ProcessEntry => ({ type: 'unlocked', at, run: id })
 const outcome = (id: string, at: number, own = true): ProcessEntry => ({ type: 'outcome', at, run: id, own })
@@ -38,12 +29,10 @@ const run = (id: string, from: number, to: number, until = to): ProcessEntry[] =
   outcome(id, to + 1),
 ]
 const extended = (at: number, until: number, lockAtLeastFor?: number): ProcessEntry => ({
-  ...{ type: 'extended', at, run: 'a', until },
-  ...(lockAtLeastFor !== undefined && { lockAtLeastFor }),
+  ...{ type: 'extended', at, run: 'a', until, lockAtLeastFor },
 })
 const slot = (id: string, at: number, value: number, until?: boolean): ProcessEntry => ({
-  ...{ type: 'slot', at, run: id, name: 'job', slot: value },
-  ...(until !== undefined && { until }),
+  ...{ type: 'slot', at, run: id, name: 'job', slot: value, until },
 })
 const token = (id: string, at: number, value: number): ProcessEntry[] => [
   ...run(id, at, at + 1),
@@ -114,10 +103,7 @@ const keptShort = [change(1, 1, 'a', 1_001), change(2, 100, 'a', 140), change(3,
 const next = change(3, 450, 'b', 1_450)
 const begun = run('a', 0, 10).slice(0, 2)
 const crash = (origin: 'library' | 'driver'): ProcessEntry => ({
-  type: 'crash',
-  at: 2,
-  error: 'boom',
-  origin,
+  ...{ type: 'crash', at: 2, error: 'boom', origin },
 })
 const cLate = (lockedAt: number) => change(4, 1_400, 'c', 2_400, lockedAt)
 const bLate = (lockedAt: number) => change(3, 1_000, 'b', 2_000, lockedAt)

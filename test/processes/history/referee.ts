@@ -7,9 +7,9 @@ export interface Finding {
   readonly rule: Rule
   readonly what: string
   /** Monotonic. */
-  readonly at?: number
+  readonly at?: number | undefined
   /** Why the finding breaks no promise: it is only a figure. */
-  readonly excused?: string
+  readonly excused?: string | undefined
 }
 
 type Found = Omit<Finding, 'rule'>
@@ -72,7 +72,7 @@ const RULES = {
   errors: (history) => [
     ...history.of('crash').map(({ error: what, at, origin }) => ({
       ...{ what, at },
-      ...(origin === 'driver' && { excused: 'a driver threw it in its own event handlers' }),
+      excused: origin === 'driver' ? 'a driver threw it in its own event handlers' : undefined,
     })),
     ...history.of('gave up').map(({ error }) => ({ what: error })),
   ],
@@ -111,22 +111,18 @@ function overlappingRuns(history: History): Found[] {
       if (!holder || run.from >= holder.to - slack) return []
       const milliseconds = Math.min(holder.to, run.to) - run.from
       const what = `${run.run} overlapped ${holder.run} on '${run.name}' by ${milliseconds.toFixed(1)} ms`
-      return [{ what, at: run.from, ...excuseOf(history, [holder, run], milliseconds) }]
+      return [{ what, at: run.from, excused: excuseOf(history, [holder, run], milliseconds) }]
     })
   })
 }
 
-function excuseOf(
-  history: History,
-  [holder, run]: [Run, Run],
-  milliseconds: number,
-): Pick<Finding, 'excused'> {
+function excuseOf(history: History, [holder, run]: [Run, Run], milliseconds: number): string | undefined {
   // One of the two may have been acquired before the rows were destroyed, although its answer arrived later.
   const asked = Math.min(holder.asked, run.asked)
   const isForced = history.destructionsOf(run.name).some(({ from, to }) => asked < to && run.from > from)
-  if (isForced) return { excused: 'the harness destroyed the row' }
+  if (isForced) return 'the harness destroyed the row'
   const segment = history.of('segment').findLast(({ from }) => from <= run.from)
-  return milliseconds <= (segment?.clockAhead ?? 0) ? { excused: "the next server's clock is ahead" } : {}
+  return milliseconds <= (segment?.clockAhead ?? 0) ? "the next server's clock is ahead" : undefined
 }
 
 /** An acquisition of a row after another acquisition. */
@@ -328,7 +324,7 @@ function sampledWithoutRun(history: History): Found[] {
       if (since <= RELEASED_WITHIN) continue
       const isOver = at > run.to + run.longest + (segment?.clockAhead ?? 0) + history.limits.latestDelivery
       const what = `'${run.name}' was held by ${owner} ${since.toFixed(0)} ms after its run`
-      longest.set(owner, { what, at, ...(!isOver && { excused: 'its lease was not over' }) })
+      longest.set(owner, { what, at, excused: isOver ? undefined : 'its lease was not over' })
     }
   }
   return [...longest.values()]
@@ -514,13 +510,8 @@ function staleCommits(history: History): Found[] {
   return history.of('commit').flatMap(({ run, seen, guarded }) => {
     if (run === seen) return []
     const at = history.runOf.get(run)?.from
-    return [
-      {
-        what: `${run} committed after ${seen} had begun`,
-        ...(at !== undefined && { at }),
-        ...(!guarded && { excused: 'its transaction was not guarded' }),
-      },
-    ]
+    const excused = guarded ? undefined : 'its transaction was not guarded'
+    return [{ what: `${run} committed after ${seen} had begun`, at, excused }]
   })
 }
 
@@ -529,12 +520,7 @@ function lostUpdates(history: History): Found[] {
     const commits = history.of('commit').filter((commit) => commit.name === name)
     const lost = Math.abs(commits.length - value)
     if (lost === 0) return []
-    const isGuarded = commits[0]?.guarded === true
-    return [
-      {
-        what: `${lost} lost updates of '${name}'`,
-        ...(!isGuarded && { excused: 'its tasks are not guarded' }),
-      },
-    ]
+    const excused = commits[0]?.guarded === true ? undefined : 'its tasks are not guarded'
+    return [{ what: `${lost} lost updates of '${name}'`, excused }]
   })
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { DialectName } from '../../../src/sql/internal'
 import { dialects, tableDefinition } from '../../../src/sql/internal'
 import { clockOf } from '../fake-time'
+import { around } from './around'
 import { DataDirectory } from './data-directory'
 import { ServerProcess } from './server-process'
 
@@ -79,14 +80,13 @@ export abstract class DatabaseServer extends ServerProcess {
   /** Keeps an obstacle in the way until the work is done. */
   behind(obstacle: keyof Obstacles, work: () => Promise<unknown>): Promise<void> {
     const [put, remove] = this.obstacles[obstacle]
-    return this.inSession(async (run) => {
-      await runAll(run, put)
-      try {
-        await work()
-      } finally {
-        await runAll(run, remove)
-      }
-    })
+    return this.inSession((run) =>
+      around(
+        () => runAll(run, put),
+        work,
+        () => runAll(run, remove),
+      ),
+    )
   }
 }
 
