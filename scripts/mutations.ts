@@ -6,7 +6,7 @@ export interface Mutation extends Break {
   readonly tests: readonly string[]
   /** The database on which the tests run: some rules can only be broken on one. */
   readonly backend: string
-  /** Whether it applies to the databases of the simulation, which must then notice it, too. */
+  /** Whether `test/simulation/find-mutants.ts` tries it, too, because it applies to the simulated databases. */
   readonly simulated?: true
 }
 

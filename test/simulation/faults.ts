@@ -85,60 +85,49 @@ export class Faults {
     const { process } = instance
     const left = this.plan.duration - world.now
     const during = Math.min(length, left)
-    switch (kind) {
-      case 'crash':
+    const strikes: Readonly<Record<Fault['kind'], () => void>> = {
+      crash: () => {
         world.trace(process.name, 'crashes')
         process.isDead = true
         database.forgetTransactions(process, this.#random.next() * 3_000)
         this.#restart(index, during)
-        return
-      case 'pause':
+      },
+      pause: () => {
         world.trace(process.name, `is suspended for ${during} ms`)
         process.suspend(during)
-        return
-      case 'cut off':
+      },
+      'cut off': () => {
         world.trace(process.name, `is cut off for ${during} ms`)
         process.cutOffUntil = world.now + during
-        return
-      case 'shut down':
+      },
+      'shut down': () => {
         this.#shutDown(instance)
         this.#restart(index, during)
-        return
-      case 'wall clock':
+      },
+      'wall clock': () => {
         world.trace(process.name, `has a clock that is wrong by ${(who - 3) * length * 100} ms`)
         process.wallOffset = (who - 3) * length * 100
         process.hadWrongClock = true
-        return
-      case 'stall':
-        database.stall(during)
-        return
-      case 'restart':
-        database.restart(during)
-        return
-      case 'read only':
+      },
+      stall: () => database.stall(during),
+      restart: () => database.restart(during),
+      'read only': () => {
         world.trace('database', `is read only for ${during} ms`)
         database.isReadOnly = true
         world.at(during, undefined, 'other', () => (database.isReadOnly = false))
-        return
-      case 'clock stops':
-        database.stopClock(during)
-        return
-      case 'clock back':
-        database.setClockBack(length)
-        return
-      case 'job paused':
-        this.#pauseJob(instance, who, during)
-        return
-      case 'rows deleted':
-        this.#deleteRows()
-        return
-      case 'network':
+      },
+      'clock stops': () => database.stopClock(during),
+      'clock back': () => database.setClockBack(length),
+      'job paused': () => this.#pauseJob(instance, who, during),
+      'rows deleted': () => this.#deleteRows(),
+      network: () => {
         instance.sql.quality = { ...this.#faultless, late: 300, lost: 100, cut: 100 }
         world.at(during, undefined, 'other', () => {
           instance.sql.quality = this.#isOver ? this.#faultless : this.plan
         })
-        return
+      },
     }
+    strikes[kind]()
   }
 
   /** Lets an operator pause a job and resume it after a while. */

@@ -72,5 +72,5 @@ const putBack: readonly Break[] = [
   },
 ]
 
-/** The ways to break the lock, which the simulation must notice. */
+/** The ways to break the lock that apply to the simulated databases. */
 export const mutants: readonly Break[] = [...mutations.filter(({ simulated }) => simulated), ...putBack]
