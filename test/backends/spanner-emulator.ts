@@ -8,30 +8,30 @@ const INSTANCE = 'test'
 
 /** What is used of `@google-cloud/spanner`. */
 interface Client {
-  Spanner: new (options: { projectId: string }) => {
-    instance(name: string): {
-      create(options: { config: string; nodes: number }): Promise<readonly [unknown, Operation]>
-      createDatabase(name: string): Promise<readonly [unknown, Operation]>
-      database(name: string): { delete(): Promise<unknown> }
-    }
-  }
+  Spanner: new (options: { projectId: string }) => { instance(name: string): Instance }
 }
-interface Operation {
-  promise(): Promise<unknown>
+interface Instance {
+  create(options: { config: string; nodes: number }): Creation
+  createDatabase(name: string): Creation
+  database(name: string): { delete(): Promise<unknown> }
 }
+type Creation = Promise<readonly [unknown, { promise(): Promise<unknown> }]>
 
 /** Installs the client, and makes an instance with a database. */
 export async function prepareSpanner(url: string): Promise<void> {
   await installPackage(...CLIENT)
-  const [, made] = await instanceAt(url).create({ config: 'emulator-config', nodes: 1 }).catch(unlessThere)
-  await made?.promise()
+  await unlessThere(instanceAt(url).create({ config: 'emulator-config', nodes: 1 }))
   await administerSpanner(url, [`create ${new URL(url).pathname.slice(1)}`])
 }
 
-function unlessThere(error: { code?: number }): readonly [] {
+async function unlessThere(creation: Creation): Promise<void> {
   const ALREADY_EXISTS = 6
-  if (error.code === ALREADY_EXISTS) return []
-  throw error as Error
+  try {
+    const [, made] = await creation
+    await made.promise()
+  } catch (error) {
+    if ((error as { code?: number }).code !== ALREADY_EXISTS) throw error
+  }
 }
 
 export function spannerOptions(url: string): DataSourceOptions {
@@ -50,14 +50,10 @@ export async function administerSpanner(url: string, orders: readonly string[]):
   const instance = instanceAt(url)
   for (const order of orders) {
     const [what, name = ''] = order.split(' ')
-    if (what === 'create') {
-      const [, made] = await instance.createDatabase(name).catch(unlessThere)
-      await made?.promise()
-    } else await instance.database(name).delete()
+    if (what === 'create') await unlessThere(instance.createDatabase(name))
+    else await instance.database(name).delete()
   }
 }
-
-type Instance = ReturnType<InstanceType<Client['Spanner']>['instance']>
 
 let spanner: InstanceType<Client['Spanner']> | undefined
 

@@ -116,6 +116,19 @@ describe('an extension', () => {
     expect(events).toEqual([{ method: 'onLockLost', error: lost }])
   })
 
+  it('that is answered after its own lease was over ends the lock, though the process slept and no timer could fire', async () => {
+    let left = MINUTE
+    const lease = { remaining: () => left }
+    const extend = () => {
+      left = 0
+      return Promise.resolve(lease)
+    }
+    const lock = lockOf(acquisition({ lease, extend }))
+    const late = lockError('LOCK_LOST', 'the answer to its extension arrived after its lease was over')
+    await expect(lock.extend('20m')).rejects.toEqual(late)
+    expect(lock.signal.reason).toEqual(late)
+  })
+
   it('that fails is an event with its error', async () => {
     const error = new Error('no')
     const { lock, events } = reported(acquisition({ extend: () => Promise.reject(error) }))

@@ -57,11 +57,8 @@ describe('a task', () => {
     ['nothing', undefined],
     ['a promise', Promise.resolve()],
   ])('that is %s is refused before its lock is asked for', async (_, task) => {
-    const refused = {
-      code: 'INVALID_CONFIGURATION',
-      message: expect.stringContaining('not a function'),
-    }
-    await expect(executor.executeWithLock(job, task as never)).rejects.toMatchObject(refused)
+    const refused = lockError('INVALID_CONFIGURATION', 'not a function')
+    await expect(executor.executeWithLock(job, task as never)).rejects.toEqual(refused)
     expect(heard).toEqual([])
   })
 

@@ -9,6 +9,7 @@ import { typeOrmLockProvider } from '../../src/typeorm/internal'
 import { availableBackends, describeBackends, type TestDatabase } from '../backends'
 import { openDatabase } from '../backends/open-database'
 import { hasClient, runScript } from '../backends/database-client'
+import { lockError } from '../lock-error'
 import { hostileNames } from './hostile-names'
 
 const job = { name: 'job', lockAtMostFor: '1m' }
@@ -52,9 +53,7 @@ describeBackends(availableBackends().filter(hasClient))(
       await lock?.unlock()
 
       expect(await runScript(backend, database, down)).toMatchObject({ ok: true })
-      await expect(provider.lock(job)).rejects.toMatchObject({
-        code: 'TABLE_MISSING',
-      })
+      await expect(provider.lock(job)).rejects.toEqual(lockError('TABLE_MISSING'))
     })
 
     it('fails when there is another table of that name', async () => {

@@ -34,18 +34,17 @@ const ANOTHER_KEY = 'alter table shedlock add id int identity constraint shedloc
 const IGNORE_CASE = `create collation ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`
 const KEY_OF_TWO = 'alter table shedlock add primary key (name, locked_at)'
 
-const JAVA_MYSQL = `create table shedlock (name varchar(64) not null, lock_until timestamp(3) not null,
-    locked_at timestamp(3) not null default current_timestamp(3), locked_by varchar(255) not null, primary key (name))`
+const javaTableWith = (time: string, ofLockedAt = '') =>
+  `create table shedlock (name varchar(64) not null, lock_until ${time} not null,
+    locked_at ${time} not null${ofLockedAt}, locked_by varchar(255) not null, primary key (name))`
+const JAVA_MYSQL = javaTableWith('timestamp(3)', ' default current_timestamp(3)')
 /** As ShedLock's documentation has them for Java services. */
 export const JAVA_TABLES: Readonly<Partial<Record<DialectName, string>>> = {
-  postgres: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
-    locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
+  postgres: javaTableWith('timestamp'),
   mysql: JAVA_MYSQL,
   mariadb: JAVA_MYSQL,
-  mssql: `create table shedlock (name varchar(64) not null, lock_until datetime2 not null,
-    locked_at datetime2 not null, locked_by varchar(255) not null, primary key (name))`,
-  oracle: `create table shedlock (name varchar(64) not null, lock_until timestamp not null,
-    locked_at timestamp not null, locked_by varchar(255) not null, primary key (name))`,
+  mssql: javaTableWith('datetime2'),
+  oracle: javaTableWith('timestamp'),
 }
 const javaTable = (dialect: DialectName, ...found: string[]): TableFault => [
   "a Java service's table",
