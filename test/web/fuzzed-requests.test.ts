@@ -9,27 +9,11 @@ import { listening } from '../listening'
 import { HOSTILE } from './hostile'
 import { newProvider } from './open-page'
 
+const WORDS = ['', 'job', 'java-host', 'pause', 'resume', 'release', 'off', '__proto__', 'null']
+const VALUES = ['application/json', 'text/html', 'same-origin', 'https://app.example', 'null', 'http://[::1']
 const text = fc.oneof(
-  fc.constantFrom(
-    ...HOSTILE,
-    '',
-    'job',
-    'java-host',
-    'pause',
-    'resume',
-    'release',
-    'off',
-    '__proto__',
-    'null',
-  ),
-  fc.constantFrom(
-    'application/json',
-    'text/html',
-    'same-origin',
-    'https://app.example',
-    'null',
-    'http://[::1',
-  ),
+  fc.constantFrom(...HOSTILE, ...WORDS),
+  fc.constantFrom(...VALUES),
   fc.constantFrom('shedlock-done=pause.am9i', '+275760-09-13T00:00:00.001Z', 'Infinity'),
   fc.string({ unit: 'binary', maxLength: 20 }),
 )

@@ -7,7 +7,7 @@ import { afterTest } from '../after-test'
 import { availableBackends, describeBackends } from '../backends'
 import { openDatabase, openMemory } from '../backends/open-database'
 import { eventually } from '../eventually'
-import { ADDRESS, FROM_HERE, newProvider, openPage, pageOf, type Json } from './open-page'
+import { ADDRESS, FROM_HERE, newProvider, openPage, pageOf } from './open-page'
 
 // Of these, one does not take every text as a name. What the others do with a pause and a release is in test/sql.
 const backends = availableBackends().filter(({ name }) => name === 'sqlite' || name === 'postgres')
@@ -241,20 +241,14 @@ describe('the page', () => {
     const [main, audit] = [await newProvider(), await newProvider()]
     await main.insert('job', { owner: 'one' })
     await audit.insert('job', { owner: 'two' })
-    const page = lockPage(
-      { main, audit },
-      { authorize: () => true, readOnly: false, overdueAfter: { missing: '1h' } },
-    )
-    const html = await (await page(new Request(ADDRESS))).text()
-    expect(rows(html).map(([name, , owner]) => [name, owner])).toEqual([
+    const { html, post } = pageOf({ main, audit }, { overdueAfter: { missing: '1h' } })
+    expect(rows(await html()).map(([name, , owner]) => [name, owner])).toEqual([
       ['missing main', ''],
       ['job main', 'one'],
       ['job audit', 'two'],
     ])
-    const body = new URLSearchParams()
     const until = (await audit.table.find('job'))?.lockUntil.toISOString() ?? ''
-    const release = `?action=release&provider=audit&name=job&owner=two&until=${until}`
-    await page(new Request(ADDRESS + release, { method: 'POST', headers: FROM_HERE, body }))
+    await post({ action: 'release', provider: 'audit', name: 'job', owner: 'two', until })
     expect([(await main.table.find('job'))?.held, (await audit.table.find('job'))?.held]).toEqual([
       true,
       false,
@@ -290,16 +284,14 @@ describe('the page', () => {
 
   it('explains why a pause is refused', async () => {
     const { provider, post } = await openPage()
-    const pause = async (fields: Record<string, string>): Promise<[number, string]> => {
-      const answer = await post({ action: 'pause', name: 'job' }, fields)
-      return [answer.status, await answer.text()]
-    }
+    const asked = { action: 'pause', name: 'job' }
     for (const fields of [
       { for: '1h', reason: ' ' },
       { for: '60', reason: 'r' },
     ]) {
-      const [status, html] = await pause(fields)
-      expect(status).toBe(400)
+      const answer = await post(asked, fields)
+      const html = await answer.text()
+      expect(answer.status).toBe(400)
       expect(html).toContain('Say how long the pause lasts')
       // What was typed is still there.
       expect(html).toContain(`name="for" value="${fields.for}"`)
@@ -308,8 +300,9 @@ describe('the page', () => {
     }
     expect(await provider.table.list()).toEqual([])
     await provider.insert('job')
-    const [status, html] = await pause({ for: '1h', reason: 'r' })
-    expect([status, html.includes('The lock has changed since you looked.')]).toEqual([409, true])
+    const answer = await post(asked, { for: '1h', reason: 'r' })
+    expect(answer.status).toBe(409)
+    expect(await answer.text()).toContain('The lock has changed since you looked.')
   })
 
   it('is read-only unless readOnly is false', async () => {
@@ -338,12 +331,9 @@ describe('a database that does not answer', () => {
   it('is reported with advice beside the locks of the other providers', async () => {
     const [main, gone] = [await newProvider(), await openMemory()]
     await main.insert('job')
-    const page = lockPage(
-      { main, audit: typeOrmLockProvider(gone) },
-      { authorize: () => true, overdueAfter: { elsewhere: '1h' } },
-    )
-    const look = (accept: string): Promise<Response> => page(new Request(ADDRESS, { headers: { accept } }))
-    const missing = await look('text/html')
+    const providers = { main, audit: typeOrmLockProvider(gone) }
+    const { get, json } = pageOf(providers, { overdueAfter: { elsewhere: '1h' } })
+    const missing = await get()
     const html = await missing.text()
     expect(missing.status).toBe(503)
     expect(html).toContain('The locks of audit cannot be read: TABLE_MISSING.')
@@ -351,7 +341,7 @@ describe('a database that does not answer', () => {
     // Nobody knows whether the other table has it.
     expect(rows(html).map(([name]) => name)).toEqual(['job main'])
     await gone.destroy()
-    const { failures } = (await (await look('application/json')).json()) as Json
+    const { failures } = await json()
     expect(failures).toEqual([expect.objectContaining({ provider: 'audit', code: 'INVALID_CLIENT' })])
   })
 
@@ -364,9 +354,9 @@ describe('a database that does not answer', () => {
       list: () => Promise.reject(new LockError('DATABASE_ERROR', text)),
       find: () => Promise.reject(new Error(text)),
     })
-    const page = lockPage(provider, { authorize: () => true as const, readOnly: false })
+    const { get } = pageOf(provider)
     for (const query of ['', '?action=pause&name=job']) {
-      const answer = await page(new Request(ADDRESS + query))
+      const answer = await get(query)
       expect(answer.status).toBe(503)
       const text = await answer.text()
       expect(text).toContain('The database is not reachable, or it answered')

@@ -19,8 +19,8 @@ export async function openPage(options: Partial<LockPageOptions> = {}) {
   return { provider, ...pageOf(provider, options) }
 }
 
-/** The same for a table that exists. */
-export function pageOf(provider: SqlLockProvider, options: Partial<LockPageOptions> = {}) {
+/** The same for tables that exist. */
+export function pageOf(provider: Parameters<typeof lockPage>[0], options: Partial<LockPageOptions> = {}) {
   const page = lockPage(provider, { authorize: () => ({ user: 'ann' }), readOnly: false, ...options })
   const get = (query = '', headers: Record<string, string> = {}): Promise<Response> =>
     page(new Request(`${ADDRESS}${query}`, { headers }))
