@@ -4,12 +4,13 @@ import { type Cancel, whenOver } from './time'
 const LONGEST_INTERVAL = 30_000
 const SHORTEST_INTERVAL = 10
 
-/** Extends a lock by `lockAtMostFor` milliseconds whenever less than half of them remain, until it is cancelled or lost. */
+/**
+ * Extends a lock by `lockAtMostFor` milliseconds whenever less than half of them remain, as long as any time remains. Cancel it when
+ * the lock ends.
+ */
 export function keepAlive(lock: Pick<ActiveLock, 'remaining' | 'extend'>, lockAtMostFor: number): Cancel {
-  let isOver = false
   let cancelTimer: Cancel | undefined
   const extendAt = (left: number): void => {
-    if (isOver) return
     cancelTimer = whenOver(
       () => (lock.remaining() > 0 ? lock.remaining() - left : 0),
       () => {
@@ -26,8 +27,5 @@ export function keepAlive(lock: Pick<ActiveLock, 'remaining' | 'extend'>, lockAt
     extendAt(remaining - Math.max(SHORTEST_INTERVAL, Math.min(remaining / 2, LONGEST_INTERVAL)))
   }
   extended()
-  return () => {
-    isOver = true
-    cancelTimer?.()
-  }
+  return () => cancelTimer?.()
 }

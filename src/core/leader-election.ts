@@ -7,7 +7,7 @@ import type { LockProvider } from './lock-provider'
 import { checkShutdown, LockingTaskExecutor, type ShutdownOptions } from './locking-task-executor'
 import { aFunction, checkOptions, mustBe } from './options'
 import { outsideOfScopes } from './scope'
-import { sleep } from './time'
+import { sleep, whenAborted } from './time'
 
 /** The lock whose holder is the leader. */
 export interface LeaderElectionConfiguration {
@@ -95,9 +95,7 @@ export function leaderElection(
   const lead = async ({ lock, signal }: TaskContext): Promise<void> => {
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve()
-      signal.addEventListener('abort', () => {
-        resolve()
-      })
+      whenAborted(signal, resolve)
     })
     const work = Promise.resolve(lock).then(onElected)
     leading = lock
@@ -127,7 +125,7 @@ export function leaderElection(
   void outsideOfScopes(run)
 
   return {
-    isLeader: () => leading !== undefined && leading.remaining() > 0 && !leading.signal.aborted,
+    isLeader: () => leading?.signal.aborted === false,
     shutdown: async (options = {}) => {
       const { timeout } = checkShutdown(options)
       stopped.abort()

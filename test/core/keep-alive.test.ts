@@ -59,6 +59,16 @@ describe('keepAlive of a lock by hand', () => {
     await lock.unlock()
   })
 
+  it('ends with an unlock while an extension is under way', async () => {
+    const lock = await keptAlive()
+    provider.lateBy = MINUTE
+    await jest.advanceTimersByTimeAsync(5 * MINUTE)
+    const unlocked = lock.unlock()
+    await jest.advanceTimersByTimeAsync(60 * MINUTE)
+    await unlocked
+    expect(extensions()).toBe(1)
+  })
+
   it('goes on with lockAtMostFor after an extension by hand, for longer or for shorter', async () => {
     const lock = await keptAlive()
     await lock.extend('60m')

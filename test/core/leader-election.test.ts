@@ -8,6 +8,7 @@ import {
 } from '../../src/core/internal'
 import { afterTest } from '../after-test'
 import { eventually } from '../eventually'
+import { lockError } from '../lock-error'
 import { providerOf } from './provider-of'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
@@ -124,19 +125,67 @@ it('a database that does not answer is reported, and tried again', async () => {
   expect(errors).toEqual([failure])
 })
 
-it('waits for the configured interval, even if no timer is that long', async () => {
+it('work may end with the reason of the signal, which aborts as soon as shutdown() is called', async () => {
+  const errors: unknown[] = []
+  const election = stand(new InMemoryLockProvider(), {
+    onElected: ({ signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error)
+        })
+      }),
+    onError: (error) => errors.push(error),
+  })
+  await eventually(() => expect(election.isLeader()).toBe(true))
+  jest.useFakeTimers()
+  expect(await election.shutdown()).toEqual([])
+  expect(errors).toEqual([])
+})
+
+it('shutdown() names the lock of work that does not end within its timeout', async () => {
+  const work = promiseWithResolvers()
+  const election = stand(new InMemoryLockProvider(), { onElected: () => work.promise })
+  await eventually(() => expect(election.isLeader()).toBe(true))
+  jest.useFakeTimers()
+  const stopped = election.shutdown({ timeout: '3s' })
+  await jest.advanceTimersByTimeAsync(3_000)
+  expect(await stopped).toEqual(['leader'])
+  work.resolve()
+})
+
+it('a leader is none once its lease is over, even if nothing could run to tell it', async () => {
+  const election = stand(new InMemoryLockProvider(), { onElected: () => undefined }, '100ms')
+  await eventually(() => expect(election.isLeader()).toBe(true))
+  const longAfter = performance.now() + 10_000
+  while (election.isLeader() && performance.now() < longAfter);
+  expect(performance.now()).toBeLessThan(longAfter)
+})
+
+it.each([
+  ['for a quarter of lockAtMostFor', '8s', undefined, 2_000],
+  ['five seconds at most', '1h', undefined, 5_000],
+  ['as long as a timer can for an interval that is longer', '1h', '30d', 2 ** 31 - 1],
+])('a candidate waits %s before it tries again', async (_, lockAtMostFor, interval, pause) => {
   jest.useFakeTimers()
   let asked = 0
   const provider = providerOf(() => {
     asked++
     return Promise.reject(new LockError('TIMEOUT', 'no answer'))
   })
-  const configuration = { name: 'leader', lockAtMostFor: '1h', interval: '30d' }
   const callbacks = { onElected: () => undefined, onError: () => undefined }
-  const election = leaderElection(provider, configuration, callbacks)
-  await jest.advanceTimersByTimeAsync(60_000)
+  const election = leaderElection(provider, { name: 'leader', lockAtMostFor, interval }, callbacks)
+  await jest.advanceTimersByTimeAsync(pause - 1)
   expect(asked).toBe(1)
+  await jest.advanceTimersByTimeAsync(1)
+  expect(asked).toBe(2)
   await election.shutdown()
+})
+
+it('is refused without onElected', () => {
+  const configuration = { name: 'leader', lockAtMostFor: '1h' }
+  expect(() => leaderElection(new InMemoryLockProvider(), configuration, {} as Callbacks)).toThrow(
+    lockError('INVALID_CONFIGURATION', /^onElected of lock 'leader' must be a function/),
+  )
 })
 
 it('keeps no timer after shutdown(), even if an attempt was under way', async () => {

@@ -103,6 +103,19 @@ describe('runNow', () => {
     expect(results).toEqual([skip, skip])
   })
 
+  it('is for one job: what its call runs afterwards keeps its slot', async () => {
+    const job = send(() => 1)
+    const other = executor.wrap({ ...lock, name: 'other', slot: () => due }, () => 2)
+    await Promise.all([job(), other()])
+    const afterwards: unknown[] = []
+    const result = await runNow(async () => {
+      await job()
+      afterwards.push(await other())
+    })
+    expect(result).toEqual({ executed: true, value: 1 })
+    expect(afterwards).toEqual([skip])
+  })
+
   it('inside of its own lock runs the job at once', async () => {
     const job = executor.wrap(lock, () => 1)
     const around = await executor.executeWithLock(lock, () => runNow(job))
