@@ -1,6 +1,7 @@
-import { describe } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { InMemoryLockProvider } from '../../src/core/internal'
 import { lockProviderSuite } from '../../src/testing'
+import { afterTest } from '../after-test'
 import { registerConcurrently } from './register'
 
 describe('InMemoryLockProvider', () => {
@@ -9,4 +10,26 @@ describe('InMemoryLockProvider', () => {
     createProvider: () => provider,
     isHeld: (name) => provider.isLocked(name),
   }).forEach(registerConcurrently)
+
+  it('keeps held locks, slots and tokens, however many names come after them', async () => {
+    // The tokens of one millisecond lie ahead of the clock.
+    jest.useFakeTimers()
+    afterTest(() => jest.useRealTimers())
+    const provider = new InMemoryLockProvider()
+    const lockAtMostFor = '1h'
+    const use = async (name: string): Promise<number> => {
+      await using lock = await provider.lock({ name, lockAtMostFor })
+      return Number(await lock?.fencingToken())
+    }
+    await provider.lock({ name: 'held', lockAtMostFor })
+    const slot = { name: 'slot', lockAtMostFor, slot: Date.now() }
+    await (await provider.lock(slot))?.unlock()
+    jest.advanceTimersByTime(1_000)
+    await use('token')
+    const token = await use('token')
+    for (let name = 0; name < 300; name++) await use(`other ${name}`)
+    expect(await provider.lock({ name: 'held', lockAtMostFor })).toBeUndefined()
+    expect(await provider.lock(slot)).toBeUndefined()
+    expect(await use('token')).toBeGreaterThan(token)
+  })
 })

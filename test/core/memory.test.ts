@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, it, jest } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { InMemoryLockProvider, LockingTaskExecutor } from '../../src/core/internal'
-import { afterTest } from '../after-test'
 import { promiseWithResolvers } from '../promise-with-resolvers'
 
 const RUNS = 300
@@ -39,26 +38,4 @@ it('memory does not keep the past runs of a job that starts itself again inside 
   }
   job()
   for (const count of await kept.promise) expect(count).toBeLessThan(RUNS / 10)
-})
-
-it('memory keeps held locks, slots and tokens, however many names come after them', async () => {
-  // The tokens of one millisecond lie ahead of the clock.
-  jest.useFakeTimers()
-  afterTest(() => jest.useRealTimers())
-  const provider = new InMemoryLockProvider()
-  const lockAtMostFor = '1h'
-  const use = async (name: string): Promise<number> => {
-    await using lock = await provider.lock({ name, lockAtMostFor })
-    return Number(await lock?.fencingToken())
-  }
-  await provider.lock({ name: 'held', lockAtMostFor })
-  const slot = { name: 'slot', lockAtMostFor, slot: Date.now() }
-  await (await provider.lock(slot))?.unlock()
-  jest.advanceTimersByTime(1_000)
-  await use('token')
-  const token = await use('token')
-  for (let name = 0; name < 300; name++) await use(`other ${name}`)
-  expect(await provider.lock({ name: 'held', lockAtMostFor })).toBeUndefined()
-  expect(await provider.lock(slot)).toBeUndefined()
-  expect(await use('token')).toBeGreaterThan(token)
 })

@@ -13,7 +13,10 @@ export const groups: readonly Group[] = [
     files: /^src\/core\//,
     tests: [
       'test/core/!(memory|process-end).test.ts',
+      'test/conformance/in-memory.test.ts',
       'test/node-cron/shed-lock-coordinator.test.ts',
+      'test/options/*.test.ts',
+      'test/sql/execute-once.test.ts',
       'test/testing/unit-test-support.test.ts',
     ],
     backends: 'sqlite',
@@ -30,8 +33,36 @@ export const groups: readonly Group[] = [
     backends: 'sqlite,postgres',
   },
   {
+    name: 'sql-text',
+    files: /^src\/sql\/((dialect|expressions|sql)\.|dialects\/)/,
+    tests: [
+      'test/sql/@(columns-and-values|credentials|find-lock|golden|hostile-configuration|invalid-times|java-table).test.ts',
+      'test/drivers/databases-without-a-server.test.ts',
+    ],
+    backends: 'sqlite',
+  },
+  {
+    name: 'sql-table',
+    files: /^src\/sql\/table\//,
+    tests: [
+      'test/sql/@(find-lock|golden|hostile-configuration|java-table|pause|privileges|table-*).test.ts',
+      'test/drivers/databases-without-a-server.test.ts',
+    ],
+    backends: 'sqlite,postgres,mariadb',
+  },
+  {
+    name: 'guards',
+    files: /^src\/(sql|typeorm|prisma)\/guard\./,
+    tests: [
+      'test/@(typeorm|prisma)/guard.test.ts',
+      'test/drivers/guard-without-an-orm.test.ts',
+      'test/testing/guarded-jobs.test.ts',
+    ],
+    backends: 'sqlite,postgres',
+  },
+  {
     name: 'sql',
-    files: /^src\/sql\/(?!lock-table\.)/,
+    files: /^src\/sql\/(?!(dialect|expressions|guard|lock-table|sql)\.|dialects\/|table\/)/,
     tests: [
       'test/sql/!(grammar|hostile-*|migrations).test.ts',
       'test/conformance/@(last-run|unlock).test.ts',
@@ -51,9 +82,9 @@ export const groups: readonly Group[] = [
   },
   {
     name: 'typeorm',
-    files: /^src\/typeorm\//,
+    files: /^src\/typeorm\/(?!guard)/,
     tests: [
-      'test/typeorm/*.test.ts',
+      'test/typeorm/!(guard).test.ts',
       'test/conformance/passed-client.test.ts',
       'test/drivers/@(databases-without-a-server|server-errors|unsent-statements).test.ts',
       'test/sql/@(pool|sqlite-file).test.ts',
@@ -62,8 +93,8 @@ export const groups: readonly Group[] = [
   },
   {
     name: 'prisma',
-    files: /^src\/prisma\//,
-    tests: ['test/prisma/!(process-end).test.ts', 'test/conformance/passed-client.test.ts'],
+    files: /^src\/prisma\/(?!guard)/,
+    tests: ['test/prisma/!(guard|process-end).test.ts', 'test/conformance/passed-client.test.ts'],
     backends: 'sqlite,postgres,mariadb',
   },
 ]
