@@ -112,7 +112,11 @@ describe('shutdown', () => {
     expect(provider.calls).toEqual([])
     expect(heard).toEqual([])
     const thrown = executor.executeWithLock({ ...job, onSkip: 'throw' }, () => 'late')
-    await expect(thrown).rejects.toEqual(lockError('SHUTDOWN'))
+    await expect(thrown).rejects.toMatchObject({
+      code: 'SHUTDOWN',
+      lockName: 'job',
+      message: `The executor is shutting down – the task of lock 'job' must stop.`,
+    })
   })
 
   it('does not run a task whose lock is acquired too late, reports it, and releases the lock despite lockAtLeastFor', async () => {

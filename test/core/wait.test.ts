@@ -70,7 +70,11 @@ describe('waiting', () => {
     await eventually(() => expect(counted.attempts).toBeGreaterThan(1))
     controller.abort()
     expect(await run).toEqual({ executed: false, reason: 'aborted' })
-    await expect(thrown).rejects.toMatchObject({ code: 'SKIPPED' })
+    await expect(thrown).rejects.toMatchObject({
+      code: 'SKIPPED',
+      lockName: 'job',
+      message: `Lock 'job' was not acquired, because the signal of its configuration aborted – the task was skipped.`,
+    })
   }, 10_000)
 
   it('ends at once when its signal aborts during an attempt', async () => {
