@@ -2,6 +2,7 @@ import {
   checkLockName,
   checkTask,
   lockRequest,
+  nameOf,
   TASK_OPTIONS,
   type DefaultDurations,
   type TaskConfiguration,
@@ -55,7 +56,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
     configuration as WrapConfiguration,
     defaults,
   ) as WrapConfiguration<This, Arguments>
-  checkTask(task, typeof name === 'string' ? name : undefined)
+  checkTask(task, nameOf({ name }))
   return async function (this: This, ...args: Arguments) {
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name

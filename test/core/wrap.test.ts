@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { LockError, LockingTaskExecutor, type TaskResult } from '../../src/core/internal'
+import { LockError, LockingTaskExecutor, type Refusal, type TaskResult } from '../../src/core/internal'
 import { executor, provider, storage, useFaultyExecutor } from './faulty-executor'
+import { providerOf } from './provider-of'
 
 /** For the compiler: whether two types are one. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- compared as a whole, so `any` is not all
@@ -116,6 +117,18 @@ describe('the executor', () => {
     await storage.lock(job)
     const onSkip = () => Promise.reject(new Error('handler'))
     await expect(executor.executeWithLock({ ...job, onSkip }, () => 'skipped')).rejects.toThrow('handler')
+  })
+
+  const holder = { lockedBy: 'host/7', lockUntil: new Date('2026-11-21T03:00:00Z') }
+  it.each<[string, Refusal]>([
+    ['is already held', { reason: 'held' }],
+    ['is held until 2026-11-21T03:00:00.000Z (host/7)', { reason: 'held', holder }],
+    ['was already acquired for this slot or a later one', { reason: 'already-run', holder }],
+  ])('throws, if it is to, that the lock %s', async (why, refusal) => {
+    const refusing = new LockingTaskExecutor(providerOf(() => Promise.resolve(refusal)))
+    await expect(refusing.executeWithLock({ ...job, onSkip: 'throw' }, () => 'skipped')).rejects.toThrow(
+      `Lock 'job' ${why} – the task was skipped.`,
+    )
   })
 
   it('refuses an object that is not a provider', () => {
