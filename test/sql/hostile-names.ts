@@ -1,8 +1,8 @@
 import { dialects, type DialectName, type LockTableOptions } from '../../src/sql/internal'
 
-/** Quotes, reserved words, what ends a statement or a comment, and letters that are folded when they are not quoted. */
+/** Quotes, reserved words, what ends a statement, a block or a comment, and letters that are folded when they are not quoted. */
 export const hostileNames = {
-  tableName: `Lock's; "drop" \`table\` [x] -- /*`,
+  tableName: `Lock's; "drop" \`table\` [x] $shedlock$ -- /*`,
   columnNames: {
     name: 'Select',
     lockUntil: `until "o'clock"`,
