@@ -1,6 +1,12 @@
 import type { DataSource } from 'typeorm'
 import { beforeEach, expect, it, jest } from '@jest/globals'
-import { executeOnce, LockError, LockingTaskExecutor, type Task } from '../../src/core/internal'
+import {
+  executeOnce,
+  LockError,
+  LockingTaskExecutor,
+  type Task,
+  type TaskFinishedEvent,
+} from '../../src/core/internal'
 import { dialects, DriverError, SqlLockProvider } from '../../src/sql/internal'
 import { sqliteClient } from '../../src/typeorm/sqlite-client'
 import { typeOrmLockProvider } from '../../src/typeorm/internal'
@@ -36,10 +42,13 @@ it('a task that succeeds is run once for each slot, by one of many instances', a
 })
 
 it('a task that fails is run again, by the next instance that waits', async () => {
+  const warning = jest.spyOn(process, 'emitWarning')
   const failure = new Error('the migration failed')
   let runs = 0
+  const outcomes: string[] = []
+  const listeners = [{ onTaskFinished: ({ outcome }: TaskFinishedEvent) => outcomes.push(outcome) }]
   const migrate = () =>
-    executeOnce(provider, { name: 'migrate', slot: SLOT }, () => {
+    executeOnce(provider, { name: 'migrate', slot: SLOT, listeners }, () => {
       if (++runs === 1) throw failure
       return runs
     })
@@ -47,6 +56,9 @@ it('a task that fails is run again, by the next instance that waits', async () =
   expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   expect(results).toContainEqual({ status: 'rejected', reason: failure })
   expect(results).toContainEqual({ status: 'fulfilled', value: { executed: true, value: 2 } })
+  expect(outcomes).toEqual(['failed', 'succeeded'])
+  expect(warning).not.toHaveBeenCalled()
+  warning.mockRestore()
 })
 
 it('a task that lost its lock does not count as done, and a warning reports that', async () => {
