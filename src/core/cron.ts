@@ -83,56 +83,21 @@ export function lastDue(cron: CronLike | CronTimeLike, now: number): number | un
     const only = cron.source.toMillis()
     return only <= latest ? only : undefined
   }
-  let times = dueTimes.get(cron)
-  if (!times) dueTimes.set(cron, (times = new DueTimes(cron)))
-  return times.last(latest)
-}
-
-const dueTimes = new WeakMap<CronTimeLike, DueTimes>()
-
-/**
- * Finds the times at which one expression was due. The package `cron` searches only forwards, and slowly, so call it rarely, and
- * start close to the result.
- */
-class DueTimes {
-  readonly #next: (start: number) => number
-  /** The expression was due at `#due`, and was not due again before `#following`. */
-  #due = Infinity
-  #following = Infinity
-
-  constructor(cron: CronTimeLike) {
-    // `sendAt` has already resolved the configured time zone or UTC offset.
-    const zone = cron.sendAt().zoneName ?? undefined
-    this.#next = (start) => cron.getNextDateFrom(new Date(start), zone).toMillis()
-  }
-
-  last(now: number): number | undefined {
-    if (this.#due <= now && now < this.#following) return this.#due
-    const near = this.#next(now - SECOND)
-    if (near <= now) return this.#lastFrom(near, now)
-    const following = this.#due <= now ? this.#next(this.#due) : now
-    if (following > now) {
-      this.#following = following
-      return this.#due
-    }
-    for (let back = 4 * SECOND; back < 4 * LONGEST_INTERVAL; back *= 4) {
-      const due = this.#next(now - back)
-      if (due <= now) return this.#lastFrom(due, now)
-    }
-    return undefined
-  }
-
-  #lastFrom(due: number, now: number): number {
-    this.#due = due
+  // `sendAt` has already resolved the configured time zone or UTC offset.
+  const zone = cron.sendAt().zoneName ?? undefined
+  const next = (start: number): number => cron.getNextDateFrom(new Date(start), zone).toMillis()
+  // The package `cron` searches only forwards, and slowly, so start close to the result.
+  for (let back = SECOND; back < 4 * LONGEST_INTERVAL; back *= 4) {
+    let due = next(latest - back)
+    if (due > latest) continue
     // Expressions count in whole seconds, so a timer that is on time needs no further search.
-    this.#following = due + SECOND
-    while (this.#following <= now) {
-      const following = this.#next(this.#due)
+    while (due + SECOND <= latest) {
+      const following = next(due)
       // Where clocks are set back, the library may return the same time twice.
-      if (following <= this.#due) break
-      if (following <= now) this.#due = following
-      this.#following = Math.max(following, this.#due + SECOND)
+      if (following > latest || following <= due) break
+      due = following
     }
-    return this.#due
+    return due
   }
+  return undefined
 }

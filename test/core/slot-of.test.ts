@@ -50,7 +50,6 @@ describe('the slot of a cron expression', () => {
     ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z'],
   ])('of cron, %s in %s, is what cron fires when clocks change after %s', (expression, zone, from) => {
     const scheduler = new CronTime(expression, zone)
-    const kept = new CronTime(expression, zone)
     afterTest(() => jest.useRealTimers())
     for (let fire = Date.parse(from), fires = 0; fires < 4; fires++) {
       // Between two equal local times the library chooses by the season in which it is asked.
@@ -58,8 +57,7 @@ describe('the slot of a cron expression', () => {
       fire = scheduler.sendAt().toMillis()
       for (const now of [fire - 40, fire + 3, fire + 1_500, fire + 600_000]) {
         jest.setSystemTime(now)
-        const slots = [kept, new CronTime(expression, zone)].map((cron) => Number(slotOf(cron)))
-        expect(slots).toEqual([fire, fire])
+        expect(Number(slotOf(new CronTime(expression, zone)))).toBe(fire)
       }
     }
   })
