@@ -123,11 +123,13 @@ describe.each(names)("TypeORM's driver for %s, with a fake client", (name) => {
     expect(values.filter((value) => value === 60 * 86_400_000)).toHaveLength(leases)
   })
 
-  it('retries after a transient error, but not after another error', async () => {
-    const [code = ''] = Object.keys(dialects[name].transientErrors)
-    const busy = await connect(name, [{ code, message: 'try again' }, held])
-    expect(await busy.lock()).toBeUndefined()
-    expect(busy.answers).toEqual([])
+  it('retries after a transient error and where no writes are accepted, but not after another error', async () => {
+    const { transientErrors, readOnlyErrors } = dialects[name]
+    for (const code of [transientErrors, readOnlyErrors].flatMap((codes) => Object.keys(codes).slice(0, 1))) {
+      const busy = await connect(name, [{ code, message: 'try again' }, held])
+      expect(await busy.lock()).toBeUndefined()
+      expect(busy.answers).toEqual([])
+    }
     const { lock } = await connect(name, [...unanswered, driver.refusal])
     await expect(lock()).rejects.toEqual(lockError('DATABASE_ERROR', String(driver.refusal.code)))
   })
