@@ -10,15 +10,20 @@ export interface Group {
 export const groups: readonly Group[] = [
   {
     name: 'core',
-    files: /^src\/core\//,
+    files: /^src\/core\/(?!in-memory)/,
     tests: [
       'test/core/!(memory|process-end).test.ts',
-      'test/conformance/in-memory.test.ts',
       'test/node-cron/shed-lock-coordinator.test.ts',
       'test/options/*.test.ts',
       'test/sql/execute-once.test.ts',
       'test/testing/unit-test-support.test.ts',
     ],
+    backends: 'sqlite',
+  },
+  {
+    name: 'in-memory',
+    files: /^src\/core\/in-memory/,
+    tests: ['test/conformance/in-memory.test.ts', 'test/core/@(shutdown|slot|wait).test.ts'],
     backends: 'sqlite',
   },
   {
