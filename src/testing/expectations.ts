@@ -93,6 +93,8 @@ export async function acquireBriefly<T>(
     const answer = await unlessOver(lock, step(lock, first))
     if (answer !== undefined) return { lock, answer, first }
     assert.equal(lock.lease.remaining(), 0, 'the step was refused, although the lock was held')
+    // The step may have extended the lock, although its answer came too late.
+    await lock.unlock(undefined)
   }
 }
 

@@ -215,6 +215,16 @@ it('A case that fails says which lock is in which state', async () => {
   await expect(runCase(title, [AT_LEAST, ''])).rejects.toThrow(/^lock '.*' should be held/)
 })
 
+it('A case tries again with a longer lease if an extension was answered only after the first one', async () => {
+  const title = 'extends a lock beyond its first lease, three times, with the same fencing token'
+  // The row is extended all the same, so that nobody acquires it before somebody releases it.
+  const late = `if (mostFromNow === 60_000) {
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    throw new Error('no answer in time')
+  }`
+  await runCase(title, [EXTENDED_UNTIL, `${EXTENDED_UNTIL}\n${late}`])
+})
+
 describe.each(Object.entries(FAULTS))('the case "%s"', (title, faults) => {
   it.concurrent.each(Object.entries(faults))('notices a storage that %s', async (_, fault) => {
     await expect(runCase(title, fault)).rejects.toMatchObject({ code: 'ERR_ASSERTION' })
