@@ -56,7 +56,7 @@ export function wrappedTask<This, Arguments extends unknown[], T>(
     configuration as WrapConfiguration,
     defaults,
   ) as WrapConfiguration<This, Arguments>
-  checkTask(task, nameOf({ name }))
+  checkTask(task, nameOf(configuration))
   return async function (this: This, ...args: Arguments) {
     try {
       const lockName = typeof name === 'function' ? name.apply(this, args) : name

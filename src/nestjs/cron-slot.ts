@@ -22,7 +22,6 @@ interface Scheduler {
 /** Computes when the methods with `@Cron` of one application were due. */
 export class CronSlots {
   readonly #crons = new WeakMap<object, Map<PropertyKey, CronOptions | undefined>>()
-  readonly #cronTimes = new WeakMap<object, CronTimeLike>()
   #registry: Scheduler | undefined
   #orchestrator: Scheduler | undefined
 
@@ -58,13 +57,8 @@ export class CronSlots {
   #cronTimeOf(options: CronOptions): CronTimeLike {
     const job = this.#registry?.getCronJobs?.().get(this.#nameOf(options) ?? options.name ?? '')
     if (job) return job.cronTime
-    let cron = this.#cronTimes.get(options)
-    if (!cron) {
-      const { cronTime, timeZone = null, utcOffset = null } = options
-      cron = new this.CronTime(...([cronTime, timeZone, utcOffset] as never[]))
-      this.#cronTimes.set(options, cron)
-    }
-    return cron
+    const { cronTime, timeZone = null, utcOffset = null } = options
+    return new this.CronTime(...([cronTime, timeZone, utcOffset] as never[]))
   }
 
   /** Finds the name of the method's job, which is random unless `@Cron` has one. */
